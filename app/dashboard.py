@@ -90,7 +90,7 @@ def _draw_page(current: Manifest | None, offered: Manifest | None) -> None:
         for view in page_list.VIEWS
     }
     redirects = {
-        st.Page(partial(_redirect, view), title=view.title, url_path=url, visibility="hidden"): view
+        st.Page(partial(_redirect_address, view), title=view.title, url_path=url, visibility="hidden"): view
         for view in page_list.VIEWS
         for url in view.former_urls
     }
@@ -129,7 +129,7 @@ def _draw_guest_notice(library: StreamlitPage, scripts: menu.Scripts, shared: Ma
         st.page_link(path, label=f"Open {fmt.plain(shared.shown_name)}", query_params=query)
 
 
-def _redirect(view: page_list.View) -> None:
+def _redirect_address(view: page_list.View) -> None:
     """Redirect from a former address of a page to the present one."""
     navigation.to(view.path, {name: st.query_params.get_all(name) for name in st.query_params})
 

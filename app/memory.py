@@ -46,13 +46,13 @@ class _MallInfo(ctypes.Structure):
 
 def limit_arenas() -> None:
     """Make all threads share two arenas of glibc's allocator, if it is glibc's. Call it before threads start."""
-    if (library := _glibc()) is not None:
+    if (library := _find_glibc()) is not None:
         library.mallopt(_M_ARENA_MAX, _ARENAS)
 
 
 async def keep_trimmed() -> None:
     """Return free memory to the system every minute, for as long as the server runs."""
-    library = _glibc()
+    library = _find_glibc()
     with duckdb.connect(config={"threads": 1}) as db:
         while True:
             # A setting of the process that every newly opened database turns off again.
@@ -84,17 +84,17 @@ def measure_holders() -> dict[str, float]:
         "files": float(process.memory_info().shared),
         "resident": float(process.memory_info().rss),
     }
-    if (pages := _duckdb_pages()) is not None:
+    if (pages := _measure_duckdb_pages()) is not None:
         sizes["duckdb_pages"] = float(pages)
-    if (library := _glibc()) is not None:
+    if (library := _find_glibc()) is not None:
         info = library.mallinfo2()
         sizes |= {"malloc": float(info.uordblks + info.hblkhd), "malloc_free": float(info.fordblks)}
     return sizes
 
 
-def _duckdb_pages() -> int | None:
+def _measure_duckdb_pages() -> int | None:
     """Return the resident bytes of DuckDB's jemalloc; None if DuckDB uses another allocator."""
-    control = _jemalloc()
+    control = _find_jemalloc()
     if control is None:
         return None
     resident, size, epoch = ctypes.c_size_t(), ctypes.c_size_t(ctypes.sizeof(ctypes.c_size_t)), ctypes.c_uint64(1)
@@ -107,7 +107,7 @@ def _duckdb_pages() -> int | None:
 
 
 @cache
-def _jemalloc() -> Any:
+def _find_jemalloc() -> Any:
     """Return ``mallctl`` of the jemalloc in DuckDB's library (jemalloc(3)); None if it has none."""
     try:
         return ctypes.CDLL(_duckdb.__file__).duckdb_je_mallctl
@@ -116,7 +116,7 @@ def _jemalloc() -> Any:
 
 
 @cache
-def _glibc() -> ctypes.CDLL | None:
+def _find_glibc() -> ctypes.CDLL | None:
     """Return the C library if it is a glibc with ``mallinfo2``, else None."""
     try:
         library = ctypes.CDLL("libc.so.6")

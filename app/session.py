@@ -92,33 +92,33 @@ def administering() -> Library:
 
 def count(filters: Filters = ALL) -> int:
     """Return the number of reports that pass these filters."""
-    return int(_ask_list(*_shown(), "count", filters))
+    return int(_ask_list(*_build_list_key(), "count", filters))
 
 
 def listed(filters: Filters = ALL, order: str = "newest", first: int = 0, most: int = PAGE) -> list[Manifest]:
     """Return a page of the list of reports (profiledb.library.report_list)."""
-    return list(_ask_list(*_shown(), "page", filters, order, first, most))
+    return list(_ask_list(*_build_list_key(), "page", filters, order, first, most))
 
 
 def reports(ids: Iterable[str]) -> dict[str, Manifest]:
     """Return some reports by id, in this order, without those that are not in the library."""
-    return dict(_ask_list(*_shown(), "get", tuple(ids)))
+    return dict(_ask_list(*_build_list_key(), "get", tuple(ids)))
 
 
 def find(name: str) -> Manifest:
     """Return the report with this id, unique prefix of an id, or name; raises ReportNotFoundError."""
-    found: Manifest = _ask_list(*_shown(), "find", name)
+    found: Manifest = _ask_list(*_build_list_key(), "find", name)
     return found
 
 
 def labels(ids: Iterable[str]) -> dict[str, list[str]]:
     """Return the sorted labels of each of some reports that has any."""
-    return dict(_ask_list(*_shown(), "labels_of", tuple(ids)))
+    return dict(_ask_list(*_build_list_key(), "labels_of", tuple(ids)))
 
 
 def choices(of: str, *given: str) -> list[str]:
     """Return the values to filter the list by: ``kinds``, ``gpus``, ``labels`` or ``rules`` of all reports."""
-    return list(_ask_list(*_shown(), of, *given))
+    return list(_ask_list(*_build_list_key(), of, *given))
 
 
 @lasting(maxsize=_LISTS)
@@ -127,7 +127,7 @@ def _ask_list(folder: Path, version: tuple[int, int], kind: object, method: str,
     return getattr(library().catalog.listing, method)(*given)
 
 
-def _shown() -> tuple[Path, tuple[int, int], object]:
+def _build_list_key() -> tuple[Path, tuple[int, int], object]:
     """Return the cache key of lists: the library, its version, and the user's visibility."""
     shelf = library()
     return shelf.folder, shelf.catalog.version(), shelf.catalog.visibility.cache_key()
@@ -172,11 +172,11 @@ def _ask_catalog(folder: Path, version: tuple[int, ...], kind: object, method: s
 
 def links(to: Partner = "ncu") -> dict[str, str]:
     """Return the id of the Compute report, or of the trace, linked to each Systems report."""
-    return dict(_links(*_shown(), to))
+    return dict(_read_links(*_build_list_key(), to))
 
 
 @lasting(maxsize=2 * _VIEWS)
-def _links(folder: Path, version: tuple[int, int], kind: object, to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
+def _read_links(folder: Path, version: tuple[int, int], kind: object, to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
     return library().catalog.links.all(to)
 
 
@@ -186,7 +186,7 @@ def board() -> Board:
     rules = settings().series
     versions = (shelf.catalog.version(), summaries_of(shelf).version(), request.stamp(rules) if rules else 0)
     with script_queue.page_scripts.step_aside():
-        return _board(shelf.folder, versions, shelf.catalog.visibility.cache_key())
+        return _read_board(shelf.folder, versions, shelf.catalog.visibility.cache_key())
 
 
 @lasting(maxsize=_VIEWS)

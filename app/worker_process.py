@@ -143,7 +143,7 @@ class WorkerKeeper:
             if reason := explain_refusal(self._settings):
                 return WorkerStatus("refused", reason)
             if self._clock() >= self._next_start:
-                self._start()
+                self._start_process()
                 return WorkerStatus("starting")
             return WorkerStatus("stopped", self._last_output)
 
@@ -153,7 +153,7 @@ class WorkerKeeper:
             if self._process is not None:
                 self._end_process(self._process)
 
-    def _start(self) -> None:
+    def _start_process(self) -> None:
         self._error_file = tempfile.TemporaryFile()  # noqa: SIM115 (stays open as long as the process that writes to it)
         self._started_at = self._clock()
         self._process = subprocess.Popen(

@@ -14,10 +14,10 @@ class Tail:
         self._pipe = pipe
         self._head = b""
         self._last = b""
-        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread = threading.Thread(target=self._read_pipe, daemon=True)
         self._thread.start()
 
-    def _read(self) -> None:
+    def _read_pipe(self) -> None:
         with self._pipe:
             while block := self._pipe.read1(KEPT_BYTES):  # type: ignore[attr-defined] # buffered pipes have it
                 room = KEPT_BYTES - len(self._head)

@@ -54,15 +54,15 @@ def run(arguments: argparse.Namespace, forks: ForkClient) -> int:
     settings = config.load(inbox=arguments.inbox, library=arguments.library, samples=arguments.samples)
     refuse_newer(settings)
     with monitor_worker(settings, lambda: open_library(settings)) as monitor:
-        return _run(arguments, settings, forks, monitor)
+        return _run_worker(arguments, settings, forks, monitor)
 
 
-def _run(arguments: argparse.Namespace, settings: Settings, forks: ForkClient, monitor: WorkerMonitor) -> int:
+def _run_worker(arguments: argparse.Namespace, settings: Settings, forks: ForkClient, monitor: WorkerMonitor) -> int:
     end = EndEvent()
     if not arguments.once:
         _handle_end_signals(end, until_stdin_closes=arguments.until_stdin_closes)
     pause_s = 0 if arguments.once else settings.scan_s
-    library = _retry(lambda: _open_library(settings).asked_by(WORKER), end, pause_s)
+    library = _retry_action(lambda: _open_library(settings).asked_by(WORKER), end, pause_s)
     if library is None:
         return FAILED if arguments.once else 0
     if library.catalog.shared:
@@ -73,7 +73,7 @@ def _run(arguments: argparse.Namespace, settings: Settings, forks: ForkClient, m
             team.run(library, settings, forks, end, reporter, monitor.note_look, once=arguments.once)
         return reporter.status(arguments)
     with ExitStack() as stack, progress.show_progress(settings.log) as lines:
-        is_holder = _retry(lambda: stack.enter_context(hold_library(library)), end, pause_s)
+        is_holder = _retry_action(lambda: stack.enter_context(hold_library(library)), end, pause_s)
         if is_holder is None:
             return 0
         if not is_holder:
@@ -120,12 +120,12 @@ def _run_forever(worker: Worker, end: EndEvent, prefetcher: Prefetcher, monitor:
     pause_s = worker.settings.scan_s
     watch = Watch(worker.inbox, patience_s=pause_s)
     end.add_actions(worker.stop, watch.wake.set)
-    _retry(worker.prepare, end, pause_s)
+    _retry_action(worker.prepare, end, pause_s)
     watch.start()
     retention = RetentionRunner(worker.settings)
     upgrades = ReportUpgrades(worker.library, worker.settings, worker.inbox, worker.runner)
     listed = worker.samples()  # once: they come with the product and nobody drops them meanwhile
-    _retry(lambda: worker.list_waiting(listed), end, pause_s)
+    _retry_action(lambda: worker.list_waiting(listed), end, pause_s)
     samples = SampleBatches(listed)
     is_sound = True
 
@@ -145,7 +145,7 @@ def _run_forever(worker: Worker, end: EndEvent, prefetcher: Prefetcher, monitor:
 
     while not end.is_set():
         watch.wake.clear()
-        _retry(look, end, pause_s)
+        _retry_action(look, end, pause_s)
         watch.wake.wait(0 if samples.left else watch.again_s)
     retention.stop()
     prefetcher.stop()
@@ -191,7 +191,7 @@ class SampleBatches:
         return self._batches.pop(0) if self._batches else self._paths
 
 
-def _retry(action: Callable[[], Result], end: EndEvent, pause_s: float) -> Result | None:
+def _retry_action(action: Callable[[], Result], end: EndEvent, pause_s: float) -> Result | None:
     """Retry an action until it works, for example until the disk has space again, and report each new error once.
 
     Errors in a single file never get here. Without a pause the first error is raised.

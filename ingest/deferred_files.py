@@ -60,8 +60,8 @@ class Deferrals:
         self._trouble = trouble
         if trouble is None:
             return False
-        deferred = [_defer(job, trouble) for job in fresh]
-        changed = [job for job in deferred if _visible_state(job) != _visible_state(known.get(job.path))]
+        deferred = [_defer_job(job, trouble) for job in fresh]
+        changed = [job for job in deferred if _read_visible_state(job) != _read_visible_state(known.get(job.path))]
         with suppress(CatalogError):
             if changed:
                 catalog.put_job(*changed)
@@ -97,7 +97,7 @@ class Deferrals:
 def describe_error(job: Job, error: Exception, folder: Path) -> Job:
     """Return the state of a file that the worker itself could not import; ``folder`` is the library's."""
     if trouble := disk.explain_error(error, folder):
-        return _defer(job, trouble)
+        return _defer_job(job, trouble)
     if isinstance(error, StorageError):
         hint = "It is tried again in a while."
         return end_job(job, "store", state=STATE, message=error.message, hint=hint)
@@ -107,9 +107,9 @@ def describe_error(job: Job, error: Exception, folder: Path) -> Job:
     return end_job(job, "worker", state="failed", message=message, hint="See the importer's log.")
 
 
-def _defer(job: Job, trouble: Trouble) -> Job:
+def _defer_job(job: Job, trouble: Trouble) -> Job:
     return end_job(job, "disk", state=STATE, message=trouble.message, hint=trouble.hint)
 
 
-def _visible_state(job: Job | None) -> tuple[str, str, str] | None:
+def _read_visible_state(job: Job | None) -> tuple[str, str, str] | None:
     return (job.state, job.message, job.fingerprint) if job else None

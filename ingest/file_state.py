@@ -9,7 +9,7 @@ _CHUNK = 1 << 20
 def hash_contents(source: Path) -> str:
     """Return the SHA-256 of a file, or of the names and contents of a folder's files, in hexadecimal."""
     digest = hashlib.sha256()
-    files = _files(source) if source.is_dir() else [source]
+    files = _list_files(source) if source.is_dir() else [source]
     for path in files:
         if source.is_dir():
             digest.update(path.name.encode() + b"\0")
@@ -21,8 +21,8 @@ def hash_contents(source: Path) -> str:
 
 def list_parts(source: Path) -> dict[str, int]:
     """Return the size in bytes of each file of a folder by name; nothing for a file."""
-    return {path.name: path.stat().st_size for path in _files(source)} if source.is_dir() else {}
+    return {path.name: path.stat().st_size for path in _list_files(source)} if source.is_dir() else {}
 
 
-def _files(folder: Path) -> list[Path]:
+def _list_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.parquet"))

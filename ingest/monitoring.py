@@ -46,12 +46,15 @@ class WorkerMonitor:
         """Return the gauges, which are read on each scrape."""
         return [
             Gauge(
-                "warpdeck_worker_looked_seconds", "When the inbox was looked at last, Unix time.", "", self._last_look
+                "warpdeck_worker_looked_seconds",
+                "When the inbox was looked at last, Unix time.",
+                "",
+                self._read_last_look,
             ),
             Gauge("warpdeck_worker_files_at_hand", "Files that are converted now.", "", self._count_running),
         ]
 
-    def _last_look(self) -> dict[str, float]:
+    def _read_last_look(self) -> dict[str, float]:
         return {"": self._looked_at}
 
     def _count_running(self) -> dict[str, float]:

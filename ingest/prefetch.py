@@ -53,7 +53,7 @@ class Prefetcher:
             status = self._process.poll()
             if status is None:
                 return
-            self._close()
+            self._close_process()
             if status == 0:
                 self._has_summaries, self._tries = True, 0
             self._waiting = {
@@ -78,9 +78,9 @@ class Prefetcher:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            self._close()
+            self._close_process()
 
-    def _close(self) -> None:
+    def _close_process(self) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
         self._process.stdin.close()

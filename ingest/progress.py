@@ -37,7 +37,7 @@ class ProgressBars(ProgressLines):
     def step(self, job: Job) -> None:
         """Show the progress of a file; without a message, remove it."""
         if not job.message:
-            self._remove(job)
+            self._remove_bar(job)
             return
         words = visible(f"{job.name}  {job.message}")
         if job.path not in self._tasks:
@@ -46,10 +46,10 @@ class ProgressBars(ProgressLines):
 
     def done(self, job: Job) -> None:
         """Remove the file's bar and print its line, which rich moves above the bars."""
-        self._remove(job)
+        self._remove_bar(job)
         super().done(job)
 
-    def _remove(self, job: Job) -> None:
+    def _remove_bar(self, job: Job) -> None:
         if (task := self._tasks.pop(job.path, None)) is not None:
             self._progress.remove_task(task)
 

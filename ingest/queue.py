@@ -38,7 +38,7 @@ _WAITING, _RUNNING, _WAITING_OR_RUNNING = "'todo'", "'doing'", "'todo', 'doing'"
 
 def make_app(settings: Settings) -> App:
     """Return the application of a worker, which also takes jobs."""
-    kwargs = _connection_arguments(settings.database)
+    kwargs = _build_connection_arguments(settings.database)
     return App(
         connector=PsycopgConnector(kwargs=kwargs, min_size=1, max_size=4, timeout=_WAIT_S, reconnect_timeout=_WAIT_S)
     )
@@ -57,7 +57,7 @@ class Queue:
         self._inbox = inbox
         self._shared = shared
         connector = SyncPsycopgConnector(
-            kwargs=_connection_arguments(settings.database), min_size=1, max_size=1, timeout=_WAIT_S
+            kwargs=_build_connection_arguments(settings.database), min_size=1, max_size=1, timeout=_WAIT_S
         )
         self._app = App(connector=connector)
 
@@ -118,6 +118,6 @@ def _translate_errors() -> Iterator[None]:
         raise CatalogError("The catalog's database cannot be reached.", hint="It is asked again by itself.") from error
 
 
-def _connection_arguments(url: str) -> dict[str, Any]:
+def _build_connection_arguments(url: str) -> dict[str, Any]:
     arguments = postgres.connection_arguments(url)
     return arguments | {"options": f"{arguments['options']} -c search_path=procrastinate"}

@@ -41,7 +41,7 @@ class ReportUpgrades:
         """Upgrade one report; return False if none is left."""
         if self.runner.stopped.is_set() or time.monotonic() < self._not_before or (report := self._find_next()) is None:
             return False
-        outcome = self._upgrade(report)
+        outcome = self._upgrade_report(report)
         if self.runner.stopped.is_set():
             return False
         if outcome.state == "ready":
@@ -74,7 +74,7 @@ class ReportUpgrades:
             and self.inbox.look(path) is not None
         }
 
-    def _upgrade(self, report: Manifest) -> Outcome:
+    def _upgrade_report(self, report: Manifest) -> Outcome:
         path = self.library.outdated_database(report.id)
         if path is None:
             return Outcome("failed", message="Its file is gone.")

@@ -50,7 +50,7 @@ class SidecarIntake:
 
     def find_owners(self, path: Path) -> list[str]:
         """Return the intact reports that a sidecar belongs to."""
-        owners = sorted(self.owners.get(_place(path), ()))
+        owners = sorted(self.owners.get(_get_place(path), ()))
         return [report_id for report_id in owners if self.library.is_intact(report_id)]
 
     def fingerprint(self, path: Path) -> str | None:
@@ -88,15 +88,15 @@ def select_sidecars(paths: Sequence[Path], known: Mapping[str, Job], intake: Sid
     candidates = {path for path in paths if path.suffix.lower() in ENDINGS and not path.name.lower().endswith(endings)}
     if not candidates:
         return set()
-    places = set(intake.owners) | {_place(path) for path in paths if path not in candidates}
+    places = set(intake.owners) | {_get_place(path) for path in paths if path not in candidates}
     return {
         path
         for path in candidates
-        if (path.name.lower().endswith(DROPPED) or _place(path) in places) and not _is_report(known.get(str(path)))
+        if (path.name.lower().endswith(DROPPED) or _get_place(path) in places) and not _is_report(known.get(str(path)))
     }
 
 
-def _place(path: Path) -> Place:
+def _get_place(path: Path) -> Place:
     return str(path.parent), stem(path.name)
 
 

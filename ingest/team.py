@@ -97,12 +97,12 @@ def run(
                 worker.library.require_own_database()
                 break
         leading = _ErrorReporter(end, settings.scan_s, database, "lead")
-        leader = threading.Thread(target=_lead, args=(lead, end, leading, note_look))
+        leader = threading.Thread(target=_lead_workers, args=(lead, end, leading, note_look))
         leader.start()
         try:
             while not end.is_set():
                 with serving:
-                    asyncio.run(_serve(worker, end, serving, prefetcher.run_if_idle))
+                    asyncio.run(_serve_jobs(worker, end, serving, prefetcher.run_if_idle))
         finally:
             leader.join()
             prefetcher.stop()
@@ -122,7 +122,7 @@ def _run_once(worker: TeamWorker, lead: TeamWorker, end: EndEvent, errors: "_Err
     watch = Watch(worker.inbox, patience_s=0)
     while lead.take(watch.finished()) or watch.restless:
         time.sleep(0.05)  # the second look decides, not this pause
-    asyncio.run(_serve(worker, end, errors, lambda: None, wait=False))
+    asyncio.run(_serve_jobs(worker, end, errors, lambda: None, wait=False))
     lead.take(watch.finished())  # sidecars find their new reports now
     upgrades = ReportUpgrades(lead.library, lead.settings, lead.inbox, lead.runner)
     while upgrades.upgrade_next():
@@ -171,7 +171,7 @@ class _RetryStrategy(BaseRetryStrategy):
         return RetryDecision(priority=queue.FIRST_PRIORITY) if may_retry else None
 
 
-async def _serve(
+async def _serve_jobs(
     worker: TeamWorker, end: EndEvent, errors: _ErrorReporter, on_beat: Callable[[], None], *, wait: bool = True
 ) -> None:
     """Take jobs from the queue one at a time, until the end or, without ``wait``, until the queue is empty.
@@ -283,7 +283,7 @@ async def _free_job(app: App, worker: TeamWorker, job: Queued) -> None:
         await app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
 
 
-def _lead(worker: TeamWorker, end: EndEvent, errors: _ErrorReporter, note_look: Callable[[], None]) -> None:
+def _lead_workers(worker: TeamWorker, end: EndEvent, errors: _ErrorReporter, note_look: Callable[[], None]) -> None:
     """Watch the inbox while no other worker does. A worker that dies or loses the database stops leading."""
 
     def note_answered_look() -> None:
@@ -296,11 +296,13 @@ def _lead(worker: TeamWorker, end: EndEvent, errors: _ErrorReporter, note_look: 
                 is_leader = db.execute("SELECT pg_try_advisory_lock(%s)", [_LEADER_LOCK]).fetchone() == (True,)
                 errors.note_answer()
                 if is_leader:
-                    _watch(worker, end, db, note_answered_look)
+                    _watch_inbox(worker, end, db, note_answered_look)
                 end.wait(worker.settings.scan_s)
 
 
-def _watch(worker: TeamWorker, end: EndEvent, db: "psycopg.Connection[Any]", note_look: Callable[[], None]) -> None:
+def _watch_inbox(
+    worker: TeamWorker, end: EndEvent, db: "psycopg.Connection[Any]", note_look: Callable[[], None]
+) -> None:
     watch, retention = Watch(worker.inbox, patience_s=worker.settings.scan_s), RetentionRunner(worker.settings)
     upgrades = ReportUpgrades(worker.library, worker.settings, worker.inbox, worker.runner)
     worker.prepare()

@@ -90,7 +90,7 @@ class TeamWorker(Worker):
         self.at_work = context.job.id
         self._taken_over = context.job.attempts > 0
         try:
-            self._retry(lambda: self._convert_waiting(path))
+            self._retry_action(lambda: self._convert_waiting(path))
         finally:
             self.at_work = None
 
@@ -102,7 +102,7 @@ class TeamWorker(Worker):
         known = replace(job, state="ready") if job.report_id else None
         self.take_one(replace(job, state="waiting", report_id=None, message="", tools=self.list_converters()), known)
 
-    def _retry(self, action: Callable[[], Result]) -> Result:
+    def _retry_action(self, action: Callable[[], Result]) -> Result:
         """Retry an action until the database answers or this worker ends."""
         while True:
             try:
@@ -134,10 +134,10 @@ class TeamWorker(Worker):
         before it could record that. A file whose conversion ended because this worker ends waits again.
         """
         if self.at_work is None:  # the worker that watches the inbox looks again by itself
-            return self._record(job)
-        return self._retry(lambda: self._record(job))
+            return self._record_job(job)
+        return self._retry_action(lambda: self._record_job(job))
 
-    def _record(self, job: Job) -> int:
+    def _record_job(self, job: Job) -> int:
         is_ended = job.state == "failed" and self.runner.stopped.is_set()
         if is_ended and self.at_work is not None:
             waiting = replace(job, state="waiting", message="", hint="", detail="", report_id=None)

@@ -107,7 +107,7 @@ def run(
                 stdout=target,
                 stderr=subprocess.PIPE,
                 cwd=cwd,
-                env=_plain_environment(),
+                env=_build_plain_environment(),
             )
         except OSError as error:
             raise ConversionError(f"{name} could not be started.", detail=str(error)) from error
@@ -138,12 +138,12 @@ def has_option(tool: Tool, command: str, option: str) -> bool:
 
 def find_nsys() -> Tool | None:
     """Return the newest nsys of this machine; WARPDECK_NSYS overrides the search."""
-    return _find("nsys", config.load().nsys, NSYS_PLACES)
+    return _find_tool("nsys", config.load().nsys, NSYS_PLACES)
 
 
 def find_ncu() -> Tool | None:
     """Return the newest ncu of this machine; WARPDECK_NCU overrides the search."""
-    return _find("ncu", config.load().ncu, NCU_PLACES)
+    return _find_tool("ncu", config.load().ncu, NCU_PLACES)
 
 
 def find_importers() -> list[Tool]:
@@ -155,15 +155,15 @@ def find_importers() -> list[Tool]:
     folders = [folder for path in programs for folder in path.resolve().parents[:3] if len(folder.parts) > 1]
     beside = [path for folder in folders for pattern in _BESIDE for path in sorted(folder.glob(pattern))]
     places = [] if setting else _list_candidates(IMPORTER, IMPORTER_PLACES)
-    probed = [_probe(IMPORTER, path, _modified_at(path)) for path in dict.fromkeys([*beside, *places])]
+    probed = [_probe_program(IMPORTER, path, _read_modified_at(path)) for path in dict.fromkeys([*beside, *places])]
     return [tool for tool in probed if tool]
 
 
-def _find(name: str, setting: str, places: tuple[str, ...]) -> Tool | None:
+def _find_tool(name: str, setting: str, places: tuple[str, ...]) -> Tool | None:
     if setting.lower() in ("off", "none"):
         return None
     candidates = [Path(setting)] if setting else _list_candidates(name, places)
-    tools = [tool for path in candidates if (tool := _probe(name, path, _modified_at(path)))]
+    tools = [tool for path in candidates if (tool := _probe_program(name, path, _read_modified_at(path)))]
     return max(tools, key=lambda tool: tool.version, default=None)
 
 
@@ -178,7 +178,7 @@ def _glob_places(name: str, places: tuple[str, ...]) -> Iterator[Path]:
         yield from Path("/").glob(place.lstrip("/"))
 
 
-def _modified_at(path: Path) -> int:
+def _read_modified_at(path: Path) -> int:
     """Return a time that changes when the program is replaced, so that the version is asked again after an upgrade."""
     try:
         return path.stat().st_mtime_ns
@@ -190,7 +190,7 @@ _probed: dict[tuple[str, Path, int], tuple[float, Tool | ConversionError]] = {}
 """Answers of programs with their times; for programs that did not answer, the reason."""
 
 
-def _probe(name: str, path: Path, stamp: int) -> Tool | None:
+def _probe_program(name: str, path: Path, stamp: int) -> Tool | None:
     """Ask a program for its version; return None if it does not answer as ``name`` does."""
     if not stamp or not os.access(path, os.X_OK):
         return None
@@ -225,7 +225,7 @@ def explain_absence(name: str, otherwise: ConversionError) -> ConversionError:
     return next((reason for reason in reasons if isinstance(reason, ConversionError)), otherwise)
 
 
-def _plain_environment() -> dict[str, str]:
+def _build_plain_environment() -> dict[str, str]:
     """Return an environment that keeps the tools' output in English and independent of the user's settings."""
     keep = {key: os.environ[key] for key in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH") if key in os.environ}
     return keep | {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}

@@ -127,7 +127,7 @@ class Watch:
                 continue
             before = self._seen.get(path)
             if before is None or before.state != state:
-                before = _StableState(state, moment, self._required_patience(path))
+                before = _StableState(state, moment, self._choose_patience(path))
             if whole and not whole.isdisjoint((path, *path.parents)):
                 before = replace(before, patience_s=min(before.patience_s, QUICK_S))
             current[path] = before
@@ -144,7 +144,7 @@ class Watch:
         """Return the seconds until the next look."""
         return self.inbox.pause_s if self.restless else self.patience_s
 
-    def _required_patience(self, path: Path) -> float:
+    def _choose_patience(self, path: Path) -> float:
         return QUICK_S if self.inbox.folder and _is_complete_report(path) else max(self.patience_s, QUICK_S)
 
 
@@ -201,7 +201,7 @@ def list_units(
             path = here / name
             if not is_accepted(name):
                 continue
-            if reason := _reason_to_skip(name, kind, depth):
+            if reason := _explain_skip(name, kind, depth):
                 skipped[path] = reason
             elif kind == "file":
                 yield path
@@ -209,7 +209,7 @@ def list_units(
                 folders.append((path, depth + 1))
 
 
-def _reason_to_skip(name: str, kind: Kind, depth: int) -> str:
+def _explain_skip(name: str, kind: Kind, depth: int) -> str:
     """Return why an entry is passed over; empty if it is not."""
     if not is_encodable(name):
         return "name"

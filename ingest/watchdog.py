@@ -42,7 +42,7 @@ class Watchdog:
         self.verdict = ""
         self._pid, self._time_s, self._idle_s, self._end = pid, time_s, idle_s, end
         self._finished = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread = threading.Thread(target=self._watch_process, daemon=True)
 
     def __enter__(self) -> "Watchdog":
         self._thread.start()
@@ -61,7 +61,7 @@ class Watchdog:
         }
         return EndedError(self.verdict, subject, detail, limit=limit[self.verdict])
 
-    def _watch(self) -> None:
+    def _watch_process(self) -> None:
         started = worked_at = time.monotonic()
         pause_s = min(LOOK_S, self._time_s / 10, self._idle_s / 10)
         first: Usage | None = None

@@ -82,7 +82,7 @@ class Worker:
         self.inbox.prepare()
         self.library.recover()
         for job in self._open_jobs():
-            self._restart(job)
+            self._restart_job(job)
 
     def repair(self) -> None:
         """Repair the library after an error: restart open jobs and remove unfinished work."""
@@ -93,7 +93,7 @@ class Worker:
     def _open_jobs(self) -> list[Job]:
         return [job for job in self.library.catalog.jobs() if job.state in catalog.OPEN_STATES]
 
-    def _restart(self, job: Job) -> None:
+    def _restart_job(self, job: Job) -> None:
         """Count the kill of a worker as a lost attempt at the file it was converting; fail it after the last one."""
         attempts = count_ended_attempts(job, job.fingerprint) + (job.state != "waiting")
         ending = ENDINGS["worker"]
@@ -253,7 +253,7 @@ class Worker:
         if self.runner.stopped.is_set():
             return 0
         try:
-            result = self._convert(replace(job, state="converting"), known)
+            result = self._convert_job(replace(job, state="converting"), known)
         except Exception as error:  # noqa: BLE001 - one file must not stop the others
             result = self.describe_error(job, error)
         if sidecar and not result.report_id:
@@ -308,7 +308,7 @@ class Worker:
         is_lost = known.state in ("ready", "duplicate") and not self.library.is_intact(known.report_id or "")
         return fingerprint if is_lost or self.has_new_converters(known, converters) else None
 
-    def _convert(self, job: Job, known: Job | None) -> Job:
+    def _convert_job(self, job: Job, known: Job | None) -> Job:
         def note_ended_attempt(attempts: int) -> None:
             nonlocal job
             job = note_ended_attempts(job, attempts)

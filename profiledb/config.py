@@ -199,46 +199,50 @@ def load(**override: str | Path | None) -> Settings:
 def _build_settings(given: tuple[tuple[str, str], ...]) -> Settings:
     text = dict(given)
     data = Path(text["data"]).expanduser().absolute()
-    cache = _folder(text["cache"]) or data / "cache"
-    url, inbox_url = _url(text, "library"), _url(text, "inbox")
+    cache = _parse_folder(text["cache"]) or data / "cache"
+    url, inbox_url = _parse_bucket(text, "library"), _parse_bucket(text, "inbox")
     if url and inbox_url and f"{url}/".startswith(f"{inbox_url}/"):
         raise ConfigError(f"{variable('library')} lies in {variable('inbox')}: name another prefix of the bucket.")
     values: dict[str, Any] = {
         "data": data,
-        "inbox": _copies(cache, inbox_url, text["endpoint"]) or _folder(text["inbox"]) or data / "inbox",
+        "inbox": _choose_copy_folder(cache, inbox_url, text["endpoint"])
+        or _parse_folder(text["inbox"])
+        or data / "inbox",
         "inbox_url": inbox_url,
-        "library": _copies(cache, url, text["endpoint"]) or _folder(text["library"]) or data / "library",
+        "library": _choose_copy_folder(cache, url, text["endpoint"])
+        or _parse_folder(text["library"])
+        or data / "library",
         "library_url": url,
         "cache": cache,
-        "cache_mb": int(_number(text, "cache_mb", 1)),
-        "database": _database(text["database"]),
-        "samples": _folder(text["samples"]),
-        "classes": _folder(text["classes"]),
-        "phases": _folder(text["phases"]),
-        "rules": _folder(text["rules"]),
-        "series": _folder(text["series"]),
-        "scan_s": _number(text, "scan_s"),
-        "convert_timeout_s": _number(text, "convert_timeout_s"),
-        "convert_memory_mb": int(_number(text, "convert_memory_mb")),
-        "convert_disk_mb": int(_number(text, "convert_disk_mb")),
-        "answers_mb": int(_number(text, "answers_mb")),
-        "sql_timeout_s": _number(text, "sql_timeout_s", 1),
-        "sql_memory_mb": int(_number(text, "sql_memory_mb", 1)),
-        "max_upload_mb": int(_number(text, "max_upload_mb", 1)),
-        "uploads_mb": int(_number(text, "uploads_mb", 1)),
+        "cache_mb": int(_parse_number(text, "cache_mb", 1)),
+        "database": _parse_database(text["database"]),
+        "samples": _parse_folder(text["samples"]),
+        "classes": _parse_folder(text["classes"]),
+        "phases": _parse_folder(text["phases"]),
+        "rules": _parse_folder(text["rules"]),
+        "series": _parse_folder(text["series"]),
+        "scan_s": _parse_number(text, "scan_s"),
+        "convert_timeout_s": _parse_number(text, "convert_timeout_s"),
+        "convert_memory_mb": int(_parse_number(text, "convert_memory_mb")),
+        "convert_disk_mb": int(_parse_number(text, "convert_disk_mb")),
+        "answers_mb": int(_parse_number(text, "answers_mb")),
+        "sql_timeout_s": _parse_number(text, "sql_timeout_s", 1),
+        "sql_memory_mb": int(_parse_number(text, "sql_memory_mb", 1)),
+        "max_upload_mb": int(_parse_number(text, "max_upload_mb", 1)),
+        "uploads_mb": int(_parse_number(text, "uploads_mb", 1)),
         "login_admins": _split_values(text["login_admins"]),
         "login_editors": _split_values(text["login_editors"]),
         "login_viewers": _split_values(text["login_viewers"]),
-        "login_hours": _number(text, "login_hours", 1),
-        "login_link_days": min(_number(text, "login_link_days"), MOST_LINK_DAYS),
-        "retention": _folder(text["retention"]),
-        "log": _one_of(text, "log", ("plain", "json")),
+        "login_hours": _parse_number(text, "login_hours", 1),
+        "login_link_days": min(_parse_number(text, "login_link_days"), MOST_LINK_DAYS),
+        "retention": _parse_folder(text["retention"]),
+        "log": _parse_choice(text, "log", ("plain", "json")),
     }
     values = text | values
     return Settings(**{f.name: values[f.name] for f in fields(Settings)})
 
 
-def _folder(text: str) -> Path | None:
+def _parse_folder(text: str) -> Path | None:
     return None if text in ("", "off") else Path(text).expanduser().absolute()
 
 
@@ -247,7 +251,7 @@ def endpoint() -> str:
     return next((address for name in _ENDPOINTS if (address := os.environ.get(name, "").strip())), "")
 
 
-def _url(text: dict[str, str], field: str) -> str:
+def _parse_bucket(text: dict[str, str], field: str) -> str:
     """Return the bucket that a setting names; empty for a folder. Errors do not repeat it, because it may contain
     keys.
     """
@@ -259,7 +263,7 @@ def _url(text: dict[str, str], field: str) -> str:
     return url
 
 
-def _copies(cache: Path, url: str, server: str) -> Path | None:
+def _choose_copy_folder(cache: Path, url: str, server: str) -> Path | None:
     """Return the folder for copies of a bucket, which depends on its server, too."""
     if not url:
         return None
@@ -267,7 +271,7 @@ def _copies(cache: Path, url: str, server: str) -> Path | None:
     return cache / f"{url.removeprefix('s3://').partition('/')[0]}-{number}"
 
 
-def _database(text: str) -> str:
+def _parse_database(text: str) -> str:
     if text and not text.startswith(("postgresql://", "postgres://")):  # not repeated, because it may hold a password
         raise ConfigError("WARPDECK_DATABASE must begin with postgresql://.")
     return text
@@ -283,13 +287,13 @@ def _split_values(text: str) -> frozenset[str]:
     return frozenset(part.strip() for part in text.split(",")) - {""}
 
 
-def _one_of(text: dict[str, str], field: str, words: tuple[str, ...]) -> str:
+def _parse_choice(text: dict[str, str], field: str, words: tuple[str, ...]) -> str:
     if text[field] not in words:
         raise ConfigError(f"{variable(field)} must be {' or '.join(words)}, not {text[field]!r}.")
     return text[field]
 
 
-def _number(text: dict[str, str], field: str, least: int = 0) -> float:
+def _parse_number(text: dict[str, str], field: str, least: int = 0) -> float:
     try:
         value = float(text[field])
     except ValueError:

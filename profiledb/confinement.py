@@ -30,7 +30,7 @@ def version() -> int:
     """Return the kernel's version of Landlock; below 1 for none."""
     if sys.platform != "linux":
         return 0
-    return int(_syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG))
+    return int(_make_syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG))
 
 
 def writes() -> int:
@@ -52,22 +52,22 @@ def confine(files: int, tcp: int, allowed: Iterable[Path]) -> bool:
     """
     if version() < 1:
         return False
-    ruleset = _ruleset(files, tcp)
+    ruleset = _create_ruleset(files, tcp)
     try:
         for path in allowed:
-            _allow(ruleset, path, files)
-        _restrict(ruleset)
+            _allow_path(ruleset, path, files)
+        _restrict_self(ruleset)
     finally:
         os.close(ruleset)
     return True
 
 
-def _ruleset(files: int, network: int) -> int:
+def _create_ruleset(files: int, network: int) -> int:
     attributes = struct.pack("QQ", files, network) if network else struct.pack("Q", files)
-    return _checked(_syscall(_CREATE_RULESET, attributes, len(attributes), 0))
+    return _check_result(_make_syscall(_CREATE_RULESET, attributes, len(attributes), 0))
 
 
-def _allow(ruleset: int, path: Path, rights: int) -> None:
+def _allow_path(ruleset: int, path: Path, rights: int) -> None:
     """Grant rights on a file, or on a folder with everything in it; do nothing if the path does not exist."""
     try:
         target = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -75,21 +75,21 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
         return
     try:
         rights = rights if path.is_dir() else rights & _OF_FILE
-        _checked(_syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", rights, target), 0))
+        _check_result(_make_syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", rights, target), 0))
     finally:
         os.close(target)
 
 
-def _restrict(ruleset: int) -> None:
-    _checked(ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    _checked(_syscall(_RESTRICT_SELF, ruleset, 0))
+def _restrict_self(ruleset: int) -> None:
+    _check_result(ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    _check_result(_make_syscall(_RESTRICT_SELF, ruleset, 0))
 
 
-def _syscall(number: int, *arguments: int | bytes | None) -> int:
+def _make_syscall(number: int, *arguments: int | bytes | None) -> int:
     return int(ctypes.CDLL(None, use_errno=True).syscall(ctypes.c_long(number), *arguments))
 
 
-def _checked(result: int) -> int:
+def _check_result(result: int) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))

@@ -23,10 +23,10 @@ def step_back(nice: int) -> None:
     os.nice(nice)
     if os.getsid(0) == os.getpid():
         with suppress(OSError):  # a kernel without autogroups, or a machine whose other processes never stop asking
-            _session(nice)
+            _set_session_niceness(nice)
 
 
-def _session(nice: int) -> None:
+def _set_session_niceness(nice: int) -> None:
     """Set the niceness of the session; unprivileged users retry, because Linux admits one change per tenth of a second.
 
     Source: ``proc_sched_autogroup_set_nice`` in kernel/sched/autogroup.c.

@@ -31,11 +31,11 @@ def defused(text: str) -> str:
     """Put an apostrophe before anything that would begin a formula, and unify line ends; a number stays."""
     if _NUMBER.fullmatch(text):
         return text
-    safe = _STARTS.sub(_defuse, text)
+    safe = _STARTS.sub(_defuse_match, text)
     return _ENDS.sub("\n", f"'{safe}" if _LEADS.match(safe) else safe)
 
 
-def _defuse(match: re.Match[str]) -> str:
+def _defuse_match(match: re.Match[str]) -> str:
     return f"{match[0]}'" if match.start() or match[0].startswith(";") else f"'{match[0]}"
 
 
@@ -65,16 +65,16 @@ def csv_text(frame: "pd.DataFrame") -> str:
     safe = frame.copy(deep=False)
     for name, dtype in frame.dtypes.items():
         if holds_text(dtype):
-            safe[name] = frame[name].astype(object).map(_cell, na_action="ignore")
-    return safe.rename(columns=_cell).to_csv(index=False, lineterminator="\n")
+            safe[name] = frame[name].astype(object).map(_defuse_cell, na_action="ignore")
+    return safe.rename(columns=_defuse_cell).to_csv(index=False, lineterminator="\n")
 
 
 def csv_lines(rows: Iterable[Sequence[Any]]) -> str:
     """Return rows as CSV with all texts defused."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([_cell(value) for value in row] for row in rows)
+    csv.writer(out, lineterminator="\n").writerows([_defuse_cell(value) for value in row] for row in rows)
     return out.getvalue()
 
 
-def _cell(value: Any) -> Any:
+def _defuse_cell(value: Any) -> Any:
     return defused(value) if isinstance(value, str) else value

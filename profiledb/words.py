@@ -30,12 +30,12 @@ _AUTOMATIC = re.compile(r"(://|@|:(?=[\w+-])|www(?=\.)|[<>~-](?=[-=>]))", re.IGN
 
 def duration(ns: Any) -> str:
     """Format nanoseconds with three significant digits: ``1.23 ms``."""
-    return _scaled(ns, DURATION_UNITS)
+    return _format_scaled(ns, DURATION_UNITS)
 
 
 def bytes_(n: Any) -> str:
     """Format bytes with three significant digits in decimal units: ``1.23 GB``."""
-    return _scaled(n, BYTE_UNITS)
+    return _format_scaled(n, BYTE_UNITS)
 
 
 def rate(bytes_per_s: Any) -> str:
@@ -46,7 +46,7 @@ def rate(bytes_per_s: Any) -> str:
 
 def work(flops_: Any) -> str:
     """Format a number of floating-point operations with three significant digits: ``1.23 TFLOP``."""
-    return _scaled(flops_, FLOP_UNITS)
+    return _format_scaled(flops_, FLOP_UNITS)
 
 
 def flops(flops_per_s: Any, *, digits: bool = True) -> str:
@@ -55,7 +55,7 @@ def flops(flops_per_s: Any, *, digits: bool = True) -> str:
     """
     value = number(flops_per_s)
     if digits or value is None:
-        text = _scaled(flops_per_s, FLOP_UNITS)
+        text = _format_scaled(flops_per_s, FLOP_UNITS)
         return text if text == MISSING else f"{text}/s"
     name, size = unit_for(value, FLOP_UNITS)
     return f"{value / size:,.4g} {name}/s"
@@ -64,7 +64,7 @@ def flops(flops_per_s: Any, *, digits: bool = True) -> str:
 def count(n: Any) -> str:
     """Format an integer with separators: ``12,345``."""
     value = number(n)
-    return MISSING if value is None else _minus(f"{round(value):,}")
+    return MISSING if value is None else _replace_minus(f"{round(value):,}")
 
 
 def counted(n: Any, noun: str) -> str:
@@ -78,12 +78,12 @@ def percent(x: Any) -> str:
     value = number(x)
     if value is None:
         return MISSING
-    return "<0.1 %" if 0 < value < 0.05 else _decimals(value) + " %"
+    return "<0.1 %" if 0 < value < 0.05 else _format_decimals(value) + " %"
 
 
-def _decimals(value: float) -> str:
+def _format_decimals(value: float) -> str:
     digits = 1 if abs(value) < 999.95 else 0
-    return _minus(f"{rounded(value, digits):,.{digits}f}")
+    return _replace_minus(f"{rounded(value, digits):,.{digits}f}")
 
 
 def significant(x: Any) -> str:
@@ -97,7 +97,7 @@ def significant(x: Any) -> str:
         return "0"
     digits = max(0, 2 - math.floor(math.log10(abs(value)) + 0.0002))  # 9.996 rounds to 10.0
     shown = rounded(value, min(digits, _MOST_DIGITS))
-    return _minus(f"{shown:,.{digits}f}" if digits <= _MOST_DIGITS else f"{value:.3g}")
+    return _replace_minus(f"{shown:,.{digits}f}" if digits <= _MOST_DIGITS else f"{value:.3g}")
 
 
 def rounded(value: float, digits: int) -> float:
@@ -183,18 +183,18 @@ def unit_for(value: float, units: tuple[tuple[str, float], ...]) -> tuple[str, f
     return units[-1]
 
 
-def _scaled(value: Any, units: tuple[tuple[str, float], ...]) -> str:
+def _format_scaled(value: Any, units: tuple[tuple[str, float], ...]) -> str:
     amount = number(value)
     if amount is None:
         return MISSING
     name, size = unit_for(amount, units)
     if size == 1 and amount == round(amount):
-        return _minus(f"{amount + 0.0:.0f} {name}")
+        return _replace_minus(f"{amount + 0.0:.0f} {name}")
     shown = amount / size
     digits = 2 if abs(shown) < 9.995 else 1 if abs(shown) < 99.95 else 0
-    return _minus(f"{rounded(shown, digits):,.{digits}f} {name}")
+    return _replace_minus(f"{rounded(shown, digits):,.{digits}f} {name}")
 
 
-def _minus(text: str) -> str:
+def _replace_minus(text: str) -> str:
     """Replace the hyphen before a number by a minus sign, as in charts."""
     return f"−{text[1:]}" if text.startswith("-") else text

@@ -42,9 +42,9 @@ class ProgressSteps:
         """Print a file's progress if it has changed."""
         if self._last.get(name) != step:
             self._last[name] = step
-            self._print(name, step)
+            self._print_step(name, step)
 
-    def _print(self, name: str, step: str) -> None:
+    def _print_step(self, name: str, step: str) -> None:
         terminal.say(f"{name}: {step}")
 
     def end(self, name: str) -> None:
@@ -59,7 +59,7 @@ class ProgressBars(ProgressSteps):
         self._progress = progress
         self._tasks: dict[str, TaskID] = {}
 
-    def _print(self, name: str, step: str) -> None:
+    def _print_step(self, name: str, step: str) -> None:
         text = visible(f"{name}  {step}")
         if name not in self._tasks:
             self._tasks[name] = self._progress.add_task(text, total=None)

@@ -49,7 +49,7 @@ class Window:
 
     def open(self) -> None:
         """Start to record on this thread."""
-        with _logging_errors():
+        with _log_errors():
             import torch
 
             if self._is_nsys:
@@ -64,20 +64,22 @@ class Window:
 
     def close(self) -> threading.Thread | None:
         """Stop; return the thread that writes the trace and sends it."""
-        with _logging_errors():
+        with _log_errors():
             if self._is_nsys:
                 _call_profiler("cudaProfilerStop")
                 return None
             profiler, self._profiler = self._profiler, None
             if profiler is not None:
                 profiler.stop()
-                thread = threading.Thread(target=self._write, args=(profiler,), name="warpdeck-capture", daemon=True)
+                thread = threading.Thread(
+                    target=self._write_capture, args=(profiler,), name="warpdeck-capture", daemon=True
+                )
                 thread.start()
                 return thread
         return None
 
-    def _write(self, profiler: Any) -> None:
-        with _logging_errors():
+    def _write_capture(self, profiler: Any) -> None:
+        with _log_errors():
             folder = Path(os.environ.get(FOLDER) or "warpdeck-captures").absolute()
             folder.mkdir(parents=True, exist_ok=True)
             rank = read_rank()
@@ -89,9 +91,9 @@ class Window:
             half = folder / f".{stem}.pt.trace.json.gz"
             profiler.export_chrome_trace(str(half))
             path = half.rename(folder / f"{stem}.pt.trace.json.gz")
-            self._send(path)
+            self._send_capture(path)
 
-    def _send(self, path: Path) -> None:
+    def _send_capture(self, path: Path) -> None:
         address = os.environ.get("WARPDECK_SERVER", "").strip()
         if address:
             from warpdeck.push_command import TOKEN, Server, send
@@ -129,7 +131,7 @@ class Schedule:
         if self._window is None and self.step == self._next:
             self._window = self._capture.open(f"{self._label}_{self.step}")
         if self._window is not None:
-            with _logging_errors():
+            with _log_errors():
                 import torch
 
                 self._range = torch.profiler.record_function(f"step_{self.step}")
@@ -137,7 +139,7 @@ class Schedule:
 
     def _end_recorded(self) -> None:
         if self._range is not None:
-            with _logging_errors():
+            with _log_errors():
                 self._range.__exit__(None, None, None)
             self._range = None
         if self.step >= self._next + self._record:
@@ -251,7 +253,7 @@ def _call_profiler(name: str) -> None:
 
 
 @contextmanager
-def _logging_errors() -> Iterator[None]:
+def _log_errors() -> Iterator[None]:
     """Turn an error into a line of the log: a capture never ends the program that it is about."""
     try:
         yield

@@ -77,7 +77,7 @@ def copy_source(
         is_known = library.is_intact(report_id) and bool(library.catalog.listing.get([report_id]))
         if is_known and not companions:
             return Copied(name, report_id, None)
-        job = inbox.holds(source) or _copy(source, companions, inbox, report_id)
+        job = inbox.holds(source) or _copy_file(source, companions, inbox, report_id)
     except OSError as error:
         raise ConversionError(f"{source} cannot be taken in: {error.strerror}.") from error
     if is_known:
@@ -99,7 +99,7 @@ def _require_readable(source: Path) -> None:
     require_accepted(source.name)
 
 
-def _copy(source: Path, companions: Iterable[Path], inbox: Inbox, report_id: str) -> Path:
+def _copy_file(source: Path, companions: Iterable[Path], inbox: Inbox, report_id: str) -> Path:
     """Copy a file after its companions and return its path."""
     name = safe_name(source.name)
     named = [(sidecar.stem(name) + one.name[len(sidecar.stem(source.name)) :], one) for one in companions]

@@ -26,7 +26,7 @@ GROUPS = {
 def main(argv: list[str] | None = None) -> int:
     """Run a command and return its exit status (``terminal.guarded``)."""
     words = _insert_default_command(sys.argv[1:] if argv is None else argv)
-    arguments = make_parser(_version() if "--version" in words else "").parse_args(words)
+    arguments = make_parser(_read_version() if "--version" in words else "").parse_args(words)
     return int(arguments.execute(arguments))
 
 
@@ -76,7 +76,7 @@ def _add_ingest_command(commands: Any) -> None:
     command.set_defaults(execute=execute)
 
 
-def _version() -> str:
+def _read_version() -> str:
     """Return the installed version; the lookup takes as long as the rest of the start, so only --version asks for
     it."""
     from importlib.metadata import PackageNotFoundError, version

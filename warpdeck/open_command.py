@@ -45,10 +45,10 @@ def add_command(commands: Any) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Open the files; return when all are imported, or when the server that was started here ends."""
-    return terminal.guarded(lambda: _open(arguments))
+    return terminal.guarded(lambda: _run_open(arguments))
 
 
-def _open(arguments: argparse.Namespace) -> int:
+def _run_open(arguments: argparse.Namespace) -> int:
     settings = config.load(inbox=arguments.inbox, library=arguments.library)
     return open_files(arguments.files, settings, port=arguments.port, no_browser=arguments.no_browser)
 

@@ -85,12 +85,12 @@ class Server:
                 headers = {"Content-Type": "application/octet-stream", "Content-Length": str(body.stat().st_size)}
                 with body.open("rb") as file:
                     connection.request("POST", target, file, self.headers | headers)
-            return _read(connection.getresponse())
+            return _read_reply(connection.getresponse())
         finally:
             connection.close()
 
 
-def _read(response: http.client.HTTPResponse) -> Reply:
+def _read_reply(response: http.client.HTTPResponse) -> Reply:
     try:
         content = json.loads(response.read(_LONGEST))
     except ValueError:
@@ -109,10 +109,10 @@ def add_command(commands: Any) -> None:
     command.add_argument("files", metavar="FILE", nargs="+", type=Path, help="a report or an export")
     command.add_argument("--server", metavar="URL", help=f"address of the server (default: {SERVER})")
     command.add_argument("--space", metavar="NAME", default="", help="space for the reports (default: everybody's)")
-    command.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _push(arguments)))
+    command.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _run_push(arguments)))
 
 
-def _push(arguments: argparse.Namespace) -> int:
+def _run_push(arguments: argparse.Namespace) -> int:
     from warpdeck.inbox_copy import list_sources
 
     address = arguments.server or os.environ.get(SERVER, "").strip()
@@ -148,15 +148,15 @@ def send(server: Server, path: Path, space: str = "") -> str:
     page = _find_page(server, report_id)
     if page is None:
         terminal.say(f"{path.name}: sending {bytes_(path.stat().st_size)}")
-        name = [_upload(server, one, space) for one in (*companions, path)][-1]
+        name = [_upload_file(server, one, space) for one in (*companions, path)][-1]
         page = _wait_for_page(server, name, report_id)
     return page
 
 
-def _upload(server: Server, path: Path, space: str) -> str:
+def _upload_file(server: Server, path: Path, space: str) -> str:
     """Send a file, and again after a break; return the name that the server gave it."""
     query = {"name": path.name} | ({"space": space} if space else {})
-    reply = _try(server, "/uploads", query, path)
+    reply = _try_request(server, "/uploads", query, path)
     if reply.status != 202:
         raise ConversionError(f"The server refuses it: {reply.message}")
     return str(reply.content.get("name", path.name))
@@ -164,7 +164,7 @@ def _upload(server: Server, path: Path, space: str) -> str:
 
 def _find_page(server: Server, report_id: str) -> str | None:
     """Return the path of a report's page; None if the server has no such report."""
-    reply = _try(server, f"/reports/{quote(report_id)}")
+    reply = _try_request(server, f"/reports/{quote(report_id)}")
     if reply.status in (401, 403):
         raise ConfigError(f"The server refuses: {reply.message}", hint=f"Put a token of an editor into {TOKEN}.")
     return str(reply.content.get("page") or "/") if reply.status == 200 else None
@@ -177,7 +177,7 @@ def _wait_for_page(server: Server, name: str, report_id: str) -> str:
     while time.monotonic() < limit:
         if page := _find_page(server, report_id):
             return page
-        jobs: Sequence[Mapping[str, Any]] = _try(server, "/jobs", {"name": name}).content.get("jobs", [])
+        jobs: Sequence[Mapping[str, Any]] = _try_request(server, "/jobs", {"name": name}).content.get("jobs", [])
         if jobs and jobs[0].get("state") not in (*OPEN_STATES, "ready", "duplicate"):
             raise ConversionError(
                 f"{jobs[0].get('message') or jobs[0].get('state')} {jobs[0].get('hint') or ''}".strip()
@@ -186,7 +186,7 @@ def _wait_for_page(server: Server, name: str, report_id: str) -> str:
     raise ConversionError("The server has it, and has not made a report of it yet.")
 
 
-def _try(server: Server, path: str, query: Mapping[str, str] | None = None, body: Path | None = None) -> Reply:
+def _try_request(server: Server, path: str, query: Mapping[str, str] | None = None, body: Path | None = None) -> Reply:
     """Ask a server, and again where it is busy or the connection breaks.
 
     Raises:

@@ -43,10 +43,10 @@ def port(text: str) -> int:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C, which is exit status 0."""
-    return terminal.guarded(lambda: _serve(arguments))
+    return terminal.guarded(lambda: _run_serve(arguments))
 
 
-def _serve(arguments: argparse.Namespace) -> int:
+def _run_serve(arguments: argparse.Namespace) -> int:
     for field in _FOLDERS:
         if value := getattr(arguments, field):
             os.environ[config.variable(field)] = value

@@ -40,7 +40,7 @@ class Competitor:
         self._other = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
-        self._answered(READY)
+        self._await_answer(READY)
         return self
 
     def __exit__(
@@ -57,9 +57,9 @@ class Competitor:
         assert self._other.stdin
         self._other.stdin.write(f"{word}\n")
         self._other.stdin.flush()
-        self._answered(word)
+        self._await_answer(word)
 
-    def _answered(self, word: str) -> None:
+    def _await_answer(self, word: str) -> None:
         assert self._other.stdout
         if self._other.stdout.readline().strip() != word:
             raise WorkloadError("The competing program ended: it needs a GPU that PyTorch sees. Leave out --compete.")

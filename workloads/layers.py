@@ -13,11 +13,11 @@ DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 def nvtx_range(name: str) -> AbstractContextManager[None]:
     """Return an NVTX range; without a GPU, where PyTorch has no NVTX, a context that does nothing."""
-    return _nvtx_range(name) if DEVICE.type == "cuda" else nullcontext()
+    return _open_nvtx_range(name) if DEVICE.type == "cuda" else nullcontext()
 
 
 @contextmanager
-def _nvtx_range(name: str) -> Iterator[None]:
+def _open_nvtx_range(name: str) -> Iterator[None]:
     torch.cuda.nvtx.range_push(name)  # type: ignore[no-untyped-call]
     try:
         yield

@@ -127,7 +127,7 @@ def profiled(
     with recording(prefix, command=sys.argv, tool=tool), GPUMonitor(prefix), ExitStack() as stack:
         if tool == "torch":
             options = {"record_shapes": shapes, "with_stack": stacks, "with_modules": modules, "profile_memory": memory}
-            stack.enter_context(_traced(prefix, options | {"with_flops": flops}, nvtx=nvtx))
+            stack.enter_context(_trace_process(prefix, options | {"with_flops": flops}, nvtx=nvtx))
             stack.enter_context(window())
         else:
             stack.enter_context(capture_window(torch_with_gpu()))
@@ -135,7 +135,7 @@ def profiled(
 
 
 @contextmanager
-def _traced(prefix: Path, extras: dict[str, Any], *, nvtx: bool) -> Iterator[None]:
+def _trace_process(prefix: Path, extras: dict[str, Any], *, nvtx: bool) -> Iterator[None]:
     from .torch_recorder import TorchSink, record_trace  # here: it imports torch
 
     sinks: list[RangeSink] = [TorchSink(), *([default_sink()] if nvtx else [])]

@@ -207,7 +207,7 @@ def complete(job: Job, stems: Sequence[Path]) -> None:
         report = stem.with_name(stem.name + ".nsys-rep")
         if report.exists():
             subprocess.run(tools.export_command(report), check=True)
-    left = [stem for stem in stems if any(_holds(f"{stem}{suffix}") for suffix in OUTPUTS)]
+    left = [stem for stem in stems if any(_has_content(f"{stem}{suffix}") for suffix in OUTPUTS)]
     if job.tool in ("nsys", "ncu") and not any(Path(f"{stem}.{job.tool}-rep").exists() for stem in left):
         raise WorkloadError(
             f"{job.tool} wrote no report: there was nothing to record in the capture window, or it says why above."
@@ -219,7 +219,7 @@ def complete(job: Job, stems: Sequence[Path]) -> None:
         print(f"{stem}: {' '.join(suffix for suffix in OUTPUTS if Path(f'{stem}{suffix}').exists())}")
 
 
-def _holds(path: str) -> bool:
+def _has_content(path: str) -> bool:
     """Return True if there is a file with content; one without is the claim of a name."""
     return Path(path).exists() and Path(path).stat().st_size > 0
 

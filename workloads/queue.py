@@ -91,9 +91,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Iterator[str]:
     """Process the queue under each policy and report times, energy and regret."""
     gpu = choose_gpu("torch", options.device)
-    policies = _named(options.policies or ",".join(POLICIES), POLICIES, "--policies")
-    tasks = _named(options.tasks or ",".join(KINDS), tuple(KINDS), "--tasks")
-    precisions = _named(options.precisions, tuple(PRECISIONS), "--precisions")
+    policies = _choose_names(options.policies or ",".join(POLICIES), POLICIES, "--policies")
+    tasks = _choose_names(options.tasks or ",".join(KINDS), tuple(KINDS), "--tasks")
+    precisions = _choose_names(options.precisions, tuple(PRECISIONS), "--precisions")
     sizes = chosen_sizes(options.sizes or (SIZES if gpu else SMALL))
     if min(options.count, options.repeats, options.block) < 1:
         raise WorkloadError("--count, --repeats and --block must be 1 or more.")
@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     queue.warm_up()
     log = DecisionLog(options.csv or beside(".tasks.csv"))
     results = Results(model)
-    _work_off(queue, policies, model, log, results, options)
+    _process_queue(queue, policies, model, log, results, options)
     log.close()
     summary = results.summary()
     flops = {
@@ -129,7 +129,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     yield from results.lines()
 
 
-def _work_off(
+def _process_queue(
     queue: Queue, policies: Sequence[str], model: costs.TimeModel | None, log: DecisionLog, results: Results,
     options: argparse.Namespace,
 ) -> None:  # fmt: skip
@@ -217,7 +217,7 @@ class Runner:
         started = time.perf_counter()
         device, reason = self.policy, f"always {self.policy.upper()}"
         if self.policy == ORACLE:
-            device, reason = _faster(self.known, item, load)
+            device, reason = _choose_faster(self.known, item, load)
         if not self.queue.gpu:
             device, reason = "cpu", "no GPU"
         reading = next(iter(self.scheduler.readings.latest), None)  # load by others, whoever decides
@@ -242,14 +242,14 @@ def in_turn(runners: Sequence[Runner], turn: int) -> list[Runner]:
     return sorted([*runners[first:], *runners[:first]], key=lambda runner: runner.policy == ORACLE)
 
 
-def _faster(known: Known, item: Item, load: str) -> tuple[str, str]:
+def _choose_faster(known: Known, item: Item, load: str) -> tuple[str, str]:
     times = known.get((item.task, item.precision, item.size, load), {})
     if set(times) < {"cpu", "gpu"}:
         return "cpu", "not measured on both"
     return ("gpu" if times["gpu"] < times["cpu"] else "cpu"), "faster when measured"
 
 
-def _named(text: str, known: Sequence[str], option: str) -> list[str]:
+def _choose_names(text: str, known: Sequence[str], option: str) -> list[str]:
     """Return the names of an option in the order of the available ones."""
     names = set(text.split(","))
     if unknown := names - set(known):

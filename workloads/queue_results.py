@@ -80,14 +80,14 @@ class Results:
         known = self.known()
         return {
             policy: {
-                load: self._figures(policy, load, half, known)
+                load: self._compute_figures(policy, load, half, known)
                 for (of, load), half in self.halves.items()
                 if of == policy
             }
             for policy in dict.fromkeys(policy for policy, _ in self.halves)
         }
 
-    def _figures(self, policy: str, load: str, half: Half, known: Known) -> dict[str, Any]:
+    def _compute_figures(self, policy: str, load: str, half: Half, known: Known) -> dict[str, Any]:
         done = [one for one in self.done if (one.policy, one.load) == (policy, load)]
         both = [
             one
@@ -106,13 +106,17 @@ class Results:
             "wall_s": round(half.wall_s, 6),
             "joules": None if half.joules is None else round(half.joules, 3),
             "regret_pct": round(100 * (spent / best - 1), 3) if best else None,
-            "error_pct": _median([error for one in decided if (error := self._error(one)) is not None]),
-            "corrected_error_pct": _median([error for one in decided if (error := _corrected(one)) is not None]),
-            "decision_us": _median(micros),
+            "error_pct": _compute_median(
+                [error for one in decided if (error := self._compute_error_pct(one)) is not None]
+            ),
+            "corrected_error_pct": _compute_median(
+                [error for one in decided if (error := _compute_corrected_pct(one)) is not None]
+            ),
+            "decision_us": _compute_median(micros),
             "decision_p99_us": round(micros[int(0.99 * (len(micros) - 1))], 3) if micros else None,
         }
 
-    def _error(self, one: Done) -> float | None:
+    def _compute_error_pct(self, one: Done) -> float | None:
         line = self._lines.get((one.task, one.precision))
         if not line or one.seconds <= 0:
             return None
@@ -144,10 +148,10 @@ class Results:
                 )
 
 
-def _corrected(one: Done) -> float | None:
+def _compute_corrected_pct(one: Done) -> float | None:
     predicted = one.decision.gpu_s if one.decision.device == "gpu" else one.decision.cpu_s
     return None if predicted is None or one.seconds <= 0 else 100 * abs(predicted / one.seconds - 1)
 
 
-def _median(values: Sequence[float]) -> float | None:
+def _compute_median(values: Sequence[float]) -> float | None:
     return round(median(values), 3) if values else None

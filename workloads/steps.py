@@ -56,7 +56,7 @@ def run_plan(step: Callable[[], object], plan: Plan, device: torch.device) -> li
 
     This includes all of the GPU's work if a step ends by reading a result back.
     """
-    return _run(step, plan, device)[0]
+    return _run_steps(step, plan, device)[0]
 
 
 def run_for_average(
@@ -66,10 +66,10 @@ def run_for_average(
 
     The time includes all launched work, whether the steps waited for it or not.
     """
-    return _run(step, plan, device, last)[1] / max(plan.steps, 1)
+    return _run_steps(step, plan, device, last)[1] / max(plan.steps, 1)
 
 
-def _run(
+def _run_steps(
     step: Callable[[], object], plan: Plan, device: torch.device, last: Callable[[], object] | None = None
 ) -> tuple[list[float], float]:
     for _ in range(plan.prime):
@@ -81,14 +81,14 @@ def _run(
                     step()
                 wait_for(device)
         started = time.perf_counter()
-        seconds = [_timed_step(step, f"step_{number}") for number in range(plan.steps)]
+        seconds = [_time_step(step, f"step_{number}") for number in range(plan.steps)]
         if last:
             last()
         wait_for(device)
         return seconds, time.perf_counter() - started
 
 
-def _timed_step(step: Callable[[], object], name: str) -> float:
+def _time_step(step: Callable[[], object], name: str) -> float:
     started = time.perf_counter()
     with annotate(name, STRUCTURE):
         step()

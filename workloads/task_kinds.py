@@ -45,15 +45,15 @@ class Kind:
         return np.result_type(input_type, np.complex64) if self.is_complex else input_type
 
 
-def _both(a: Array, b: Array) -> tuple[Array, ...]:
+def _use_both(a: Array, b: Array) -> tuple[Array, ...]:
     return a, b
 
 
-def _first(a: Array, _: Array) -> tuple[Array, ...]:
+def _use_first(a: Array, _: Array) -> tuple[Array, ...]:
     return (a,)
 
 
-def _square(n: int) -> tuple[int, ...]:
+def _make_square(n: int) -> tuple[int, ...]:
     return n, n
 
 
@@ -65,18 +65,18 @@ def _multiply(xp: Any, inputs: Sequence[Any], out: Any) -> None:
     xp.matmul(*inputs, out=out)
 
 
-def _total(xp: Any, inputs: Sequence[Any], out: Any) -> None:
+def _sum_array(xp: Any, inputs: Sequence[Any], out: Any) -> None:
     xp.sum(inputs[0], out=out)
 
 
-def _gelu(xp: Any, inputs: Sequence[Any], out: Any) -> None:
+def _compute_gelu(xp: Any, inputs: Sequence[Any], out: Any) -> None:
     """The approximation by tanh, nine operations a number."""
     (x,) = inputs
     scale = math.sqrt(2 / math.pi)
     xp.multiply(x, 0.5 * (1 + xp.tanh(scale * (x + 0.044715 * x * x * x))), out=out)
 
 
-def _convolve(_: Any, inputs: Sequence[Any], out: Any) -> None:
+def _convolve_image(_: Any, inputs: Sequence[Any], out: Any) -> None:
     """Convolve by adding the shifted image per tap, without a signal library."""
     image, taps = inputs
     rows, columns = out.shape
@@ -86,16 +86,16 @@ def _convolve(_: Any, inputs: Sequence[Any], out: Any) -> None:
             out += image[row : row + rows, column : column + columns] * taps[row, column]
 
 
-def _sort(_: Any, inputs: Sequence[Any], out: Any) -> None:
+def _sort_array(_: Any, inputs: Sequence[Any], out: Any) -> None:
     out[...] = inputs[0]
     out.sort()
 
 
-def _transform(xp: Any, inputs: Sequence[Any], out: Any) -> None:
+def _transform_array(xp: Any, inputs: Sequence[Any], out: Any) -> None:
     out[...] = xp.fft.rfft2(inputs[0])
 
 
-def _attend(xp: Any, inputs: Sequence[Any], out: Any) -> None:
+def _attend_heads(xp: Any, inputs: Sequence[Any], out: Any) -> None:
     query, key, value = inputs
     scores = query @ key.T / math.sqrt(query.shape[1])
     weights = xp.exp(scores - scores.max(axis=1, keepdims=True))
@@ -103,12 +103,12 @@ def _attend(xp: Any, inputs: Sequence[Any], out: Any) -> None:
     xp.matmul(weights, value, out=out)
 
 
-def _sparse(xp: Any, inputs: Sequence[Any], out: Any) -> None:
+def _run_sparse(xp: Any, inputs: Sequence[Any], out: Any) -> None:
     values, columns, _, vector = inputs
     xp.sum(values * vector[columns], axis=1, out=out)
 
 
-def _sparse_torch(torch: Any, inputs: Sequence[Any], out: Any) -> Any:
+def _run_sparse_torch(torch: Any, inputs: Sequence[Any], out: Any) -> Any:
     values, columns, rows, vector = inputs
     matrix = torch.sparse_csr_tensor(
         rows, columns.reshape(-1), values.reshape(-1), size=(len(vector), len(vector)), check_invariants=False
@@ -116,7 +116,7 @@ def _sparse_torch(torch: Any, inputs: Sequence[Any], out: Any) -> Any:
     return torch.mv(matrix, vector, out=out)
 
 
-def _sparse_inputs(a: Array, b: Array) -> tuple[Array, ...]:
+def _make_sparse(a: Array, b: Array) -> tuple[Array, ...]:
     """Return values and columns of the nonzeros of each row, the start of each row, and a vector."""
     n = len(a)
     many = min(NONZEROS, n)
@@ -124,50 +124,50 @@ def _sparse_inputs(a: Array, b: Array) -> tuple[Array, ...]:
     return np.ascontiguousarray(a[:, :many]), columns, np.arange(n + 1) * many, np.ascontiguousarray(b[0])
 
 
-def _heads(a: Array, b: Array) -> tuple[Array, ...]:
+def _make_heads(a: Array, b: Array) -> tuple[Array, ...]:
     head = min(HEAD, len(a))
     return tuple(np.ascontiguousarray(part[:, :head]) for part in (a, b, a[::-1]))
 
 
-def _image(a: Array, b: Array) -> tuple[Array, ...]:
+def _make_image(a: Array, b: Array) -> tuple[Array, ...]:
     taps = min(TAPS, len(a))
     return a, np.ascontiguousarray(b[:taps, :taps])
 
 
-def _valid(n: int) -> tuple[int, ...]:
-    return _square(n - min(TAPS, n) + 1)
+def _make_valid_shape(n: int) -> tuple[int, ...]:
+    return _make_square(n - min(TAPS, n) + 1)
 
 
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("vector_add", _both, _square, _add, lambda t, x, out: t.add(*x, out=out), lambda n: n * n),
-        Kind("matmul", _both, _square, _multiply, lambda t, x, out: t.matmul(*x, out=out), lambda n: 2 * n**3),
-        Kind("reduction", _first, lambda _: (), _total, lambda _, x, __: x[0].sum(), lambda n: n * n),
+        Kind("vector_add", _use_both, _make_square, _add, lambda t, x, out: t.add(*x, out=out), lambda n: n * n),
+        Kind("matmul", _use_both, _make_square, _multiply, lambda t, x, out: t.matmul(*x, out=out), lambda n: 2 * n**3),
+        Kind("reduction", _use_first, lambda _: (), _sum_array, lambda _, x, __: x[0].sum(), lambda n: n * n),
         Kind(
-            "elementwise", _first, _square, _gelu,
+            "elementwise", _use_first, _make_square, _compute_gelu,
             lambda t, x, _: t.nn.functional.gelu(x[0], approximate="tanh"), lambda n: 9 * n * n,
         ),
         Kind(
-            "convolution", _image, _valid, _convolve,
+            "convolution", _make_image, _make_valid_shape, _convolve_image,
             lambda t, x, _: t.nn.functional.conv2d(x[0][None, None], x[1][None, None])[0, 0],
-            lambda n: 2 * math.prod(_valid(n)) * min(TAPS, n) ** 2,
+            lambda n: 2 * math.prod(_make_valid_shape(n)) * min(TAPS, n) ** 2,
         ),
         Kind(
-            "sort", lambda a, _: (a.reshape(-1),), lambda n: (n * n,), _sort,
+            "sort", lambda a, _: (a.reshape(-1),), lambda n: (n * n,), _sort_array,
             lambda t, x, _: t.sort(x[0]).values, lambda _: None,
         ),
         Kind(
-            "fft", _first, lambda n: (n, n // 2 + 1), _transform, lambda t, x, _: t.fft.rfft2(x[0]),
+            "fft", _use_first, lambda n: (n, n // 2 + 1), _transform_array, lambda t, x, _: t.fft.rfft2(x[0]),
             lambda n: int(2.5 * n * n * math.log2(n * n)), is_complex=True,
         ),
         Kind(
-            "attention", _heads, lambda n: (n, min(HEAD, n)), _attend,
+            "attention", _make_heads, lambda n: (n, min(HEAD, n)), _attend_heads,
             lambda t, x, _: t.nn.functional.scaled_dot_product_attention(*(part[None, None] for part in x))[0, 0],
             lambda n: 4 * n * n * min(HEAD, n),
         ),
         Kind(
-            "sparse", _sparse_inputs, lambda n: (n,), _sparse, _sparse_torch, lambda n: 2 * n * min(NONZEROS, n),
+            "sparse", _make_sparse, lambda n: (n,), _run_sparse, _run_sparse_torch, lambda n: 2 * n * min(NONZEROS, n),
         ),
     )
 }  # fmt: skip

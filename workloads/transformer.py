@@ -220,7 +220,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     device = choose_device(options.device)
     if options.cuda_graph and device.type != "cuda":
         raise WorkloadError("CUDA graphs need a GPU: run without --cuda-graph.")
-    size, plan = _chosen_size(options), chosen_plan(options)
+    size, plan = _choose_size(options), chosen_plan(options)
     worker = make_worker(options, size, device)
     yield (
         f"transformer {options.mode}, {options.precision}, {describe(device)}: "
@@ -259,6 +259,6 @@ def note_facts(size: Size, parameters: int, precision: str, *, training: bool) -
     )
 
 
-def _chosen_size(options: argparse.Namespace) -> Size:
+def _choose_size(options: argparse.Namespace) -> Size:
     size = SIZES[options.size]
     return Size(replace(size.model, layers=options.layers or size.model.layers), batch=options.batch or size.batch)

@@ -46,10 +46,10 @@ def build_routes() -> list[Route]:
 def _make_endpoint(operation: Operation) -> Callable[[Request], Awaitable[Response]]:
     async def respond(request: Request) -> Response:
         form, values = _parse_query(request)
-        if refusal := _refuse(request, operation, form):
+        if refusal := _refuse_request(request, operation, form):
             return refusal
         try:
-            work = partial(_answer, visitors.get_library(request.scope), operation, values, form)
+            work = partial(_compute_body, visitors.get_library(request.scope), operation, values, form)
             body = await thread_pools.get_pool(operation.name).run(visitors.get_visitor(request.scope), work)
         except WarpdeckError as error:
             return make_error_response(error)
@@ -69,7 +69,7 @@ def _make_file_name(operation: Operation, values: Values) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "_", str(values.get("analysis", operation.name)))[:100]
 
 
-def _refuse(request: Request, operation: Operation, form: str) -> Response | None:
+def _refuse_request(request: Request, operation: Operation, form: str) -> Response | None:
     """Return the refusal of a request that needs no further look; None if it is acceptable."""
     if request.headers.get("sec-fetch-site", "none") not in _SAME_SITE:
         return make_problem_response(403, "Pages of other sites cannot ask here.")
@@ -90,7 +90,7 @@ def _parse_query(request: Request) -> tuple[str, Values]:
     return form if isinstance(form, str) else "", values | request.path_params
 
 
-def _answer(library: Library, operation: Operation, values: Values, form: str) -> bytes:
+def _compute_body(library: Library, operation: Operation, values: Values, form: str) -> bytes:
     body = operation.run(library, operation.check(values)).written(form)
     if form != "json":
         report = library.find(str(values["report"])).id if "report" in values else ""

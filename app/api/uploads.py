@@ -35,14 +35,14 @@ _writers = CapacityLimiter(4)
 async def receive_upload(request: Request) -> Response:
     """Put the body into the inbox under the name, and in the folder of the space, that the query gives."""
     try:
-        return await _receive(request)
+        return await _receive_upload(request)
     except (CatalogError, StorageError) as error:
         return make_problem_response(get_status(error), f"{error.message} {error.hint}")
 
 
-async def _receive(request: Request) -> Response:
+async def _receive_upload(request: Request) -> Response:
     name, space = request.query_params.get("name", ""), request.query_params.get("space", EVERYBODY)
-    if refusal := _refuse(name, request.headers):
+    if refusal := _refuse_upload(name, request.headers):
         return refusal
     if space and space not in await to_thread.run_sync(_get_spaces(request).visible_names, limiter=_writers):
         return make_problem_response(403, "There is no such space, or it is not yours.")
@@ -63,7 +63,7 @@ async def _receive(request: Request) -> Response:
         store.discard(upload)
 
 
-def _refuse(name: str, headers: Headers) -> Response | None:
+def _refuse_upload(name: str, headers: Headers) -> Response | None:
     """Return the refusal of a request by its name and headers; None if its body may be read."""
     length = headers.get("content-length", "")
     if not name or len(name) > 1_000:

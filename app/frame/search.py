@@ -27,7 +27,7 @@ def draw_search(lacks: Mapping[View, str], report: Manifest | None, shown: View 
     data = {
         "pages": [_LIBRARY, *pages], "report": report.id if report else "", "address": search_route.get_address(),
     }  # fmt: skip
-    result: Any = served_component.component("search")(key="menu-search", data=data, on_chosen_change=_noted)
+    result: Any = served_component.component("search")(key="menu-search", data=data, on_chosen_change=_do_nothing)
     chosen = result.chosen
     if isinstance(chosen, dict) and isinstance(chosen.get("value"), str):
         _open_choice(str(chosen.get("kind")), chosen["value"], list(lacks), report, shown)
@@ -57,5 +57,5 @@ def _open_page(view: View, query: Mapping[str, str | list[str]], shown: View | N
     st.rerun()
 
 
-def _noted() -> None:
+def _do_nothing() -> None:
     """Do nothing: the rerun that follows reads the value."""

@@ -31,10 +31,10 @@ def get_address() -> str:
 
 
 def make_route() -> Route:
-    return Route(get_address(), _respond, methods=["GET"])
+    return Route(get_address(), _respond_to_search, methods=["GET"])
 
 
-async def _respond(request: Request) -> Response:
+async def _respond_to_search(request: Request) -> Response:
     library, report_id = visitors.get_library(request.scope), request.query_params.get("report", "")
     headers = {"Cache-Control": "no-store"}
     text = request.query_params.get("q", "")[:LONGEST]
@@ -62,21 +62,23 @@ def list_items(library: Library, report_id: str, text: str = "") -> list[dict[st
     reports = {one.id: one for one in found}
     titles = report_titles.titles(reports)
     items = [
-        _item("report", one.id, one.shown_name, titles[one.id].removeprefix(visible(one.shown_name)).lstrip(" ·"))
+        _make_item("report", one.id, one.shown_name, titles[one.id].removeprefix(visible(one.shown_name)).lstrip(" ·"))
         for one in reports.values()
     ]
     if report_id and not text:
         library.catalog.visibility.require_reports(report_id)
-        items += [_item("kernel", row["kernel"], row["name"]) for row in _rows(library, report_id, "kernels")]
-        items += [_item("range", row["path"], row["path"]) for row in _rows(library, report_id, "range_paths")]
+        items += [_make_item("kernel", row["kernel"], row["name"]) for row in _read_rows(library, report_id, "kernels")]
+        items += [
+            _make_item("range", row["path"], row["path"]) for row in _read_rows(library, report_id, "range_paths")
+        ]
     return items
 
 
-def _item(kind: str, value: Any, name: Any, about: str = "") -> dict[str, Any]:
+def _make_item(kind: str, value: Any, name: Any, about: str = "") -> dict[str, Any]:
     return {"kind": kind, "value": str(value), "name": visible(name)[:LONGEST], "about": about[:LONGEST]}
 
 
-def _rows(library: Library, report_id: str, analysis: str) -> list[Any]:
+def _read_rows(library: Library, report_id: str, analysis: str) -> list[Any]:
     """Return the rows of an analysis; none if the report lacks the data or cannot be read, which its pages report."""
     try:
         return session.answer(library, report_id, analysis).head(MOST).to_dict("records")

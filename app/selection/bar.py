@@ -33,13 +33,13 @@ def show(settled: Settled) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{settled.key}row"):
             if len(settled.paths):
                 range_picker.picker(settled)
-                _chips(settled)
-                if not _memory_alone(settled):
-                    _mode(settled)
-                _warmup(settled)
-            _places(settled)
-            _time(settled)
-            _attribution(settled)
+                _draw_chips(settled)
+                if not _has_memory_alone(settled):
+                    _draw_mode(settled)
+                _draw_warmup_toggle(settled)
+            _draw_place_selectors(settled)
+            _draw_time_filter(settled)
+            _draw_attribution(settled)
             if settled.partly or settled.problems:
                 st.button(
                     "Clear",
@@ -53,10 +53,10 @@ def show(settled: Settled) -> None:
         for problem in settled.problems:
             st.markdown(f":orange[:material/warning:] {problem} It is ignored.")
         with st.container(key=f"{settled.key}{'part' if settled.partly else 'whole'}"):
-            _facts(settled)
+            _draw_facts(settled)
 
 
-def _chips(settled: Settled) -> None:
+def _draw_chips(settled: Settled) -> None:
     """Draw a button for each selected range; a click removes the range."""
     for number, text in enumerate(settled.chosen.ranges):
         rest = tuple(other for other in settled.chosen.ranges if other != text)
@@ -72,7 +72,7 @@ def _chips(settled: Settled) -> None:
         )
 
 
-def _mode(settled: Settled) -> None:
+def _draw_mode(settled: Settled) -> None:
     key = f"{settled.key}mode"
     st.session_state[key] = settled.chosen.mode
     st.segmented_control(
@@ -86,7 +86,7 @@ def _mode(settled: Settled) -> None:
     )
 
 
-def _warmup(settled: Settled) -> None:
+def _draw_warmup_toggle(settled: Settled) -> None:
     if not settled.paths["is_warmup"].any():
         return
     key = f"{settled.key}warmup"
@@ -100,22 +100,22 @@ def _warmup(settled: Settled) -> None:
     )
 
 
-def _places(settled: Settled) -> None:
+def _draw_place_selectors(settled: Settled) -> None:
     """Draw the GPU and stream selectors, each only if there is more than one to choose from."""
     places, chosen = settled.places, settled.chosen
     gpus = places.drop_duplicates("gpu_id").dropna(subset=["gpu_id"]).set_index("gpu_id")["gpu"]
     if len(gpus) > 1:
         labels = {int(number): f"GPU {number}" for number in gpus.index}
-        _select(settled, "device", "All GPUs", labels)
+        _draw_place_selector(settled, "device", "All GPUs", labels)
     of_gpu = places if chosen.device is None else places[places["gpu_id"] == chosen.device]
     streams = of_gpu.groupby("stream")[["operations"]].sum().sort_values("operations", ascending=False, kind="stable")
     if len(streams) > 1 or chosen.stream is not None:
         pairs = zip(streams.index, streams["operations"], strict=True)
         labels = {int(number): f"Stream {number} ({fmt.count(count)})" for number, count in pairs}
-        _select(settled, "stream", "All streams", labels)
+        _draw_place_selector(settled, "stream", "All streams", labels)
 
 
-def _select(settled: Settled, field: str, every: str, labels: dict[int, str]) -> None:
+def _draw_place_selector(settled: Settled, field: str, every: str, labels: dict[int, str]) -> None:
     key, value = f"{settled.key}{field}", getattr(settled.chosen, field)
     if value is not None:
         labels = {value: f"{field.title()} {value}"} | labels
@@ -133,20 +133,20 @@ def _select(settled: Settled, field: str, every: str, labels: dict[int, str]) ->
     )
 
 
-def _time(settled: Settled) -> None:
+def _draw_time_filter(settled: Settled) -> None:
     chosen = settled.chosen
     low, high = chosen.from_ns, chosen.to_ns
     label = "Time"
     if low is not None or high is not None:
-        label = f"{_ms(low) or '0'} to {_ms(high) or 'end'} ms"
+        label = f"{_format_ms(low) or '0'} to {_format_ms(high) or 'end'} ms"
     with st.popover(label, icon=":material/schedule:", key=f"{settled.key}time"):
         st.caption(TIME_HELP)
         with st.container(horizontal=True):
             for field, title, value in (("from_ns", "From (ms)", low), ("to_ns", "To (ms)", high)):
-                _time_input(settled, field, title, value)
+                _draw_time_input(settled, field, title, value)
 
 
-def _time_input(settled: Settled, field: str, title: str, value: int | None) -> None:
+def _draw_time_input(settled: Settled, field: str, title: str, value: int | None) -> None:
     key = f"{settled.key}{field}"
     st.session_state[key] = None if value is None else value / 1e6
 
@@ -172,21 +172,21 @@ def _time_input(settled: Settled, field: str, title: str, value: int | None) -> 
     )
 
 
-def _memory_alone(settled: Settled) -> bool:
+def _has_memory_alone(settled: Settled) -> bool:
     """Return whether a report is a memory snapshot, which has no launches and no threads."""
     return any(one.rows.get("tensor_segment") for one in session.reports([settled.report_id]).values())
 
 
-def _ms(ns: int | None) -> str:
+def _format_ms(ns: int | None) -> str:
     return "" if ns is None else f"{ns / 1e6:,.10g}"
 
 
-def _facts(settled: Settled) -> None:
+def _draw_facts(settled: Settled) -> None:
     """Draw how much of the report is selected, and what is excluded."""
     try:
         row = session.whole(settled.report_id, "selection_summary", **settled.params).iloc[0]
     except NotCapturedError:
-        what = "memory of tensors" if _memory_alone(settled) else "CUDA calls and ranges"
+        what = "memory of tensors" if _has_memory_alone(settled) else "CUDA calls and ranges"
         st.caption(f"This report has no GPU activity. The selection still applies to {what}.")
         return
     part = int(row["operations"]) < int(row["report_operations"])
@@ -197,14 +197,14 @@ def _facts(settled: Settled) -> None:
     lines = [
         f"**{fmt.count(row['operations'])}**{whole} {noun}, **{fmt.duration(row['gpu_ns'])}**{time} of GPU time"
         + (f" ({fmt.percent(share)})" if share is not None else ""),
-        _left_out(settled, row),
+        _describe_warmup(settled, row),
     ]
     if not int(row["operations"]):
         lines[0] = "**Nothing ran on a GPU in this selection.**"
     st.caption("  ·  ".join(line for line in lines if line))
 
 
-def _attribution(settled: Settled) -> None:
+def _draw_attribution(settled: Settled) -> None:
     """Draw the shares of GPU time by attribution category; nothing without ranges or GPU time."""
     if settled.paths.empty:
         return
@@ -218,12 +218,14 @@ def _attribution(settled: Settled) -> None:
             st.markdown(f"{fmt.percent(row.share_pct)} **{row.category}**: {ATTRIBUTION.get(str(row.category), '')}")
 
 
-def _left_out(settled: Settled, row: "pd.Series[Any]") -> str:
+def _describe_warmup(settled: Settled, row: "pd.Series[Any]") -> str:
     """Describe the work that the warm-up would add to the selection."""
     if settled.chosen.warmup != "exclude" or not settled.paths["is_warmup"].any():
         return ""
     names = list(dict.fromkeys(settled.paths.loc[settled.paths["is_warmup"], "name"]))
-    told = ", ".join(f"`{_code(name)}`" for name in names[:2]) + (f" and {len(names) - 2} more" if names[2:] else "")
+    told = ", ".join(f"`{_format_code(name)}`" for name in names[:2]) + (
+        f" and {len(names) - 2} more" if names[2:] else ""
+    )
     with_it = session.whole(settled.report_id, "selection_summary", **settled.params | {"warmup": "include"}).iloc[0]
     if int(with_it["operations"]) == int(row["operations"]):
         return "" if settled.chosen.ranges else f"Warm-up excluded: {told} ran nothing on a GPU"
@@ -231,6 +233,6 @@ def _left_out(settled: Settled, row: "pd.Series[Any]") -> str:
     return f"Warm-up excluded: {time} in {told}"
 
 
-def _code(name: str) -> str:
+def _format_code(name: str) -> str:
     """Escape a name for use between backticks, where only a backtick is special."""
     return fmt.visible(fmt.shortened(name, _CHIP)).replace("`", "'")

@@ -70,7 +70,7 @@ def to_timeline(report_id: str, label: str, from_ns: float, to_ns: float, key: s
         if to_ns > from_ns:
             st.button(
                 "Select this time", key=f"select-time-{key or label}", type="tertiary", icon=":material/crop:",
-                help="All pages then show only this time.", on_click=_select, args=(from_ns, to_ns),
+                help="All pages then show only this time.", on_click=_select_times, args=(from_ns, to_ns),
             )  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def draw_times(
     to_timeline(report_id, label, start, start + size, key=f"{what}-of-table")
 
 
-def _select(from_ns: float, to_ns: float) -> None:
+def _select_times(from_ns: float, to_ns: float) -> None:
     times = page_selection.milliseconds(round(from_ns)), page_selection.milliseconds(round(to_ns))
     st.query_params.update(dict(zip(("from", "to"), times, strict=True)))
 

@@ -90,7 +90,7 @@ def settle(manifest: Manifest) -> Settled:
         write(settled)
         st.toast("  \n".join([*problems, "It is ignored."]), duration="long")
         settled = replace(settled, problems=())
-    st.session_state[_LAST] = (manifest.id, _asked())
+    st.session_state[_LAST] = (manifest.id, _read_parameters())
     session.select(manifest.id, settled.params)
     return settled
 
@@ -103,29 +103,29 @@ def read(manifest: Manifest, like: Settled | None = None) -> Settled:
     """
     paths = optional(manifest.id, "range_paths", ["path", "name", "instances", "most", "is_warmup"])
     places = optional(manifest.id, "devices", ["gpu_id", "gpu", "stream", "operations", "gpu_ns"])
-    default = _default(paths) if like is None else _inherited(like, paths, places)
+    default = _build_default(paths) if like is None else _inherit_selection(like, paths, places)
     problems: list[str] = []
     prefix = "" if like is None else OTHER
-    chosen = parse(_asked(prefix), default, paths, places, problems)
+    chosen = parse(_read_parameters(prefix), default, paths, places, problems)
     return Settled(manifest.id, chosen, default, tuple(problems), paths, places, prefix)
 
 
 def swapped(mine: Settled, theirs: Settled) -> dict[str, list[str]]:
     """Return the URL parameters after two compared reports swap places, each with its selection."""
-    first = replace(theirs, default=_default(theirs.paths), prefix="")
-    inherited = _inherited(first, mine.paths, mine.places)
+    first = replace(theirs, default=_build_default(theirs.paths), prefix="")
+    inherited = _inherit_selection(first, mine.paths, mine.places)
     second = written(mine.chosen, inherited)
     return written(first.chosen, first.default) | {OTHER + key: values for key, values in second.items()}
 
 
-def _default(paths: pd.DataFrame) -> Selection:
+def _build_default(paths: pd.DataFrame) -> Selection:
     """Return the selection that applies without URL parameters."""
     return model.default_selection(warmup=bool(paths["is_warmup"].any()))
 
 
-def _inherited(like: Settled, paths: pd.DataFrame, places: pd.DataFrame) -> Selection:
+def _inherit_selection(like: Settled, paths: pd.DataFrame, places: pd.DataFrame) -> Selection:
     """Return the selection of another report if this one has all of it; otherwise this report's default."""
-    own, chosen = _default(paths), like.chosen
+    own, chosen = _build_default(paths), like.chosen
     unknown: list[str] = []
     for text in chosen.ranges:
         there(text, chosen.skip_first, paths, unknown)
@@ -170,7 +170,7 @@ def stretch_button(label: str, key: str, from_ns: int, to_ns: int) -> None:
 
 def link(report_id: str, **more: str) -> dict[str, str | list[str]]:
     """Return the query of a link to another page of this report that keeps the selection."""
-    return {session.PARAMETER: report_id, **_asked(), **more}
+    return {session.PARAMETER: report_id, **_read_parameters(), **more}
 
 
 def encoded() -> str:
@@ -191,5 +191,5 @@ def optional(report_id: str, name: str, columns: list[str], **params: Any) -> pd
         return pd.DataFrame(columns=columns)
 
 
-def _asked(prefix: str = "") -> dict[str, list[str]]:
+def _read_parameters(prefix: str = "") -> dict[str, list[str]]:
     return {key: st.query_params.get_all(prefix + key) for key in KEYS if prefix + key in st.query_params}

@@ -41,20 +41,20 @@ def picker(settled: Settled) -> None:
             by = st.segmented_control(
                 "List", [_PATHS, _NAMES], default=_PATHS, required=True, key=f"{settled.key}ranges-by"
             )
-        rows = by_name(_tree(settled)) if by == _NAMES else _tree(settled)
+        rows = by_name(_read_tree(settled)) if by == _NAMES else _read_tree(settled)
         kept = rows
         if wanted := search.strip():
             kept = rows[rows["text"].str.contains(wanted, case=False, regex=False)]
             kept = kept.assign(shown=kept["text"].map(fmt.visible))  # out of its tree, a row needs its full path
-        _table(settled, kept.head(SHOWN).reset_index(drop=True), f"{by}-{search}")
+        _draw_table(settled, kept.head(SHOWN).reset_index(drop=True), f"{by}-{search}")
         if len(kept) > SHOWN:
             st.caption(f"{fmt.count(len(kept) - SHOWN)} more. Use the search to find them.")
         elif kept.empty:
             st.caption("No ranges match.")
-        _instances(settled)
+        _draw_instances(settled)
 
 
-def _tree(settled: Settled) -> pd.DataFrame:
+def _read_tree(settled: Settled) -> pd.DataFrame:
     """Return all range paths in tree order, whatever is selected; ``text`` is the value used in a selection."""
     tree = session.whole(settled.report_id, "nvtx_tree", mode=settled.chosen.mode)
     shown = [_INDENT * int(level) + fmt.visible(name) for level, name in zip(tree["level"], tree["name"], strict=True)]
@@ -73,7 +73,7 @@ def by_name(tree: pd.DataFrame) -> pd.DataFrame:
     return names.assign(text=names["name"], shown=names["name"])
 
 
-def _table(settled: Settled, rows: pd.DataFrame, what: str) -> None:
+def _draw_table(settled: Settled, rows: pd.DataFrame, what: str) -> None:
     """Draw the rows with checkboxes.
 
     The table keeps its own state, so a new key resets it when another widget changes the ranges.
@@ -102,23 +102,23 @@ def _table(settled: Settled, rows: pd.DataFrame, what: str) -> None:
         key=key,
         on_select=changed,
         selection_mode="multi-row",
-        selection_default=_ticked(rows, set(chosen.values())),
+        selection_default=_tick_rows(rows, set(chosen.values())),
         placeholder="–",
     )
 
 
-def _ticked(rows: pd.DataFrame, chosen: set[str]) -> Any:
+def _tick_rows(rows: pd.DataFrame, chosen: set[str]) -> Any:
     return {"selection": {"rows": [number for number, text in enumerate(rows["text"]) if text in chosen]}}
 
 
-def _instances(settled: Settled) -> None:
+def _draw_instances(settled: Settled) -> None:
     """Draw the instances that count for each selected range, and how many first ones to skip."""
     ranges = settled.chosen.ranges
     if not ranges:
         st.caption("Select ranges to see only what runs inside them.")
         return
     for number, text in enumerate(ranges):
-        _instance(settled, number, text)
+        _draw_instance(settled, number, text)
     parts = [split(text, settled.paths) for text in ranges]
     most = min(min(last or most, most) for _, _, last, most in parts)
     key = f"{settled.key}ranges-first"
@@ -135,7 +135,7 @@ def _instances(settled: Settled) -> None:
         )
 
 
-def _instance(settled: Settled, number: int, text: str) -> None:
+def _draw_instance(settled: Settled, number: int, text: str) -> None:
     name, first, last, most = split(text, settled.paths)
     keys = (f"{settled.key}ranges-low-{number}", f"{settled.key}ranges-high-{number}")
     st.session_state[keys[0]], st.session_state[keys[1]] = first or 1, min(last or most, most)

@@ -25,15 +25,15 @@ def split(text: str, paths: pd.DataFrame) -> tuple[str, int | None, int | None, 
 
     The count is 0 if the report has no such range.
     """
-    if most := _most(text, paths):
+    if most := _count_most_instances(text, paths):
         return text, None, None, most
     match = model.INSTANCE.fullmatch(text)
-    if match and (most := _most(match["path"], paths)):
+    if match and (most := _count_most_instances(match["path"], paths)):
         return match["path"], int(match["first"]), int(match["last"] or match["first"]), most
     return text, None, None, 0
 
 
-def _most(text: str, paths: pd.DataFrame) -> int:
+def _count_most_instances(text: str, paths: pd.DataFrame) -> int:
     for column in ("path", "name"):
         instances = paths.loc[paths[column] == text, "most"]
         if len(instances):
@@ -69,11 +69,11 @@ def parse(
 ) -> Selection:
     """Parse the selection in the URL; parts that the report lacks are dropped and reported in ``problems``."""
     asked = {key: values[-1].strip() for key, values in given.items() if values and key != "range"}
-    skip = (_number(asked, "first", problems) or 0) if "first" in asked else default.skip_first
+    skip = (_parse_number(asked, "first", problems) or 0) if "first" in asked else default.skip_first
     ranges = tuple(text for text in dict.fromkeys(given.get("range", default.ranges)) if text)
     kept = tuple(text for text in ranges if there(text, skip, paths, problems))
-    first = _time(asked, "from", problems) if "from" in asked else default.from_ns
-    last = _time(asked, "to", problems) if "to" in asked else default.to_ns
+    first = _parse_time(asked, "from", problems) if "from" in asked else default.from_ns
+    last = _parse_time(asked, "to", problems) if "to" in asked else default.to_ns
     if first is not None and last is not None and first >= last:
         problems.append("The time window ends before it starts.")
         first = last = None
@@ -81,10 +81,10 @@ def parse(
         default,
         ranges=kept,
         skip_first=skip if kept else 0,
-        warmup=_choice(asked, "warmup", default.warmup, problems),
-        mode=_choice(asked, "mode", default.mode, problems),
-        device=_place(asked, "device", "gpu_id", places, problems) if "device" in asked else default.device,
-        stream=_place(asked, "stream", "stream", places, problems) if "stream" in asked else default.stream,
+        warmup=_parse_choice(asked, "warmup", default.warmup, problems),
+        mode=_parse_choice(asked, "mode", default.mode, problems),
+        device=_parse_place(asked, "device", "gpu_id", places, problems) if "device" in asked else default.device,
+        stream=_parse_place(asked, "stream", "stream", places, problems) if "stream" in asked else default.stream,
         from_ns=first,
         to_ns=last,
     )
@@ -102,7 +102,7 @@ def there(text: str, skip: int, paths: pd.DataFrame, problems: list[str]) -> boo
     return False
 
 
-def _choice(asked: Mapping[str, str], key: str, default: str, problems: list[str]) -> str:
+def _parse_choice(asked: Mapping[str, str], key: str, default: str, problems: list[str]) -> str:
     value = asked.get(key) or default
     if value in model.CHOICES[key]:
         return value
@@ -110,15 +110,17 @@ def _choice(asked: Mapping[str, str], key: str, default: str, problems: list[str
     return default
 
 
-def _place(asked: Mapping[str, str], key: str, column: str, places: pd.DataFrame, problems: list[str]) -> int | None:
-    number = _number(asked, key, problems)
+def _parse_place(
+    asked: Mapping[str, str], key: str, column: str, places: pd.DataFrame, problems: list[str]
+) -> int | None:
+    number = _parse_number(asked, key, problems)
     if number is not None and number not in places[column].dropna().tolist():
         problems.append(f"{'GPU' if key == 'device' else 'Stream'} {number} is not in this report, or it ran nothing.")
         return None
     return number
 
 
-def _number(asked: Mapping[str, str], key: str, problems: list[str]) -> int | None:
+def _parse_number(asked: Mapping[str, str], key: str, problems: list[str]) -> int | None:
     value = asked.get(key, "")
     if value.isdecimal() and len(value) < len(str(_MOST_NS)):
         return int(value)
@@ -127,7 +129,7 @@ def _number(asked: Mapping[str, str], key: str, problems: list[str]) -> int | No
     return None
 
 
-def _time(asked: Mapping[str, str], key: str, problems: list[str]) -> int | None:
+def _parse_time(asked: Mapping[str, str], key: str, problems: list[str]) -> int | None:
     if not (value := asked.get(key, "")):
         return None
     try:

@@ -59,9 +59,9 @@ def _make_endpoint(name: str, answer: Answer) -> Callable[[Request], Awaitable[R
     async def respond(request: Request) -> Response:
         report_id = request.path_params["report_id"]
         if not _REPORT_ID.fullmatch(report_id):
-            return _refuse(404, "There is no such report.")
+            return _make_refusal(404, "There is no such report.")
         if len(request.url.query) > MAX_QUERY_CHARS:
-            return _refuse(414, "The address is too long.")
+            return _make_refusal(414, "The address is too long.")
         try:
             library = visitors.get_library(request.scope)
             parameters = QueryParameters(request.query_params.multi_items(), library)
@@ -77,17 +77,17 @@ def _make_endpoint(name: str, answer: Answer) -> Callable[[Request], Awaitable[R
 def _answer_error(report_id: str, error: Exception) -> Response:
     """Return the response to a query that failed."""
     if isinstance(error, ReportNotFoundError):
-        return _refuse(404, "There is no such report.")
+        return _make_refusal(404, "There is no such report.")
     if isinstance(error, DamagedError):
-        return _refuse(500, str(error))
+        return _make_refusal(500, str(error))
     if isinstance(error, BusyError):
-        return _refuse(429, str(error), {"Retry-After": str(error.again_s)})
+        return _make_refusal(429, str(error), {"Retry-After": str(error.again_s)})
     if isinstance(error, WarpdeckError):
-        return _refuse(400, str(error))
+        return _make_refusal(400, str(error))
     if isinstance(error, duckdb.InterruptException):
-        return _refuse(499, "The client closed the request.")
+        return _make_refusal(499, "The client closed the request.")
     _log.error("The timeline of %s could not be read", report_id, exc_info=error)
-    return _refuse(500, "The timeline of this report cannot be read. The server's log says more.")
+    return _make_refusal(500, "The timeline of this report cannot be read. The server's log says more.")
 
 
 class _Query:
@@ -168,7 +168,7 @@ async def _wait_for_disconnect(request: Request) -> None:
         pass
 
 
-def _refuse(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+def _make_refusal(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
     return JSONResponse(
         {"error": message}, status_code=status, headers={"Cache-Control": "no-store"} | dict(headers or {})
     )

@@ -82,9 +82,9 @@ class AnalysisTable:
         ``rows`` come from the analysis and may have extra columns that the page added. Columns in ``without`` appear in
         the CSV only.
         """
-        if lead := _said(self.lead, rows):
+        if lead := _format_words(self.lead, rows):
             st.markdown(lead)
-        if caption := _said(self.caption, rows):
+        if caption := _format_words(self.caption, rows):
             st.caption(caption)
         first = rows.head(self.top) if self.top else rows
         columns = [column for column in self.shown if column.name not in without]
@@ -93,10 +93,10 @@ class AnalysisTable:
             download=self.download or f"{self.analysis}.csv", select=select, hidden=[*self.hidden, *without],
             height=share_bar.height(len(first)) if self.few else None,
         )  # fmt: skip
-        if note := _said(self.note, rows):
+        if note := _format_words(self.note, rows):
             st.caption(note)
         return chosen
 
 
-def _said(words: Words, rows: pd.DataFrame) -> str:
+def _format_words(words: Words, rows: pd.DataFrame) -> str:
     return words if isinstance(words, str) else words(rows)

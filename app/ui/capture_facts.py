@@ -20,15 +20,15 @@ def show(report_id: str) -> None:
     gpus = fmt.number(facts["gpus"]) or 0
     parts = [
         f"GPUs: {facts['gpu_list']}" if gpus > 1 else None,
-        _named("driver", facts["driver_version"]),
-        _named("CUDA", facts["cuda_version"]),
+        _name_value("driver", facts["driver_version"]),
+        _name_value("CUDA", facts["cuda_version"]),
         facts["os"],
         facts["cpu"],
-        _named("read with", facts["converter"]),
+        _name_value("read with", facts["converter"]),
     ]
     if told := [fmt.plain(part) for part in parts if isinstance(part, str)]:
         st.caption("  ·  ".join(told))
 
 
-def _named(what: str, value: object) -> str | None:
+def _name_value(what: str, value: object) -> str | None:
     return f"{what} {value}" if isinstance(value, str) else None

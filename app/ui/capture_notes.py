@@ -33,16 +33,16 @@ def diagnostics(report_id: str) -> None:
         return
     st.subheader("Diagnostics", anchor=False)
     for _, row in loud.head(SHOWN).iterrows():
-        st.markdown(f"{ICONS[row['severity']]} {_line(row)}")
+        st.markdown(f"{ICONS[row['severity']]} {_format_line(row)}")
     if len(loud) > SHOWN:
         st.caption(f"{len(loud) - SHOWN} more: see the analysis diagnostics.")
     if len(quiet):
         with st.expander(f"{fmt.count(len(quiet))} informational message" + "s" * (len(quiet) != 1)):
             for _, row in quiet.head(10 * SHOWN).iterrows():
-                st.caption(_line(row))
+                st.caption(_format_line(row))
 
 
-def _line(row: "pd.Series[Any]") -> str:
+def _format_line(row: "pd.Series[Any]") -> str:
     times = f" ({fmt.count(row['times'])} times)" if int(row["times"]) > 1 else ""
     return f"{fmt.plain(row['text'])}{times}"
 

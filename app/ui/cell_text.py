@@ -32,7 +32,7 @@ def styler(cells: pd.DataFrame, words: Mapping[str, Word]) -> Any:
 
 def texts(cells: pd.DataFrame, words: Mapping[str, Word]) -> pd.DataFrame:
     """Format every cell."""
-    found = {name: [_text(value, words.get(str(name))) for value in cells[name]] for name in cells.columns}
+    found = {name: [_format_cell(value, words.get(str(name))) for value in cells[name]] for name in cells.columns}
     return pd.DataFrame(found, index=cells.index, columns=cells.columns, dtype=str)
 
 
@@ -47,7 +47,7 @@ def styled(cells: pd.DataFrame, written: pd.DataFrame) -> Any:
     return made
 
 
-def _text(value: Any, word: Word | None) -> str:
+def _format_cell(value: Any, word: Word | None) -> str:
     """Format a cell; without a formatter, the way pandas does: six decimals for floats."""
     if word is not None:
         return str(word(value))

@@ -99,7 +99,7 @@ NS_PER_X = "ns_per_x"
 @kept
 def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     """Plot how busy one GPU was over the selected time (rows of ``busy_timeline``)."""
-    unit, size = fmt.unit_for(_top(rows["end_ns"]), fmt.DURATION_UNITS)
+    unit, size = fmt.unit_for(_find_top(rows["end_ns"]), fmt.DURATION_UNITS)
     hover = [
         f"{fmt.duration(row.start_ns)} to {fmt.duration(row.end_ns)}<br><b>{fmt.percent(row.busy_pct)}</b> busy"
         for row in rows.itertuples()
@@ -120,7 +120,7 @@ def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     frame(figure, theme, height=84, left=40, top=6, bottom=22)
     figure.update_layout(hovermode="x", meta={NS_PER_X: size})
     figure.update_xaxes(
-        range=[float(rows["start_ns"].min()) / size, _top(rows["end_ns"]) / size], ticksuffix=f" {unit}", nticks=8
+        range=[float(rows["start_ns"].min()) / size, _find_top(rows["end_ns"]) / size], ticksuffix=f" {unit}", nticks=8
     )
     figure.update_yaxes(range=[0, 105], tickvals=[0, 50, 100], ticktext=["0", "50", "100 %"])
     return figure
@@ -133,7 +133,10 @@ def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: The
     A logarithmic scale uses a linear axis of logarithms: only there does the width of a bar match its bin.
     """
     log = bins["scale"].iloc[0] == "log"
-    low, high = bins["low_ns"].map(lambda ns: _place(ns, log)), bins["high_ns"].map(lambda ns: _place(ns, log))
+    low, high = (
+        bins["low_ns"].map(lambda ns: _place_tick(ns, log)),
+        bins["high_ns"].map(lambda ns: _place_tick(ns, log)),
+    )
     hover = [
         f"{fmt.duration(row.low_ns)} to {fmt.duration(row.high_ns)}<br><b>{fmt.counted(row.launches, 'launch')}</b>,"
         f" {fmt.duration(row.total_ns)}"
@@ -154,20 +157,20 @@ def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: The
     frame(figure, theme, height=280, left=52, top=26, bottom=40)
     figure.update_layout(bargap=0.04)
     figure.update_xaxes(
-        tickvals=[_place(ns, log) for ns in ticks],
+        tickvals=[_place_tick(ns, log) for ns in ticks],
         ticktext=[round_duration(ns) for ns in ticks],
         title_text="Duration, logarithmic" if log else "Duration",
     )
     figure.update_yaxes(title_text="Launches", rangemode="tozero")
-    _add_marks(figure, [(name, _place(ns, log), fmt.duration(ns)) for name, ns in marks], theme)
+    _add_marks(figure, [(name, _place_tick(ns, log), fmt.duration(ns)) for name, ns in marks], theme)
     return figure
 
 
 @kept
 def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
     """Plot each launch of ``kernel_over_time`` as a point: start time against duration."""
-    x_unit, x_size = fmt.unit_for(_top(rows["since_start_ns"]), fmt.DURATION_UNITS)
-    y_unit, y_size = fmt.unit_for(_top(rows["duration_ns"]), fmt.DURATION_UNITS)
+    x_unit, x_size = fmt.unit_for(_find_top(rows["since_start_ns"]), fmt.DURATION_UNITS)
+    y_unit, y_size = fmt.unit_for(_find_top(rows["duration_ns"]), fmt.DURATION_UNITS)
     hover = [
         f"<b>{fmt.duration(row.duration_ns)}</b> ({fmt.count(row.duration_ns)} ns)<br>"
         f"at {fmt.duration(row.since_start_ns)}<br>GPU {row.gpu_id}, stream {row.stream}"
@@ -190,7 +193,7 @@ def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
         figure.update_yaxes(title_text=f"Duration ({y_unit})", rangemode="tozero")
         return figure
     lowest = fmt.number(rows["duration_ns"][rows["duration_ns"] > 0].min()) or 1.0
-    log_durations(figure, lowest, _top(rows["duration_ns"]), y_size)
+    log_durations(figure, lowest, _find_top(rows["duration_ns"]), y_size)
     return figure
 
 
@@ -208,7 +211,7 @@ def log_durations(figure: go.Figure, low: float, high: float, size: float) -> No
 def duration_ticks(low: float, high: float, *, log: bool, most: int = 7) -> list[float]:
     """Return round durations (ns) from low to high: equal steps, or powers of ten with 2 and 5 where there is room."""
     if not log:
-        step = _round_step((high - low) / most)
+        step = _round_step_up((high - low) / most)
         first = math.ceil(low / step)
         return [step * number for number in range(first, math.floor(high / step) + 1)]
     decades = range(math.floor(math.log10(max(low, 1))), math.ceil(math.log10(max(high, 1))) + 1)
@@ -219,7 +222,7 @@ def duration_ticks(low: float, high: float, *, log: bool, most: int = 7) -> list
     return next((ticks for ticks in (dense, loose) if len(ticks) <= most + 1), sparse)
 
 
-def _round_step(rough: float) -> float:
+def _round_step_up(rough: float) -> float:
     """Return the smallest 1, 2 or 5 times a power of ten that is at least ``rough``, and at least 1 ns."""
     power = 10.0 ** math.floor(math.log10(max(rough, 1)))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
@@ -231,7 +234,7 @@ def round_duration(ns: float) -> str:
     return f"{ns / size:,g} {unit}"
 
 
-def _place(ns: float, log: bool) -> float:
+def _place_tick(ns: float, log: bool) -> float:
     return math.log10(max(float(ns), 1e-3)) if log else float(ns)
 
 
@@ -273,7 +276,7 @@ def frame(
     figure.update_yaxes(**small, gridcolor=_MUTED[theme], title={"font": font, "standoff": 4})
 
 
-def _top(values: "pd.Series[Any]") -> float:
+def _find_top(values: "pd.Series[Any]") -> float:
     return fmt.number(values.max()) or 0.0
 
 

@@ -41,7 +41,7 @@ class Node:
 def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
     """Draw the tree, root on top."""
     deepest = max(node.level for node in nodes)
-    colors = [_ROOT[theme] if node.level == 0 else _ramp(node.level, deepest, theme) for node in nodes]
+    colors = [_ROOT[theme] if node.level == 0 else _fade_accent(node.level, deepest, theme) for node in nodes]
     figure = go.Figure(
         go.Icicle(
             ids=[node.id for node in nodes],
@@ -88,7 +88,7 @@ def tree(rows: pd.DataFrame, amount: str, root: Node, words: Callable[[Mapping[A
     return found
 
 
-def _ramp(level: int, deepest: int, theme: Theme) -> str:
+def _fade_accent(level: int, deepest: int, theme: Theme) -> str:
     """Return the accent color, paler with each level."""
     share = 0.85 - 0.6 * (level - 1) / max(deepest - 1, 1)
     pairs = zip(channels(ACCENT[theme]), channels(GROUND[theme]), strict=True)

@@ -27,7 +27,7 @@ _BADGES = {"high": "red", "medium": "orange", "low": "gray", "warning": "orange"
 def rules() -> dict[str, Rule]:
     """Return this server's rules by name."""
     folder = session.settings().rules
-    return dict(_rules(folder, _stamp(folder)))
+    return dict(_load_rules(folder, _stamp_folder(folder)))
 
 
 def version() -> str:
@@ -107,11 +107,11 @@ def bound(finding: Finding) -> str:
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
-def _rules(folder: Path | None, stamp: int) -> dict[str, Rule]:  # noqa: ARG001 (part of the key)
+def _load_rules(folder: Path | None, stamp: int) -> dict[str, Rule]:  # noqa: ARG001 (part of the key)
     return rulebook.load(folder)
 
 
-def _stamp(folder: Path | None) -> int:
+def _stamp_folder(folder: Path | None) -> int:
     """Return a value that changes with the rules in a folder."""
     if folder is None:
         return 0

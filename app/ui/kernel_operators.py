@@ -46,11 +46,11 @@ def section(manifest: Manifest, kernel: int) -> None:
     if rows["operator"].isna().all():
         return
     st.subheader("Operators", anchor=False)
-    st.caption(_about(manifest, rows))
+    st.caption(_describe_source(manifest, rows))
     tables.table(rows, COLUMNS, key="operators", download="operators.csv", hidden=("types",))
 
 
-def _about(manifest: Manifest, rows: pd.DataFrame) -> str:
+def _describe_source(manifest: Manifest, rows: pd.DataFrame) -> str:
     linked = session.links("trace").get(manifest.id)
     trace = session.reports([linked]).get(linked) if linked else None
     if trace is None:

@@ -59,7 +59,7 @@ def card(
         "by_keys": bool(state.get("by_keys")), "before": BOX_PX if boxes else 0,
     }  # fmt: skip
     result: Any = served_component.component(_COMPONENT)(
-        key=key, data=data, width="content", on_by_keys_change=_noted, on_opened_change=_noted
+        key=key, data=data, width="content", on_by_keys_change=_do_nothing, on_opened_change=_do_nothing
     )
     return bool(result.opened or not result.by_keys)
 
@@ -101,5 +101,5 @@ def whole(frame: pd.DataFrame) -> dict[str, str]:
     return found if sum(map(len, found.values())) <= MOST_CHARACTERS else {}
 
 
-def _noted() -> None:
+def _do_nothing() -> None:
     """Do nothing: the rerun that follows reads the value."""

@@ -16,11 +16,11 @@ def draw_pin_button(report: Manifest, key: str) -> None:
         "Unpin" if pinned else "Pin", icon=":material/keep_off:" if pinned else ":material/keep:", key=key,
         help="Takes the report from the top of the list." if pinned
         else "Puts the report on top of the list, for everyone. The Library shows it as the label pinned.",
-        on_click=_pin, args=(report.id, not pinned),
+        on_click=_set_pin, args=(report.id, not pinned),
     )  # fmt: skip
 
 
-def _pin(report_id: str, pinned: bool) -> None:
+def _set_pin(report_id: str, pinned: bool) -> None:
     catalog = session.editing().catalog
     labels = set(catalog.listing.labels_of([report_id]).get(report_id, ()))
     catalog.set_labels(report_id, sorted(labels | {PINNED} if pinned else labels - {PINNED}))

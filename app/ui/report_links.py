@@ -59,7 +59,7 @@ def dialog() -> None:
     """Show the candidates for the report whose button was pressed, until one is chosen or the dialog is closed."""
     chosen = st.session_state.get(_OPEN, "")
     if chosen and (report := session.reports([chosen]).get(chosen)):
-        st.dialog("Link a report", width="medium", on_dismiss=_close)(_choose)(report)
+        st.dialog("Link a report", width="medium", on_dismiss=_close_dialog)(_draw_dialog)(report)
 
 
 def ranked(report: Manifest) -> list[Candidate]:
@@ -68,16 +68,16 @@ def ranked(report: Manifest) -> list[Candidate]:
     compute = {one.id: one for one in session.listed(_COMPUTE, most=CANDIDATES)}
     chosen = compute | session.reports([linked] if linked else [])
     shelf = session.library()
-    candidates = [_candidate(report, other) for other in chosen.values() if shelf.is_intact(other.id)]
+    candidates = [_make_candidate(report, other) for other in chosen.values() if shelf.is_intact(other.id)]
     return sorted(candidates, key=lambda candidate: (-candidate.covered_pct, -candidate.other_pct))
 
 
-def _candidate(report: Manifest, other: Manifest) -> Candidate:
+def _make_candidate(report: Manifest, other: Manifest) -> Candidate:
     row = session.whole(report.id, "ncu_coverage", ncu=other.id).iloc[0]
     return Candidate(other, fmt.number(row["covered_pct"]) or 0.0, fmt.number(row["name_only_pct"]) or 0.0)
 
 
-def _choose(report: Manifest) -> None:
+def _draw_dialog(report: Manifest) -> None:
     with page_elements.boundary():
         st.caption(
             f"Nsight Compute shows why kernels take their time; {fmt.plain(report.name)} shows how much that"
@@ -89,7 +89,7 @@ def _choose(report: Manifest) -> None:
         near = [candidate for candidate in candidates if candidate.covered_pct or candidate.report.id == linked]
         far = [candidate for candidate in candidates if candidate not in near]
         for candidate in near:
-            _row(report, candidate, linked=candidate.report.id == linked)
+            _draw_row(report, candidate, linked=candidate.report.id == linked)
         if not near:
             st.info(
                 "No Compute report in this library measured these kernels. To capture one of the same program, run:"
@@ -99,53 +99,57 @@ def _choose(report: Manifest) -> None:
             title = "1 report covers none" if len(far) == 1 else f"{len(far)} reports cover none"
             with st.expander(f"{title} of its kernels"):
                 for candidate in far:
-                    _row(report, candidate, linked=False)
+                    _draw_row(report, candidate, linked=False)
         total = session.count(_COMPUTE)
         if total > CANDIDATES:
             st.caption(f"Compared with the newest {CANDIDATES} of {total:,} Compute reports.")
         if trace_links.offer(report):
-            _done()
+            _close_and_rerun()
 
 
-def _row(report: Manifest, candidate: Candidate, *, linked: bool) -> None:
-    pressed = link_row.draw(candidate.report, _about(candidate.report), said=_coverage(candidate), linked=linked)
+def _draw_row(report: Manifest, candidate: Candidate, *, linked: bool) -> None:
+    pressed = link_row.draw(
+        candidate.report, _describe_report(candidate.report), said=_describe_coverage(candidate), linked=linked
+    )
     if pressed == "Unlink":
         session.editing().unlink(report.id)
-        _done()
+        _close_and_rerun()
     if pressed == "Link":
         session.editing().link(report.id, candidate.report.id)
-        _done()
+        _close_and_rerun()
 
 
-def _coverage(candidate: Candidate) -> str:
+def _describe_coverage(candidate: Candidate) -> str:
     """Describe the coverage, such as "covers 63 % of the GPU time"."""
     if candidate.covered_pct:
-        covers = f"covers {_percent(candidate.covered_pct)} of the GPU time"
+        covers = f"covers {_format_percent(candidate.covered_pct)} of the GPU time"
         return (
-            f"{covers}, plus {_percent(candidate.other_pct)} in other launch shapes" if candidate.other_pct else covers
+            f"{covers}, plus {_format_percent(candidate.other_pct)} in other launch shapes"
+            if candidate.other_pct
+            else covers
         )
     if candidate.other_pct:
-        return f"{_percent(candidate.other_pct)} of the GPU time, in other launch shapes only"
+        return f"{_format_percent(candidate.other_pct)} of the GPU time, in other launch shapes only"
     return "covers nothing"
 
 
-def _percent(value: float) -> str:
+def _format_percent(value: float) -> str:
     """Format a whole percentage, but never 0 for a nonzero value."""
     return f"{value:.0f} %" if value >= 0.5 else "<1 %"
 
 
-def _about(report: Manifest) -> str:
+def _describe_report(report: Manifest) -> str:
     captured = fmt.when(report.captured_at) if report.captured_at else None
     launches = report.rows.get("ncu_launch", 0)
     count = f"{launches:,} launch{'es'[: 2 * (launches != 1)]}"
     return "  ·  ".join(part for part in (report.gpu, captured, count) if part)
 
 
-def _done() -> None:
+def _close_and_rerun() -> None:
     """Close the dialog and rerun the page behind it: a button in a dialog reruns only the dialog."""
-    _close()
+    _close_dialog()
     st.rerun()
 
 
-def _close() -> None:
+def _close_dialog() -> None:
     st.session_state.pop(_OPEN, None)

@@ -16,18 +16,18 @@ def titles(reports: Mapping[str, Manifest], own: str = "") -> dict[str, str]:
         own: id of the page's report, which is marked as such.
     """
     told = tuple((key, one.shown_name, one.gpu, one.captured_at) for key, one in reports.items())
-    return dict(_titles(told, own))
+    return dict(_number_titles(told, own))
 
 
 @lru_cache(maxsize=16)  # the lists of a page, and its reruns, contain the same reports
-def _titles(told: tuple[tuple[str, str, str | None, str | None], ...], own: str) -> dict[str, str]:
-    plain = {key: _title(name, gpu, captured, this=key == own) for key, name, gpu, captured in told}
+def _number_titles(told: tuple[tuple[str, str, str | None, str | None], ...], own: str) -> dict[str, str]:
+    plain = {key: _join_title(name, gpu, captured, this=key == own) for key, name, gpu, captured in told}
     number = Counter(plain.values())
     # Streamlit identifies options by their text.
     return {key: f"{title}  ·  {key[:8]}" if number[title] > 1 else title for key, title in plain.items()}
 
 
-def _title(name: str, gpu: str | None, captured: str | None, *, this: bool) -> str:
+def _join_title(name: str, gpu: str | None, captured: str | None, *, this: bool) -> str:
     when = fmt.when(captured) if captured else None
     parts = [name, "this report" if this else None, gpu, when]
     return "  ·  ".join(fmt.visible(part) for part in parts if part)

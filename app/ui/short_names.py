@@ -22,7 +22,7 @@ def tell_apart(names: Iterable[str], most: int) -> dict[str, str]:
     short: dict[str, str] = {}
     for text, group in groups.items():
         short.update({group[0]: text} if len(group) == 1 else _tell_group_apart(group, most))
-    return _number_equals(short, most)
+    return _number_equal_names(short, most)
 
 
 def find_differences(names: Iterable[str], most: int) -> dict[str, str]:
@@ -53,7 +53,7 @@ def _tell_group_apart(group: list[str], most: int) -> dict[str, str]:
     return {name: f"{head}{_ELLIPSIS}{rests[name[shared:]]}" for name in group}
 
 
-def _number_equals(short: dict[str, str], most: int) -> dict[str, str]:
+def _number_equal_names(short: dict[str, str], most: int) -> dict[str, str]:
     """Number the names that still look alike."""
     seen: dict[str, int] = defaultdict(int)
     numbered = {}

@@ -63,7 +63,7 @@ def family(lines: Sequence[Line], theme: Theme) -> go.Figure:
     titles = [f"<b>{fmt.plotly_text(fmt.shortened(name, 40))}</b>" for name in variants]
     figure = make_subplots(1, len(variants), shared_yaxes=True, horizontal_spacing=0.02, subplot_titles=titles)
     for line in lines:
-        figure.add_trace(_trace(line, theme), row=1, col=1 + variants.index(line.variant))
+        figure.add_trace(_make_trace(line, theme), row=1, col=1 + variants.index(line.variant))
     charts.frame(figure, theme, height=340, left=64, right=24, top=30, bottom=44)
     lengths = sorted({t for line in lines for t in line.tokens})
     low, high = math.log10(lengths[0]), math.log10(lengths[-1])
@@ -73,7 +73,7 @@ def family(lines: Sequence[Line], theme: Theme) -> go.Figure:
         type="log",
         range=[low - pad, high + _ROOM * (high - low or 1)],
         tickvals=shown,
-        ticktext=[_short(tokens) for tokens in shown],
+        ticktext=[_shorten_tokens(tokens) for tokens in shown],
         title_text="Tokens (k = 1,024)" if any(tokens % 1024 == 0 for tokens in shown) else "Tokens",
     )
     times = [value for line in lines for value in line.ns]
@@ -85,11 +85,11 @@ def family(lines: Sequence[Line], theme: Theme) -> go.Figure:
     return figure
 
 
-def _short(tokens: int) -> str:
+def _shorten_tokens(tokens: int) -> str:
     return f"{tokens // 1024}k" if tokens % 1024 == 0 else f"{tokens:,}"
 
 
-def _trace(line: Line, theme: Theme) -> go.Scatter:
+def _make_trace(line: Line, theme: Theme) -> go.Scatter:
     color = ACCENT[theme] if line.part in _ACCENTED else GRAY[theme]
     dash, symbol = _STROKES.get(line.part, ("solid", "circle"))
     order = sorted(range(len(line.tokens)), key=lambda i: (line.tokens[i], line.ns[i]))

@@ -23,11 +23,13 @@ def show(manifest: Manifest) -> None:
     asked = (session.library(), manifest, session.selected(manifest.id))
     base = (st.context.url or "").partition("?")[0].rpartition("/")[0]
     with st.container(horizontal=True):
-        _button("Summary (Markdown)", partial(document.write_summary, *asked), manifest, ".summary.md", "text/markdown")
-        _button("Report (HTML)", partial(html.write_page, *asked, address=base), manifest, ".html", "text/html")
+        _draw_button(
+            "Summary (Markdown)", partial(document.write_summary, *asked), manifest, ".summary.md", "text/markdown"
+        )
+        _draw_button("Report (HTML)", partial(html.write_page, *asked, address=base), manifest, ".html", "text/html")
 
 
-def _button(label: str, text: Callable[[], str], manifest: Manifest, ending: str, kind: str) -> None:
+def _draw_button(label: str, text: Callable[[], str], manifest: Manifest, ending: str, kind: str) -> None:
     st.download_button(
         label,
         lambda: text().encode(errors="replace"),

@@ -100,10 +100,10 @@ def shown(analysis: str, changes: Mapping[str, HeaderChanges] | None = None) -> 
         KeyError: the header lists a column that the analysis does not have.
     """
     said = changes or {}
-    return of(analysis, *(_use(one, dict(said.get(one.column, {}))) for one in header.get(analysis).show))
+    return of(analysis, *(_change_use(one, dict(said.get(one.column, {}))) for one in header.get(analysis).show))
 
 
-def _use(one: header.Shown, changes: dict[str, Any]) -> Use:
+def _change_use(one: header.Shown, changes: dict[str, Any]) -> Use:
     click = changes.pop("click", "")
     own = {"width": one.width, **({"kind": "bar"} if one.bar else {})}
     return Use(one.column, cast("Changes", own | changes), click)
@@ -120,10 +120,10 @@ def of(source: str | Sequence[Column], /, *wanted: str | Use | Col) -> tuple[Col
         KeyError: the source has no column of that name.
     """
     known = {column.name: column for column in (header.get(source).columns if isinstance(source, str) else source)}
-    return tuple(head if isinstance(head, Col) else _col(known, head) for head in wanted)
+    return tuple(head if isinstance(head, Col) else _change_column(known, head) for head in wanted)
 
 
-def _col(known: dict[str, Column], wanted: str | Use) -> Col:
+def _change_column(known: dict[str, Column], wanted: str | Use) -> Col:
     asked = use(wanted) if isinstance(wanted, str) else wanted
     column = known[asked.column]
     kind, unit = shown_as(column)

@@ -86,7 +86,7 @@ def table(
         The position in ``frame`` of the selected row, or None.
     """
     present = [c for c in columns if c.name in frame.columns]
-    shown, config, whole = _parts(name_card.tell_kernels_apart(frame), present)
+    shown, config, whole = _read_parts(name_card.tell_kernels_apart(frame), present)
     config = fit_columns(config, {c.name: c.width for c in present})
     leading = [c.name for c in present if c.click]
     with st.container(key=f"table-room-{key}"):  # room for its tools before it is drawn
@@ -105,9 +105,9 @@ def table(
     raw = list(dict.fromkeys(told))
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(f"{len(frame):,} row" + ("" if len(frame) == 1 else "s"), width="content")
-        counts = _names(whole, present, config, key, opens=select)
-        _download(lambda: spreadsheet.csv_text(frame[raw]).encode(), download, key)
-    return _chosen(event.selection, len(frame), leading) if select and counts else None
+        counts = _draw_name_card(whole, present, config, key, opens=select)
+        _draw_download(lambda: spreadsheet.csv_text(frame[raw]).encode(), download, key)
+    return _read_chosen_row(event.selection, len(frame), leading) if select and counts else None
 
 
 def fit_columns(config: Mapping[str, Any], widths: Mapping[str, Width]) -> dict[str, Any]:
@@ -124,45 +124,45 @@ def fit_columns(config: Mapping[str, Any], widths: Mapping[str, Width]) -> dict[
     return fitting
 
 
-def _parts(frame: pd.DataFrame, columns: Sequence[Col]) -> _Parts:
+def _read_parts(frame: pd.DataFrame, columns: Sequence[Col]) -> _Parts:
     """Return the parts of a table, cached unless it is so large that it would evict everything else."""
     if len(frame) * len(columns) > MOST_WRITTEN:
         return (*drawn(frame, columns), name_card.whole(frame))
     wanted = [name for name in frame.columns if name in name_card.NEEDED or any(c.name == name for c in columns)]
-    built = _built(frame[wanted], tuple(columns), theme.class_titles(), theme.class_colors())
+    built = _build_parts(frame[wanted], tuple(columns), theme.class_titles(), theme.class_colors())
     cells, texts, config, whole = pickle.loads(built)  # noqa: S301 (pickled below, never leaves this process)
     return cell_text.styled(cells, texts), config, whole
 
 
 @kept
-def _built(frame: pd.DataFrame, columns: Sequence[Col], *classes: Mapping[str, str]) -> bytes:  # noqa: ARG001 (key)
+def _build_parts(frame: pd.DataFrame, columns: Sequence[Col], *classes: Mapping[str, str]) -> bytes:  # noqa: ARG001 (key)
     """Return the parts of a table, pickled: frames and a Styler of a few rows are thousands of objects."""
     (cells, texts), config = drawn(frame, columns, lambda cells, words: (cells, cell_text.texts(cells, words)))
     return pickle.dumps((cells, texts, config, name_card.whole(frame)), protocol=pickle.HIGHEST_PROTOCOL)
 
 
-def _style(cells: pd.DataFrame, words: Any) -> Any:
+def _style_cells(cells: pd.DataFrame, words: Any) -> Any:
     return cells.style.format(words)
 
 
 def drawn(
-    frame: pd.DataFrame, columns: Sequence[Col], style: Callable[..., Any] = _style
+    frame: pd.DataFrame, columns: Sequence[Col], style: Callable[..., Any] = _style_cells
 ) -> tuple[Any, dict[str, Any]]:
     """Return the arguments of ``st.dataframe``: sortable numbers with formatted text, and the column configuration."""
     if len(frame) * len(columns) > MOST_WRITTEN:
-        return _long(frame, columns)
-    cells = pd.DataFrame({c.name: _cells(frame[c.name], c) for c in columns}).reset_index(drop=True)
-    words = {c.name: word for c in columns if (word := _written(frame[c.name], c))}
-    return style(cells, words), {c.name: _config(c, frame[c.name]) for c in columns}
+        return _build_long(frame, columns)
+    cells = pd.DataFrame({c.name: _convert_cells(frame[c.name], c) for c in columns}).reset_index(drop=True)
+    words = {c.name: word for c in columns if (word := _choose_formatter(frame[c.name], c))}
+    return style(cells, words), {c.name: _configure_column(c, frame[c.name]) for c in columns}
 
 
-def _long(frame: pd.DataFrame, columns: Sequence[Col]) -> tuple[pd.DataFrame, dict[str, Any]]:
+def _build_long(frame: pd.DataFrame, columns: Sequence[Col]) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the same for a large table: each column has one unit, that of its largest value, in the heading."""
     cells, config = {}, {}
     for column in columns:
         values, units = frame[column.name], _SCALES.get(column.kind)
-        cells[column.name] = _cells(values, column)
-        config[column.name] = _config(column, values)
+        cells[column.name] = _convert_cells(values, column)
+        config[column.name] = _configure_column(column, values)
         if column.kind == "percent":
             config[column.name] |= {"type_config": {"type": "number", "format": "%.1f"}}
         if units:
@@ -174,18 +174,18 @@ def _long(frame: pd.DataFrame, columns: Sequence[Col]) -> tuple[pd.DataFrame, di
     return pd.DataFrame(cells).reset_index(drop=True), config
 
 
-def _chosen(selection: Any, rows: int, leading: Sequence[str]) -> int | None:
+def _read_chosen_row(selection: Any, rows: int, leading: Sequence[str]) -> int | None:
     """Return the clicked row: by a cell of a leading column or, if there are none, by its box or any cell."""
     cells = [row for row, column in selection.cells if not leading or column in leading]
     picked = [*([] if leading else selection.rows), *cells]
     return int(picked[0]) if picked and picked[0] < rows else None
 
 
-def _names(
+def _draw_name_card(
     whole: Mapping[str, str], columns: Sequence[Col], config: Mapping[str, Any], key: str, *, opens: bool
 ) -> bool:
     """Draw the full-name card if the table has names or clickable rows; return whether a selected cell is a click."""
-    named = [c for c in columns if _name_px(c)]
+    named = [c for c in columns if _measure_name_px(c)]
     if not named and not opens:
         return True
     return name_card.card(
@@ -199,13 +199,13 @@ def _names(
     )
 
 
-def _name_px(column: Col) -> int | None:
+def _measure_name_px(column: Col) -> int | None:
     """Return the width of a column of names; None for other columns."""
     wide = column.kind == "text" and isinstance(column.width, int) and column.width >= _NAMES_PX
     return column.width if wide and isinstance(column.width, int) else None
 
 
-def _download(data: Callable[[], bytes], name: str, key: str) -> None:
+def _draw_download(data: Callable[[], bytes], name: str, key: str) -> None:
     st.download_button(
         "CSV",
         data,
@@ -219,7 +219,7 @@ def _download(data: Callable[[], bytes], name: str, key: str) -> None:
     )
 
 
-def _cells(values: "pd.Series[Any]", column: Col) -> "pd.Series[Any]":
+def _convert_cells(values: "pd.Series[Any]", column: Col) -> "pd.Series[Any]":
     if column.kind == "class":
         titles = theme.class_titles()
         return values.map(lambda name: [titles.get(name, name)] if isinstance(name, str) else [])
@@ -236,18 +236,18 @@ def moment_unit(values: "pd.Series[Any]") -> tuple[str, float]:
     return ("ms", 1e6) if latest >= 1e6 else ("µs", 1e3)
 
 
-def _written(values: "pd.Series[Any]", column: Col) -> Callable[[Any], str] | None:
+def _choose_formatter(values: "pd.Series[Any]", column: Col) -> Callable[[Any], str] | None:
     """Return the formatter of a column's cells; None if the column configuration formats them."""
     if column.kind == "text":
-        width = _name_px(column)
+        width = _measure_name_px(column)
         names = map(fmt.visible, values[values.map(lambda value: isinstance(value, str))]) if width else ()
         short = short_names.tell_apart(names, int((width - _EDGES_PX) / _CHARACTER_PX)) if width else {}
         return lambda value: short.get(value, text(value))
-    form = fmt.count if column.kind == "number" and _whole(values) else _WRITTEN.get(column.kind)
-    return partial(_signed, form) if form and column.signed else form
+    form = fmt.count if column.kind == "number" and _are_whole(values) else _WRITTEN.get(column.kind)
+    return partial(_format_signed, form) if form and column.signed else form
 
 
-def _signed(form: Callable[[Any], str], value: Any) -> str:
+def _format_signed(form: Callable[[Any], str], value: Any) -> str:
     """Format a change: a plus for growth, no sign for a value that rounds to zero."""
     size = fmt.number(value)
     shown = form(value if size is None else abs(size))
@@ -263,12 +263,12 @@ def text(value: Any) -> str:
     return value
 
 
-def _whole(values: "pd.Series[Any]") -> bool:
+def _are_whole(values: "pd.Series[Any]") -> bool:
     numbers = pd.to_numeric(values, errors="coerce").dropna()
     return bool((numbers % 1 == 0).all())
 
 
-def _config(column: Col, values: "pd.Series[Any]") -> Any:
+def _configure_column(column: Col, values: "pd.Series[Any]") -> Any:
     unit = moment_unit(values)[0] if column.kind == "moment" else column.unit
     if not unit and column.kind in ("percent", "bar"):
         unit = "%"

@@ -45,8 +45,8 @@ def theme() -> Theme:
 def follow() -> None:
     """Redraw the page when the visitor's theme changes, or the window becomes narrow or wide."""
     served_component.component("shade")(
-        key=_SHADE, data={"theme": theme(), "narrow": is_narrow()}, width="content", on_changed_change=_changed,
-        on_narrow_change=_changed,
+        key=_SHADE, data={"theme": theme(), "narrow": is_narrow()}, width="content", on_changed_change=_do_nothing,
+        on_narrow_change=_do_nothing,
     )  # fmt: skip
 
 
@@ -56,13 +56,13 @@ def is_narrow() -> bool:
     return bool(state.get("narrow"))
 
 
-def _changed() -> None:
+def _do_nothing() -> None:
     """Do nothing: the rerun that follows reads theme and width."""
 
 
 def class_colors() -> dict[str, str]:
     """Return the color of each kernel class in this visitor's theme: ``#RRGGBB`` by class name."""
-    return dict(_colors(config.load().classes, theme()))
+    return dict(_load_colors(config.load().classes, theme()))
 
 
 def work_colors() -> dict[str, str]:
@@ -77,7 +77,7 @@ def category_colors() -> list[str]:
 
 def class_titles() -> dict[str, str]:
     """Return the display title of each kernel class, in stacking order of the charts."""
-    return dict(_titles(config.load().classes))
+    return dict(_load_titles(config.load().classes))
 
 
 def tint(color: str) -> str:
@@ -93,15 +93,15 @@ def tint(color: str) -> str:
 
 
 @cache
-def _classes(override: Path | None) -> list[classes.KernelClass]:
+def _load_classes(override: Path | None) -> list[classes.KernelClass]:
     return classes.load(override)
 
 
 @cache
-def _colors(override: Path | None, chosen: Theme) -> dict[str, str]:
-    return classes.colors(_classes(override), chosen)
+def _load_colors(override: Path | None, chosen: Theme) -> dict[str, str]:
+    return classes.colors(_load_classes(override), chosen)
 
 
 @cache
-def _titles(override: Path | None) -> dict[str, str]:
-    return {one.name: one.title for one in _classes(override)}
+def _load_titles(override: Path | None) -> dict[str, str]:
+    return {one.name: one.title for one in _load_classes(override)}

@@ -35,7 +35,7 @@ def show(report_id: str, times: Mapping[str, Any]) -> None:
         f"{fmt.duration(rows['ns'].sum())} of GPU time: {fmt.percent(100 - idle_pct - unknown_pct)} busy,"
         f" {fmt.percent(idle_pct)} idle{unknown}."
     )
-    chart_element.chart(charts.share_bar(_parts(rows), theme.theme()), "time-split")
+    chart_element.chart(charts.share_bar(_list_parts(rows), theme.theme()), "time-split")
 
 
 def show_steps(report_id: str, times: Mapping[str, Any]) -> None:
@@ -44,11 +44,11 @@ def show_steps(report_id: str, times: Mapping[str, Any]) -> None:
     if rows.empty:
         return
     steps = {str(start): rows[rows["start_ns"] == start] for start in rows["start_ns"].unique()[:STEPS]}
-    bars = [(str(one["step"].iloc[0]), _parts(one)) for one in steps.values()]
+    bars = [(str(one["step"].iloc[0]), _list_parts(one)) for one in steps.values()]
     chart_element.chart(charts.share_bars(bars, theme.theme()), "step-split")
 
 
-def _parts(rows: pd.DataFrame) -> list[charts.Part]:
+def _list_parts(rows: pd.DataFrame) -> list[charts.Part]:
     """Convert rows of ``time_split`` or ``step_split``, in order."""
     colors, titles = theme.class_colors(), theme.class_titles()
     parts = []

@@ -28,11 +28,11 @@ def offer(report: Manifest) -> bool:
     st.markdown("**Traces of the PyTorch profiler**")
     st.caption("A trace of the same program gives the kernels their operators, shapes and modules.")
     offered = {one.id: one for one in traces} | session.reports([linked] if linked else [])
-    changed = [_row(report, one, linked=one.id == linked) for one in offered.values()]
+    changed = [_draw_row(report, one, linked=one.id == linked) for one in offered.values()]
     return any(changed)
 
 
-def _row(report: Manifest, trace: Manifest, *, linked: bool) -> bool:
+def _draw_row(report: Manifest, trace: Manifest, *, linked: bool) -> bool:
     when = fmt.when(trace.captured_at) if trace.captured_at else None
     kernels = fmt.counted(trace.rows["kernel"], "kernel")
     pressed = link_row.draw(

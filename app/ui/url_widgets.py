@@ -18,19 +18,19 @@ Text = Callable[[Any], str]
 
 def text(key: str) -> dict[str, Any]:
     """Bind a text, for ``st.text_input``."""
-    return _bound(key, st.query_params.get(key, ""), lambda value: [value] if value else [])
+    return _bind_widget(key, st.query_params.get(key, ""), lambda value: [value] if value else [])
 
 
 def flag(key: str) -> dict[str, Any]:
     """Bind a boolean that defaults to false, for ``st.toggle``."""
-    return _bound(key, st.query_params.get(key) == "true", lambda value: ["true"] if value else [])
+    return _bind_widget(key, st.query_params.get(key) == "true", lambda value: ["true"] if value else [])
 
 
 def number(key: str, most: int) -> dict[str, Any]:
     """Bind a whole number from 1 to ``most``, or None, for ``st.number_input``."""
     asked = st.query_params.get(key, "")
     value = int(asked) if asked.isdecimal() and len(asked) <= len(str(most)) and 1 <= int(asked) <= most else None
-    return _bound(key, value, lambda value: [] if value is None else [str(value)])
+    return _bind_widget(key, value, lambda value: [] if value is None else [str(value)])
 
 
 def option(
@@ -42,7 +42,7 @@ def option(
     """
     known = ({title(one): one for one in options} if title else {}) | {text(one): one for one in options}
     chosen = known.get(st.query_params.get(key, ""), default)
-    return _bound(key, chosen, lambda value: [] if value == default else [text(value)])
+    return _bind_widget(key, chosen, lambda value: [] if value == default else [text(value)])
 
 
 def options(key: str, every: Sequence[Any], default: Sequence[Any] = (), text: Text = str) -> dict[str, Any]:
@@ -50,7 +50,9 @@ def options(key: str, every: Sequence[Any], default: Sequence[Any] = (), text: T
     known = {text(one): one for one in every}
     asked = [known[one] for one in st.query_params.get_all(key) if one in known]
     chosen = asked or list(default)
-    return _bound(key, chosen, lambda values: [] if list(values) == list(default) else [text(one) for one in values])
+    return _bind_widget(
+        key, chosen, lambda values: [] if list(values) == list(default) else [text(one) for one in values]
+    )
 
 
 def days(key: str) -> dict[str, Any]:
@@ -62,15 +64,15 @@ def days(key: str) -> dict[str, Any]:
         except ValueError:
             asked = []
             break
-    return _bound(key, sorted(asked), lambda ends: [day.isoformat() for day in ends])
+    return _bind_widget(key, sorted(asked), lambda ends: [day.isoformat() for day in ends])
 
 
-def _bound(key: str, value: Any, written: Callable[[Any], list[str]]) -> dict[str, Any]:
+def _bind_widget(key: str, value: Any, written: Callable[[Any], list[str]]) -> dict[str, Any]:
     st.session_state[key] = value
-    return {"key": key, "on_change": partial(_write, key, written)}
+    return {"key": key, "on_change": partial(_write_parameter, key, written)}
 
 
-def _write(key: str, written: Callable[[Any], list[str]]) -> None:
+def _write_parameter(key: str, written: Callable[[Any], list[str]]) -> None:
     if values := written(st.session_state[key]):
         st.query_params[key] = values
     else:

@@ -58,11 +58,11 @@ def sentence(row: Mapping[Any, Any]) -> str:
     """
     if row["verdict"] == UNKNOWN:
         return ""
-    parts = [f"{row['verdict'].capitalize()}: {row['reason']}", _roof(row), _stall(row)]
+    parts = [f"{row['verdict'].capitalize()}: {row['reason']}", _describe_roof(row), _describe_stall(row)]
     return "; ".join(part for part in parts if part) + "."
 
 
-def _roof(row: Mapping[Any, Any]) -> str:
+def _describe_roof(row: Mapping[Any, Any]) -> str:
     """Describe the roofline position relative to the verdict."""
     verdict, share = row["verdict"], fmt.number(row["pct_of_roof"])
     if share is None:
@@ -78,7 +78,7 @@ def _roof(row: Mapping[Any, Any]) -> str:
     return said
 
 
-def _stall(row: Mapping[Any, Any]) -> str:
+def _describe_stall(row: Mapping[Any, Any]) -> str:
     """Describe the main stall reason relative to the verdict."""
     share = fmt.number(row["stall_pct"])
     if share is None or not isinstance(row["stall"], str):

@@ -96,19 +96,19 @@ class LoginRequiredMiddleware:
         try:
             standing, visitor = await identify_sender(scope)
         except CatalogError as error:  # the database with tokens and logins is unreachable
-            await _refuse(scope, 503, error.message)(scope, receive, send)
+            await _make_refusal(scope, 503, error.message)(scope, receive, send)
             return
         except TokenError as error:
             wait = await refusal_throttle.count_refusal(scope, "refused token", "token", error.name, error.reason)
-            await _refuse(scope, 429 if wait else 401, error.message, wait)(scope, receive, send)
+            await _make_refusal(scope, 429 if wait else 401, error.message, wait)(scope, receive, send)
             return
         if standing >= required:
             visitors.set_visitor(scope, visitor)
             await self.app(scope, receive, send)
         elif standing == Standing.ANONYMOUS:
-            await _refuse(scope, 401, "Log in first.")(scope, receive, send)
+            await _make_refusal(scope, 401, "Log in first.")(scope, receive, send)
         else:
-            await _refuse(scope, 403, "Your role does not allow this.")(scope, receive, send)
+            await _make_refusal(scope, 403, "Your role does not allow this.")(scope, receive, send)
 
     async def _handle_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Close the WebSocket at the first message that its sender may not send, also after they logged out.
@@ -147,7 +147,7 @@ async def _may_send(scope: Scope, message: bytes) -> bool:
         return False
 
 
-def _refuse(scope: Scope, status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+def _make_refusal(scope: Scope, status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
     if url_paths.strip_base(scope).startswith(PROGRAM_PREFIXES):
         response = make_problem_response(status, message)
         response.headers.update(headers or {})

@@ -59,7 +59,7 @@ async def _open_link(request: Request) -> Response:
     scope = request.scope
     try:
         secret, address = request.path_params["secret"], refusal_throttle.get_address(scope)
-        response = await to_thread.run_sync(_respond, secret, request.cookies, address)
+        response = await to_thread.run_sync(_respond_to_link, secret, request.cookies, address)
         if response.status_code != 404:
             return response
         wait = await refusal_throttle.count_refusal(scope, "refused link", "link")
@@ -68,7 +68,7 @@ async def _open_link(request: Request) -> Response:
         return PlainTextResponse(f"{error.message} {error.hint}", status_code=503, headers=_NO_STORE)
 
 
-def _respond(secret: str, cookies: Mapping[str, str], address: str) -> Response:
+def _respond_to_link(secret: str, cookies: Mapping[str, str], address: str) -> Response:
     library = visitors.get_whole_library()
     share = library.catalog.sharing_links.find(secret) if are_links_allowed() else None
     if share is None:

@@ -75,13 +75,13 @@ class UploadMiddleware:
         """Handle one connection."""
         address = _ADDRESS.fullmatch(url_paths.strip_base(scope)) if scope["type"] == "http" else None
         if address and scope["method"] == "PUT":
-            await self._put(scope, receive, send, *address.groups())
+            await self._put_file(scope, receive, send, *address.groups())
         elif address and scope["method"] == "DELETE":
-            await self._delete(scope, receive, send, *address.groups())
+            await self._delete_file(scope, receive, send, *address.groups())
         else:
             await self.app(scope, receive, send)
 
-    async def _put(self, scope: Scope, receive: Receive, send: Send, session: str, file_id: str) -> None:
+    async def _put_file(self, scope: Scope, receive: Receive, send: Send, session: str, file_id: str) -> None:
         headers = Headers(scope=scope)
         try:
             expected = max(0, int(headers.get("content-length", "0")) - FORM_BYTES)
@@ -111,7 +111,7 @@ class UploadMiddleware:
             if not upload.complete:
                 get_upload_store().discard(upload)
 
-    async def _delete(self, scope: Scope, receive: Receive, send: Send, session: str, file_id: str) -> None:
+    async def _delete_file(self, scope: Scope, receive: Receive, send: Send, session: str, file_id: str) -> None:
         async def send_deleted(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == 204:
                 get_upload_store().delete(session, file_id)
@@ -145,7 +145,7 @@ class _Body:
         if self.complete:
             return await self._receive()
         try:
-            part = FilePart(self._content_type, self._write)
+            part = FilePart(self._content_type, self._write_data)
             await self._read_file(part)
         except UploadRefusedError as error:
             raise HTTPException(error.status, error.message) from error
@@ -159,7 +159,7 @@ class _Body:
         self.complete = True
         return {"type": "http.request", "body": part.build_body(self._upload.receipt, self._boundary)}
 
-    def _write(self, data: bytes) -> None:
+    def _write_data(self, data: bytes) -> None:
         get_upload_store().write(self._upload, data)
 
     async def _read_file(self, part: FilePart) -> None:

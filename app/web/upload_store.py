@@ -113,7 +113,7 @@ class UploadStore:
                 raise UploadRefusedError(413, "The file is too large.")
             uploads = self._list_uploads()
             under_way = sum(not upload.complete for upload in uploads)
-            if under_way >= MAX_UPLOADS or not self._fits(max(expected, MIN_COUNTED_BYTES)):
+            if under_way >= MAX_UPLOADS or not self._fits_total(max(expected, MIN_COUNTED_BYTES)):
                 raise UploadRefusedError(503, "Too many files are on their way. Try again in a moment.")
             if owner != LOCAL:
                 under_way = sum(not upload.complete for upload in uploads if upload.owner == owner)
@@ -139,7 +139,7 @@ class UploadStore:
             more = max(0, upload.size - upload.counted)
             if upload.size > self.file_bytes:
                 raise UploadRefusedError(413, "The file is too large.")
-            if not self._fits(more):
+            if not self._fits_total(more):
                 raise UploadRefusedError(503, "Too many files are on their way. Try again in a moment.")
             if upload.owner != LOCAL and not self._fits_owner(upload.owner, more):
                 raise UploadRefusedError(429, "Too many of your files are on their way. Try again in a moment.")
@@ -216,7 +216,7 @@ class UploadStore:
     def _list_uploads(self) -> list[Upload]:
         return [upload for uploads in self._sessions.values() for upload in uploads]
 
-    def _fits(self, more: int) -> bool:
+    def _fits_total(self, more: int) -> bool:
         used = sum(upload.counted for upload in self._list_uploads())
         return used + more <= self.total_bytes
 

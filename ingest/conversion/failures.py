@@ -55,11 +55,11 @@ def note_ended_attempts(job: Job, attempts: int) -> Job:
 
 def describe_error(error: Exception, request: Request) -> Outcome:
     """Return the outcome of an error; text from the file passes scrub first."""
-    outcome = _describe(error, request)
+    outcome = _describe_error(error, request)
     return replace(outcome, message=_clean_sentence(outcome.message), hint=_clean_sentence(outcome.hint))
 
 
-def _describe(error: Exception, request: Request) -> Outcome:
+def _describe_error(error: Exception, request: Request) -> Outcome:
     name = request.source.name
     if isinstance(error, ColumnsNeededError):
         names = json.dumps([_clean_sentence(column) for column in error.names[:_MOST_COLUMNS]])

@@ -62,7 +62,7 @@ class ForkClient:
             prepare: also prepare files that each conversion needs, which pays off for more than one.
         """
         with self._lock, suppress(OSError):
-            if (connection := self._socket or self._connect()) and prepare and not self._prepares:
+            if (connection := self._socket or self._connect_server()) and prepare and not self._prepares:
                 self._prepares = True
                 connection.send(PREPARE)
 
@@ -83,7 +83,7 @@ class ForkClient:
         its_ends, our_ends = (stdin[0], stdout[1], stderr[1]), (stdin[1], stdout[0], stderr[0])
         try:
             with self._lock:
-                pid = self._fork(ARRAYS if arrays else PLAIN, its_ends) or _spawn(its_ends)
+                pid = self._fork_process(ARRAYS if arrays else PLAIN, its_ends) or _spawn_process(its_ends)
                 self._running.add(pid)
         except BaseException:
             for descriptor in our_ends:
@@ -119,23 +119,23 @@ class ForkClient:
     def close(self) -> None:
         """End the server."""
         with self._lock:
-            self._disconnect()
+            self._end_server()
 
-    def _fork(self, order: bytes, files: tuple[int, ...]) -> int | None:
+    def _fork_process(self, order: bytes, files: tuple[int, ...]) -> int | None:
         """Have the server fork a process and return its id; None if that fails."""
         for _ in range(2):  # a dead server is restarted once
             try:
-                if (connection := self._socket or self._connect()) is None:
+                if (connection := self._socket or self._connect_server()) is None:
                     return None
                 socket.send_fds(connection, [order], list(files))
                 if answer := connection.recv(32):
                     return int(answer) or None
             except (OSError, ValueError):
                 pass
-            self._disconnect()
+            self._end_server()
         return None
 
-    def _connect(self) -> socket.socket | None:
+    def _connect_server(self) -> socket.socket | None:
         if not processes.adopts():
             return None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -154,7 +154,7 @@ class ForkClient:
             ours.send(PREPARE)
         return ours
 
-    def _disconnect(self) -> None:
+    def _end_server(self) -> None:
         """End the server and any process that it forked without reporting it."""
         if self._socket:
             self._socket.close()
@@ -169,7 +169,7 @@ class ForkClient:
         processes.end_adopted({*self._running, *(one.pid for one in helpers if one.returncode is None)})
 
 
-def _spawn(files: tuple[int, ...]) -> int:
+def _spawn_process(files: tuple[int, ...]) -> int:
     """Start a process that imports everything by itself and return its id."""
     stdin, stdout, stderr = files
     process = subprocess.Popen(CONVERSION, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True, cwd=ROOT)

@@ -39,7 +39,7 @@ def main() -> int:
         if order == ARRAYS:
             import_modules(arrays=True)
         prepared.collect()
-        pid = _fork(files)
+        pid = _fork_conversion(files)
         for file in files:
             os.close(file)
         try:
@@ -71,7 +71,7 @@ def import_modules(*, arrays: bool) -> None:
     gc.freeze()  # garbage collections of children then skip these objects instead of copying their pages
 
 
-def _fork(files: list[int]) -> int:
+def _fork_conversion(files: list[int]) -> int:
     """Start a conversion in its own session and return its id; 0 if the system has no room for another process.
 
     Its parent ends at once, so that the worker adopts it and waits for it instead of this process.

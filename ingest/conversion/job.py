@@ -68,7 +68,7 @@ def _read_sidecar(request: Request) -> Outcome:
     return Outcome("sidecar", kind=sidecar.kind, message=sidecar.note)
 
 
-def _convert(request: Request) -> Outcome:
+def _convert_file(request: Request) -> Outcome:
     started = time.monotonic()
     source = request.source
     before = read_state(source)
@@ -80,7 +80,7 @@ def _convert(request: Request) -> Outcome:
         wait([hashing], timeout=HASH_FIRST_S)
         if hashing.done() and (duplicate := _find_duplicate(hashing.result(), request.library)):
             return duplicate
-        manifest = _build(request, hashing, before[0])
+        manifest = _build_report(request, hashing, before[0])
     if duplicate := _find_duplicate(manifest.source_sha256, request.library):
         return duplicate
     if read_state(source) != before:
@@ -90,7 +90,7 @@ def _convert(request: Request) -> Outcome:
 
 
 _TASKS = {
-    "convert": _convert,
+    "convert": _convert_file,
     "companion": _check_companion,
     "sidecar": _read_sidecar,
     "upgrade": schema_upgrade.upgrade,
@@ -103,7 +103,7 @@ def _find_duplicate(sha256: str, library: Path) -> Outcome | None:
     return Outcome("duplicate", report_id) if path.exists() and damage.can_open(path) else None
 
 
-def _build(request: Request, hashing: Future[str], size: int) -> Manifest:
+def _build_report(request: Request, hashing: Future[str], size: int) -> Manifest:
     source = request.source
     reader = format_detection.detect(source)
     _report_step("converting")

@@ -56,12 +56,12 @@ class Limits:
 
     def apply(self) -> None:
         """Limit memory and file sizes of this process and its children, and disable core dumps."""
-        _lower(resource.RLIMIT_CORE, 0)
-        _lower(resource.RLIMIT_AS, self.memory_bytes)
-        _lower(resource.RLIMIT_FSIZE, self.file_bytes)
+        _lower_limit(resource.RLIMIT_CORE, 0)
+        _lower_limit(resource.RLIMIT_AS, self.memory_bytes)
+        _lower_limit(resource.RLIMIT_FSIZE, self.file_bytes)
 
 
-def _lower(kind: int, value: int) -> None:
+def _lower_limit(kind: int, value: int) -> None:
     """Set both limits of a kind, but never above the present hard limit."""
     _, hard = resource.getrlimit(kind)
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)

@@ -46,7 +46,7 @@ class PreparedFiles:
             self._extensions = {path.name: _make_anonymous(path)}
             self._maker = os.fork()
             if self._maker == 0:
-                os._exit(_prepare({path: self._extensions[path.name]}, self._empty))
+                os._exit(_prepare_files({path: self._extensions[path.name]}, self._empty))
 
     def collect(self) -> None:
         """Hand the files to later conversions once they are ready; call it before a fork."""
@@ -69,19 +69,19 @@ def _make_anonymous(path: Path) -> int:
 def _fill_and_seal(copy: int, path: Path) -> None:
     with os.fdopen(os.dup(copy), "wb") as file:
         file.write(path.read_bytes())
-    fcntl.fcntl(copy, fcntl.F_ADD_SEALS, _seals())
+    fcntl.fcntl(copy, fcntl.F_ADD_SEALS, _list_seals())
 
 
 def _is_sealed(copy: int) -> bool:
-    return fcntl.fcntl(copy, fcntl.F_GET_SEALS) & _seals() == _seals()
+    return fcntl.fcntl(copy, fcntl.F_GET_SEALS) & _list_seals() == _list_seals()
 
 
-def _seals() -> int:
+def _list_seals() -> int:
     """Return seals against every change and against removing seals; a function because other systems lack the names."""
     return fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
-def _prepare(extensions: dict[Path, int], empty: int) -> int:
+def _prepare_files(extensions: dict[Path, int], empty: int) -> int:
     """Prepare the files in the forked process and return its exit status."""
     try:
         priority.step_back(priority.LATER)  # conversions that somebody waits for go first

@@ -57,7 +57,7 @@ class Runner:
             is_retry = remaining[0].ended > 0
             with (
                 self._retrying if is_retry else nullcontext(),
-                closing(self._serve(remaining[: 1 if is_retry else None], on_step)) as outcomes,
+                closing(self._serve_requests(remaining[: 1 if is_retry else None], on_step)) as outcomes,
             ):
                 for outcome in outcomes:
                     if self._can_retry(remaining[0], outcome):
@@ -75,7 +75,9 @@ class Runner:
             if not request.source.is_relative_to(path):  # a fetched source stays
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
-    def _serve(self, requests: Sequence[Request], on_step: Callable[[str], None]) -> Generator[Outcome, None, None]:
+    def _serve_requests(
+        self, requests: Sequence[Request], on_step: Callable[[str], None]
+    ) -> Generator[Outcome, None, None]:
         """Yield outcomes as far as one process gets; the last one may say that it died.
 
         The process gets its own session: at a limit, and in any case at the end, its children die with it. The

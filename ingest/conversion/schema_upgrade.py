@@ -47,7 +47,7 @@ def upgrade(request: Request) -> Outcome:
         db.execute(f"ATTACH {quote(str(request.source))} AS {_OLDER} (READ_ONLY)")
         db.execute("ATTACH ':memory:' AS src")
         redact.prepare(db, [])
-        _copy(db)
+        _copy_content(db)
         _note_unread_data(db)
         db.execute("DETACH src")
         classes.assign_classes(db)
@@ -58,7 +58,7 @@ def upgrade(request: Request) -> Outcome:
     return Outcome("ready", manifest.id, manifest.to_json())
 
 
-def _copy(db: duckdb.DuckDBPyConnection) -> None:
+def _copy_content(db: duckdb.DuckDBPyConnection) -> None:
     old_columns = _list_columns(db, "main")
     for name in schema.tables().keys() - _COPIED_LAST:
         _copy_table(db, name, old_columns.get(name, {}))

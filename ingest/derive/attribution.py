@@ -58,7 +58,7 @@ def attribute_calls(db: duckdb.DuckDBPyConnection) -> None:
     """)
     place_calls(db, "driven", "by_process")
     place_points(db, "driven", "by_process")
-    _collect(db)
+    _collect_lanes(db)
 
 
 def attribute_others(db: duckdb.DuckDBPyConnection) -> None:
@@ -142,7 +142,7 @@ def _thin_out(db: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
-def _collect(db: duckdb.DuckDBPyConnection) -> None:
+def _collect_lanes(db: duckdb.DuckDBPyConnection) -> None:
     """Put one row per call into ``call_at``, that of its first lane, and the others into ``further_range``."""
     db.execute(f"""
         CREATE OR REPLACE TEMP TABLE call_at AS

@@ -30,13 +30,13 @@ def complete(
     # Before the transaction: DuckDB does not know the sizes of the tables of an open one, and plans badly.
     nesting.number_ranges(db)
     attribution.attribute_calls(db)
-    _drop(db, "event", "numbered", "thing", "around", "call", "by_thread", "loose", "covered", "by_process")
+    _drop_tables(db, "event", "numbered", "thing", "around", "call", "by_thread", "loose", "covered", "by_process")
     db.execute("BEGIN")  # one commit: the file is worthless until it is complete
     try:
         names()
         _write_ranges(db)
         rest()
-        _write(db)
+        _write_derived(db)
         diagnostics.finish(db)
     except BaseException:
         db.execute("ROLLBACK")  # empties the tables for another way to read the same file
@@ -47,23 +47,23 @@ def complete(
 def _write_ranges(db: duckdb.DuckDBPyConnection) -> None:
     nesting.write_ranges(db)
     staging.forget(db, "range")
-    _drop(db, "opened", "parent", "path_of", "member", "found", "number", "further_range")
+    _drop_tables(db, "opened", "parent", "path_of", "member", "found", "number", "further_range")
 
 
-def _write(db: duckdb.DuckDBPyConnection) -> None:
+def _write_derived(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(read_sql("calls.sql", "ingest.derive"))
     launches.find_launches(db)
     db.execute(read_sql("operations.sql", "ingest.derive"))
     for table in staging.DERIVED:
         staging.forget(db, table)
-    _drop(db, "call_at", "later_call")
+    _drop_tables(db, "call_at", "later_call")
     attribution.attribute_others(db)
     rejection.reject_rows(db)
     projection.sweep(db)
     projection.project(db)
 
 
-def _drop(db: duckdb.DuckDBPyConnection, *tables: str) -> None:
+def _drop_tables(db: duckdb.DuckDBPyConnection, *tables: str) -> None:
     """Free the memory of temporary tables."""
     for table in tables:
         db.execute(f"DROP TABLE IF EXISTS temp.{table}")

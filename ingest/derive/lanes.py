@@ -33,11 +33,11 @@ class Lanes:
         while self._ends and self._ends[0][0] <= start:
             _, lane = heapq.heappop(self._ends)
             self._open[lane].pop()
-            self._set(lane, self._open[lane][-1] if self._open[lane] else math.inf)
-        lane = self._first(end)
+            self._set_reach(lane, self._open[lane][-1] if self._open[lane] else math.inf)
+        lane = self._find_first(end)
         self._open[lane].append(end)
         heapq.heappush(self._ends, (end, lane))
-        self._set(lane, end)
+        self._set_reach(lane, end)
         return lane
 
     @property
@@ -45,7 +45,7 @@ class Lanes:
         """Return the number of lanes."""
         return len(self._open)
 
-    def _first(self, end: int) -> int:
+    def _find_first(self, end: int) -> int:
         if self._reach[1] < end:
             self._add_lane()
         node = 1
@@ -62,9 +62,9 @@ class Lanes:
             self._reach = [0] * self._size + leaves + [0] * len(leaves)
             for node in range(self._size - 1, 0, -1):
                 self._reach[node] = max(self._reach[2 * node], self._reach[2 * node + 1])
-        self._set(lane, math.inf)
+        self._set_reach(lane, math.inf)
 
-    def _set(self, lane: int, reach: float) -> None:
+    def _set_reach(self, lane: int, reach: float) -> None:
         node = lane + self._size
         self._reach[node] = reach
         while node > 1:
@@ -84,7 +84,7 @@ def spread_lanes(db: duckdb.DuckDBPyConnection) -> bool:
     db.execute("CREATE OR REPLACE TEMP TABLE crossed AS SELECT DISTINCT tid FROM nested WHERE e > parent_e")
     if not db.execute("SELECT 1 FROM crossed LIMIT 1").fetchone():
         return False
-    lane_counts = _place(db)
+    lane_counts = _place_ranges(db)
     limit = max(FEWEST, limit_lanes(lane_counts, _count_lookups(db), MOST))
     db.execute(f"""
         UPDATE span SET lane = moved.lane FROM moved WHERE moved.id = span.id;
@@ -94,7 +94,7 @@ def spread_lanes(db: duckdb.DuckDBPyConnection) -> bool:
     return True
 
 
-def _place(db: duckdb.DuckDBPyConnection) -> dict[int, int]:
+def _place_ranges(db: duckdb.DuckDBPyConnection) -> dict[int, int]:
     """Fill ``moved`` (id, lane) and return the number of lanes by thread."""
     spans = db.execute("""
         SELECT tid, pushed, id, s, e FROM span SEMI JOIN crossed USING (tid) ORDER BY tid, pushed DESC, s, e DESC, id

@@ -33,17 +33,17 @@ def find_paths(db: duckdb.DuckDBPyConnection) -> int:
         FROM parent JOIN opened USING (id) JOIN word USING (name_id)
         WHERE e >= s
     """)
-    _collect(db)
+    _collect_chains(db)
     (deep,) = db.execute(f"SELECT count(*) FROM chain WHERE level > {DEEPEST}").fetchone() or (0,)
     db.execute("CREATE OR REPLACE TEMP TABLE level_of AS SELECT id, level FROM chain")
     if deep:
-        _fold(db)
-        _collect(db)
-    _write(db)
+        _fold_deep_ranges(db)
+        _collect_chains(db)
+    _write_paths(db)
     return int(deep)
 
 
-def _collect(db: duckdb.DuckDBPyConnection) -> None:
+def _collect_chains(db: duckdb.DuckDBPyConnection) -> None:
     """Create ``chain``: for each range its level, the length of its path, and a number for the path."""
     db.execute("""
         CREATE OR REPLACE TEMP TABLE chain AS
@@ -58,7 +58,7 @@ def _collect(db: duckdb.DuckDBPyConnection) -> None:
         """)
 
 
-def _fold(db: duckdb.DuckDBPyConnection) -> None:
+def _fold_deep_ranges(db: duckdb.DuckDBPyConnection) -> None:
     """Put ranges that are too deep directly below the range around them that is not."""
     db.execute(f"""
         CREATE OR REPLACE TEMP TABLE deep AS
@@ -72,7 +72,7 @@ def _fold(db: duckdb.DuckDBPyConnection) -> None:
     db.execute("UPDATE member SET up = deep.up FROM deep WHERE deep.id = member.id; DROP TABLE deep")
 
 
-def _write(db: duckdb.DuckDBPyConnection) -> None:
+def _write_paths(db: duckdb.DuckDBPyConnection) -> None:
     """Number the paths level by level and write them."""
     db.execute("""
         CREATE OR REPLACE TEMP TABLE stack AS

@@ -58,7 +58,7 @@ def project(db: duckdb.DuckDBPyConnection) -> None:
     """)
     launches = _select_launches(db)
     for mode in MODES:
-        if mode == "process" and _modes_agree(db):
+        if mode == "process" and _do_modes_agree(db):
             db.execute("INSERT INTO projection SELECT * REPLACE ('process' AS mode) FROM projection")
             break
         db.execute(f"CREATE OR REPLACE TEMP TABLE part AS {_select_sums(mode, launches)}")
@@ -66,7 +66,7 @@ def project(db: duckdb.DuckDBPyConnection) -> None:
         _add_up(db, mode)
 
 
-def _modes_agree(db: duckdb.DuckDBPyConnection) -> bool:
+def _do_modes_agree(db: duckdb.DuckDBPyConnection) -> bool:
     """Return True if no thread drives another one that launched anything."""
     differ = "WHERE thread_range IS DISTINCT FROM process_range"
     query = f"SELECT 1 FROM operation {differ} UNION ALL SELECT 1 FROM call_range {differ} LIMIT 1"
@@ -147,12 +147,12 @@ def _pair_neighbors(db: duckdb.DuckDBPyConnection) -> None:
         for pre, t, begins in rows.fetchall():
             (running.begin if begins else running.end)(pre, t)
         if len(running.pairs) > BATCH:
-            _insert(db, running.take())
-    _insert(db, running.take())
+            _insert_pairs(db, running.take())
+    _insert_pairs(db, running.take())
     db.execute("DROP TABLE moment")
 
 
-def _insert(db: duckdb.DuckDBPyConnection, pairs: Mapping[tuple[int, int], int]) -> None:
+def _insert_pairs(db: duckdb.DuckDBPyConnection, pairs: Mapping[tuple[int, int], int]) -> None:
     """Add rows to ``pair`` as text, because the first bound parameter imports pandas."""
     lists = [[pre for pre, _ in pairs], [other for _, other in pairs], list(pairs.values())]
     columns = ", ".join(f"unnest('{values}'::BIGINT[])" for values in lists)
@@ -184,19 +184,19 @@ class Neighbors:
             block = self._blocks[key] = []
             insort(self._keys, key)
         insort(block, number)
-        self._change(number, key, -t)
+        self._change_pairs(number, key, -t)
 
     def end(self, number: int, t: int) -> None:
         """Remove a number at the moment t."""
         key = number >> _BLOCK
-        self._change(number, key, t)
+        self._change_pairs(number, key, t)
         block = self._blocks[key]
         block.remove(number)
         if not block:
             del self._blocks[key]
             self._keys.remove(key)
 
-    def _change(self, number: int, key: int, t: int) -> None:
+    def _change_pairs(self, number: int, key: int, t: int) -> None:
         """Add t to the number's pairs with its neighbors, and subtract it from the pair of those two."""
         block, place = self._blocks[key], bisect_left(self._blocks[key], number)
         at = bisect_left(self._keys, key)

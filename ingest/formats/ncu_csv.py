@@ -30,7 +30,7 @@ def matches(path: Path) -> bool:
         if not path.is_file():
             return False
         with path.open("rb") as file:
-            text = _decode(file.read(COST))
+            text = _decode_head(file.read(COST))
     except OSError:
         return False
     return any(line.startswith(("==PROF== ", "==ERROR== ")) or ncu_text.is_header(line) for line in text.splitlines())
@@ -91,7 +91,7 @@ def _read_lines(source: Path, capture: "Capture") -> Iterator[str]:
         capture.diagnostics.append(("warning", "warpdeck", note))
 
 
-def _decode(head: bytes) -> str:
+def _decode_head(head: bytes) -> str:
     """Decode the start of a file; return an empty string for binary data."""
     encoding = _detect_encoding(head)
     return "" if encoding == "utf-8-sig" and b"\0" in head else head.decode(encoding, "replace")

@@ -40,10 +40,10 @@ def matches(path: Path) -> bool:
             head = file.read(4)
     except OSError:
         return False
-    return _unpacked_magic(path) == container.MAGIC if head == _ZSTD else head == container.MAGIC
+    return _read_unpacked_magic(path) == container.MAGIC if head == _ZSTD else head == container.MAGIC
 
 
-def _unpacked_magic(path: Path) -> bytes:
+def _read_unpacked_magic(path: Path) -> bytes:
     import pyarrow as pa  # here: it takes 0.2 s, and few reports are compressed
 
     try:
@@ -65,7 +65,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     """
     from ingest.ncu import tables  # here: it imports numpy and pyarrow
 
-    report = _unpack(source, work)
+    report = _unpack_report(source, work)
     frame = container.read_frame(report)
     capture = _read_capture(report, frame, work)
     if (results := len(frame.processes)) != (launches := len(capture.launches)):
@@ -79,7 +79,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     tables.store_capture(db, capture)
 
 
-def _unpack(source: Path, work: Path) -> Path:
+def _unpack_report(source: Path, work: Path) -> Path:
     with source.open("rb") as file:
         if file.read(4) != _ZSTD:
             return source

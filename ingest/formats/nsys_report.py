@@ -42,7 +42,7 @@ _UNREADABLE_BY_OLDER = ("missing required fields", "ProtobufParseException")
 
 def matches(path: Path) -> bool:
     """Return True if a file starts with the magic of Nsight Systems reports."""
-    return path.is_file() and _read(path, 0, len(MAGIC)) == MAGIC
+    return path.is_file() and _read_bytes(path, 0, len(MAGIC)) == MAGIC
 
 
 def access(source: Path) -> Access:
@@ -96,13 +96,13 @@ def find_export(source: Path) -> Path | None:
         return None
     session = sqlite.read_session(beside)
     if session:
-        return beside if _contains(source, session.encode()) else None
+        return beside if _contains_text(source, session.encode()) else None
     return beside if beside.stat().st_mtime >= source.stat().st_mtime else None
 
 
 def is_complete(path: Path) -> bool:
     """Return True if the file has the end mark of a complete report."""
-    return _read(path, max(0, path.stat().st_size - len(END)), len(END)) == END
+    return _read_bytes(path, max(0, path.stat().st_size - len(END)), len(END)) == END
 
 
 def _load_by_nsys(tool: tools.Tool | None, source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> str:
@@ -114,19 +114,21 @@ def _load_by_nsys(tool: tools.Tool | None, source: Path, db: duckdb.DuckDBPyConn
         raise tools.explain_absence("nsys", missing)
     (work / "report.nsys-rep").symlink_to(source.absolute())  # a plain name: nsys splits paths at spaces
     if tool.version[:2] < PARQUET_SINCE:
-        load.load_export(db, sqlite.open_export(db, _export(tool, source, work, "sqlite", "export.sqlite")))
+        load.load_export(db, sqlite.open_export(db, _export_report(tool, source, work, "sqlite", "export.sqlite")))
         return f"{tool.label}, SQLite"
-    folder = _export(tool, source, work, "parquetdir", "export")
+    folder = _export_report(tool, source, work, "parquetdir", "export")
     sources = [parquet.open_export(db, folder)]
     if "META_DATA_CAPTURE" not in sources[0].tables:  # some versions leave the settings out of Parquet
         sources.append(
-            sqlite.open_settings(_export(tool, source, work, "sqlite", "settings.sqlite", "--tables=META_DATA.*"))
+            sqlite.open_settings(
+                _export_report(tool, source, work, "sqlite", "settings.sqlite", "--tables=META_DATA.*")
+            )
         )
     load.load_export(db, *sources)
     return f"{tool.label}, Parquet"
 
 
-def _export(tool: tools.Tool, source: Path, work: Path, kind: str, output: str, *options: str) -> Path:
+def _export_report(tool: tools.Tool, source: Path, work: Path, kind: str, output: str, *options: str) -> Path:
     if tools.has_option(tool, "export", BLOBS):
         options = (*options, f"{BLOBS}=true")
     argv: list[str | Path] = [tool.path, "export", "-q", "true", "-t", kind, "-o", output, *options, "report.nsys-rep"]
@@ -174,7 +176,7 @@ def _is_newer(version: str | None, tool: tools.Tool) -> bool:
 
 def _has_build_number(source: Path) -> bool:
     """Return True if the header has a build number instead of a version; old versions of nsys write 1."""
-    build = _BUILD.match(_read(source, 0, 64))
+    build = _BUILD.match(_read_bytes(source, 0, 64))
     return build is not None and int(build[1]) > 1
 
 
@@ -188,18 +190,18 @@ def _check_complete(source: Path) -> None:
 
 def _read_version(source: Path) -> str | None:
     """Return the nsys version that wrote the report; older versions do not record it."""
-    version = _VERSION.match(_read(source, 0, 64))
+    version = _VERSION.match(_read_bytes(source, 0, 64))
     return ".".join(part.decode() for part in version.groups()) if version else None
 
 
-def _contains(path: Path, text: bytes) -> bool:
+def _contains_text(path: Path, text: bytes) -> bool:
     if path.stat().st_size == 0:
         return False  # mmap refuses empty files
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return content.find(text) >= 0
 
 
-def _read(path: Path, offset: int, length: int) -> bytes:
+def _read_bytes(path: Path, offset: int, length: int) -> bytes:
     with path.open("rb") as file:
         file.seek(offset)
         return file.read(length)

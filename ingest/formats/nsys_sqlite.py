@@ -23,7 +23,7 @@ MAGIC = b"SQLite format 3\0"
 
 def matches(path: Path) -> bool:
     """Return True for an SQLite file with the string table and machine facts of every nsys export."""
-    if not path.is_file() or _head(path) != MAGIC:
+    if not path.is_file() or _read_head(path) != MAGIC:
         return False
     try:
         return is_export(set(sqlite.list_tables(path)))
@@ -60,6 +60,6 @@ def is_export(tables: set[str]) -> bool:
     return "StringIds" in tables and any(t.startswith(("TARGET_INFO_", "CUPTI_", "NVTX_")) for t in tables)
 
 
-def _head(path: Path) -> bytes:
+def _read_head(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(len(MAGIC))

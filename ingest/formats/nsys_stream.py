@@ -50,7 +50,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
             hint="Wait until it is copied, or copy it again. It is tried again when it changes.",
         )
     importer = _find_importer(source, version)
-    report = _import(importer, source, work)
+    report = _import_stream(importer, source, work)
     nsys_report.convert(report, db, work)
     db.execute(f"UPDATE report SET converter = {quote(importer.label + ', ')} || converter")
 
@@ -83,7 +83,7 @@ def _find_importer(source: Path, version: tuple[int, int, int]) -> tools.Tool:
     raise missing if importers else tools.explain_absence(tools.IMPORTER, missing)
 
 
-def _import(importer: tools.Tool, source: Path, work: Path) -> Path:
+def _import_stream(importer: tools.Tool, source: Path, work: Path) -> Path:
     """Import a stream and return the report, which has the stream's name with another ending."""
     folder = work / "imported"
     folder.mkdir()

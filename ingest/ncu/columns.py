@@ -41,20 +41,20 @@ class Instances:
         """Add columns of one launch by name, and ``texts`` by position in them."""
         begin = len(self.value)
         self.texts.update((begin + place, text) for place, text in texts.items())
-        _append(self.launch, np.full(len(columns["value"]), launch_id))
+        _append_values(self.launch, np.full(len(columns["value"]), launch_id))
         for name, values in columns.items():
-            _append(getattr(self, name), values)
+            _append_values(getattr(self, name), values)
 
     def table(self) -> pa.Table:
         """Return the columns launch_id, metric_id, position, key, key_text, value."""
         return pa.table(
             {
-                "launch_id": _column(self.launch),
-                "metric_id": _column(self.metric),
-                "position": _column(self.position),
-                "key": pa.array(_column(self.key), mask=_column(self.has_key) == 0),
-                "key_text": _sparse(self.texts, len(self.value)),
-                "value": pa.array(_column(self.value), from_pandas=True),
+                "launch_id": _view_column(self.launch),
+                "metric_id": _view_column(self.metric),
+                "position": _view_column(self.position),
+                "key": pa.array(_view_column(self.key), mask=_view_column(self.has_key) == 0),
+                "key_text": _make_sparse_column(self.texts, len(self.value)),
+                "value": pa.array(_view_column(self.value), from_pandas=True),
             }
         )
 
@@ -95,32 +95,32 @@ class Metrics:
         finite[list(texts)] = True
         place = len(self.value) + np.cumsum(finite) - 1
         self.texts.update((int(place[at]), text) for at, text in texts.items())
-        _append(self.launch, np.full(int(finite.sum()), launch_id))
-        _append(self.metric, ids[finite])
-        _append(self.value, numbers[finite])
+        _append_values(self.launch, np.full(int(finite.sum()), launch_id))
+        _append_values(self.metric, ids[finite])
+        _append_values(self.value, numbers[finite])
 
     def table(self) -> pa.Table:
         """Return the columns launch_id, metric_id, value, text."""
         return pa.table(
             {
-                "launch_id": _column(self.launch),
-                "metric_id": _column(self.metric),
-                "value": pa.array(_column(self.value), from_pandas=True),
-                "text": _sparse(self.texts, len(self.value)),
+                "launch_id": _view_column(self.launch),
+                "metric_id": _view_column(self.metric),
+                "value": pa.array(_view_column(self.value), from_pandas=True),
+                "text": _make_sparse_column(self.texts, len(self.value)),
             }
         )
 
 
-def _append(column: "array[Any]", values: npt.NDArray[Any]) -> None:
+def _append_values(column: "array[Any]", values: npt.NDArray[Any]) -> None:
     column.frombytes(values.astype(column.typecode).tobytes())
 
 
-def _column(values: "array[Any]") -> npt.NDArray[Any]:
+def _view_column(values: "array[Any]") -> npt.NDArray[Any]:
     """Return a view of the values; the array cannot grow while the view exists."""
     return np.frombuffer(values, values.typecode) if values else np.zeros(0, values.typecode)
 
 
-def _sparse(texts: Mapping[int, str], length: int) -> pa.Array:
+def _make_sparse_column(texts: Mapping[int, str], length: int) -> pa.Array:
     """Return a column of texts by position, NULL elsewhere."""
     index = np.full(length, -1, np.int32)
     index[np.fromiter(texts, np.int64, len(texts))] = np.arange(len(texts))

@@ -103,7 +103,7 @@ def _add_row(page: Page, line: str) -> None:
         page.skipped += 1
         return
     row = _split_cells(line[start.start() :] if start else line)
-    if page.is_details and start and len(row) in _metric_widths(page.header):
+    if page.is_details and start and len(row) in _compute_metric_widths(page.header):
         # ncu omits the columns of rules in the rows of metrics.
         row += [""] * (len(page.header) - len(row))
     if len(row) == len(page.header):
@@ -112,7 +112,7 @@ def _add_row(page: Page, line: str) -> None:
         page.skipped += start is not None or len(row) > len(page.header) // 2
 
 
-def _metric_widths(header: list[str]) -> tuple[int, ...]:
+def _compute_metric_widths(header: list[str]) -> tuple[int, ...]:
     """Return the numbers of cells of a metric's row: all before the columns of rules, and one more after the final
     comma."""
     first = header.index("Rule Name") if "Rule Name" in header else len(header)

@@ -40,7 +40,7 @@ class Shape:
                 texts[place] = text
         metrics.extend(launch_id, self.ids, numbers, texts)
         self._add_instances(metrics, launch_id, measured)
-        return list(self._details(launch_id, numbers, texts))
+        return list(self._list_details(launch_id, numbers, texts))
 
     def _add_instances(self, metrics: Metrics, launch_id: int, measured: Measured) -> None:
         instances = measured.instances
@@ -53,7 +53,9 @@ class Shape:
         }
         metrics.instances.extend(launch_id, columns, instances.keys.texts)
 
-    def _details(self, launch_id: int, numbers: npt.NDArray[np.float64], texts: Mapping[int, str]) -> Iterator[Detail]:
+    def _list_details(
+        self, launch_id: int, numbers: npt.NDArray[np.float64], texts: Mapping[int, str]
+    ) -> Iterator[Detail]:
         known = numbers.tolist()
         for row in self.rows:
             place = self.places.get(row.metric or "")

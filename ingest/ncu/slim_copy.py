@@ -97,14 +97,14 @@ class Slimmer:
         if not header.kernels:
             return head, payload
         first = len(messages) - header.kernels
-        slim = messages[:first] + [self._launch(part, header.process) for part in messages[first:]]
+        slim = messages[:first] + [self._slim_launch(part, header.process) for part in messages[first:]]
         joined = b"".join(struct.pack("<I", len(part)) + part for part in slim)
         header.size = len(joined)
         return header.SerializeToString(), joined
 
-    def _launch(self, data: memoryview, process: bytes) -> bytes | memoryview:
+    def _slim_launch(self, data: memoryview, process: bytes) -> bytes | memoryview:
         result = decode_launch(bytes(data))
-        measured = self._measured(result, process)
+        measured = self._measure_launch(result, process)
         self.found.append(measured)
         if measured.shape not in self._shapes:
             self._shapes.add(measured.shape)
@@ -113,13 +113,13 @@ class Slimmer:
         result.ClearField("sections")
         return bytes(result.SerializeToString())
 
-    def _measured(self, result: Any, process: bytes) -> Measured:
+    def _measure_launch(self, result: Any, process: bytes) -> Measured:
         blobs = list(result.metrics)
         numbers, decoded = decode_metrics(blobs)
         ids = numbers.tobytes()
         order = self._orders.get(ids)
         if order is None:
-            order = self._orders[ids] = self._order(numbers.tolist())
+            order = self._orders[ids] = self._order_metrics(numbers.tolist())
         decoded = decoded.take(order.places)
         digest = hashlib.sha256(process + ids + decoded.tag.tobytes())
         for section in result.sections:
@@ -131,7 +131,7 @@ class Slimmer:
         instances = _read_instances(lists)
         return Measured(digest.digest(), mangled, order.names, decoded, instances, len(result.sections))
 
-    def _order(self, numbers: Sequence[int]) -> Order:
+    def _order_metrics(self, numbers: Sequence[int]) -> Order:
         """Sort metrics by name; among equal names the last counts, as for the wheel."""
         place = {self._strings[number]: at for at, number in enumerate(numbers)}
         names = tuple(sorted(place))

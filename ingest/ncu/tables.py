@@ -144,13 +144,13 @@ def _fill_columns(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
         "name": list(metrics.ids),
         "unit": [metrics.units[name] for name in metrics.ids],
     }
-    _insert(
+    _insert_table(
         db,
         "ncu_metric_name",
         pa.table(names, pa.schema([("metric_id", "int32"), ("name", "string"), ("unit", "string")])),
     )
-    _insert(db, "ncu_metric", metrics.table())
-    _insert(db, "ncu_metric_instance", metrics.instances.table())
+    _insert_table(db, "ncu_metric", metrics.table())
+    _insert_table(db, "ncu_metric_instance", metrics.instances.table())
     for table, kind, rows in (
         ("ncu_detail", Detail, capture.details),
         ("ncu_rule", Rule, capture.rules),
@@ -164,7 +164,7 @@ def _fill_columns(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
     _insert_gpus(db)
 
 
-def _insert(db: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
+def _insert_table(db: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
     db.register("staged", _scrub_texts(rows))
     try:
         columns = ", ".join(f'"{c}"' for c in rows.column_names)
@@ -187,7 +187,7 @@ def _insert_rows(
     db: duckdb.DuckDBPyConnection, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> None:
     if rows:
-        _insert(
+        _insert_table(
             db,
             table,
             pa.table({c: pa.array(values) for c, values in zip(columns, zip(*rows, strict=True), strict=True)}),
@@ -263,10 +263,10 @@ def _insert_gpus(db: duckdb.DuckDBPyConnection) -> None:
     for gpu_id, attribute, value, text in stored:
         devices.setdefault(gpu_id, {})[attribute] = value if text is None else text
     for gpu_id, attributes in sorted(devices.items()):
-        _insert_one(db, "gpu", _gpu_row(gpu_id, attributes))
+        _insert_one(db, "gpu", _make_gpu_row(gpu_id, attributes))
 
 
-def _gpu_row(gpu_id: int, attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _make_gpu_row(gpu_id: int, attributes: Mapping[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = {"gpu_id": gpu_id, "name": attributes.get("display_name")}
     major, minor = attributes.get("compute_capability_major"), attributes.get("compute_capability_minor")
     if major is not None and minor is not None:

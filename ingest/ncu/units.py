@@ -62,15 +62,15 @@ def to_base_unit(unit: str) -> tuple[float, str]:
     if top.lower() == "nan":
         return 1.0, ""
     if not slash and top in _TIME_S:
-        return _round(_TIME_S[top] * 1e9), "ns"
-    factor, name = _scale(top)
+        return _round_factor(_TIME_S[top] * 1e9), "ns"
+    factor, name = _find_scale(top)
     if bottom in _TIME_S:
         name = "hz" if name == "cycle" else f"{name}/s"
-        return _round(factor / _TIME_S[bottom]), name
+        return _round_factor(factor / _TIME_S[bottom]), name
     return factor, f"{name}/{bottom}" if bottom else name
 
 
-def _scale(name: str) -> tuple[float, str]:
+def _find_scale(name: str) -> tuple[float, str]:
     rest = name[1:].lower()
     if name[:1] in _PREFIX and rest in _SCALED | set(_ALIAS):
         return _PREFIX[name[0]], _ALIAS.get(rest, rest)
@@ -78,6 +78,6 @@ def _scale(name: str) -> tuple[float, str]:
     return 1.0, _ALIAS.get(lower, lower if lower in _SCALED else name)
 
 
-def _round(factor: float) -> float:
+def _round_factor(factor: float) -> float:
     """Correct powers of ten that a division left a bit off."""
     return float(f"{factor:.12g}")

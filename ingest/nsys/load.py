@@ -42,14 +42,14 @@ def load_export(db: duckdb.DuckDBPyConnection, *sources: Source) -> bool:
         ConversionError: a table of the export cannot be read.
     """
     try:
-        _load(db, sources)
+        _load_staged(db, sources)
     except damaged_cells.REFUSED:
-        _load(db, [damaged_cells.replace_damaged_cells(db, source) for source in sources])
+        _load_staged(db, [damaged_cells.replace_damaged_cells(db, source) for source in sources])
         return False
     return True
 
 
-def _load(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
+def _load_staged(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
     try:
         stage(db)
         present = attach(db, sources)

@@ -18,7 +18,7 @@ LONGEST = 200
 def pivot_metrics(db: duckdb.DuckDBPyConnection) -> None:
     """Add a column to ``gpu_metric`` for each name in ``gpu_metric_name`` and fill it from the samples."""
     db.execute(f"UPDATE gpu_metric_name SET name = cut(name, {LONGEST}) WHERE length(name) > {LONGEST}")
-    names = _metric_names(db)
+    names = _list_metric_names(db)
     if not names:
         return
     db.execute("; ".join(f"ALTER TABLE gpu_metric ADD COLUMN {identifier(name)} DOUBLE" for name in names))
@@ -48,7 +48,7 @@ def _split_columns(db: duckdb.DuckDBPyConnection, columns: int) -> list[str]:
     return [f"timestamp <= {cuts[0]}", *between, f"timestamp > {cuts[-1]}"]
 
 
-def _metric_names(db: duckdb.DuckDBPyConnection) -> list[str]:
+def _list_metric_names(db: duckdb.DuckDBPyConnection) -> list[str]:
     """Return the names that become columns. Column names ignore case, so the first of equal ones counts."""
     rows = db.execute("""
         SELECT name FROM gpu_metric_name WHERE name <> '' AND lower(name) NOT IN ('gpu_id', 'time_ns')

@@ -89,7 +89,7 @@ def format_json(blob: bytes, domain: int | None, schemas: Schemas) -> str | None
         if any(entry.offset + entry.form.size > size for entry in entries):
             continue
         for entry in entries:
-            values[_first_free_name(entry.name, values)] = _decode_value(entry, blob, offset)
+            values[_find_free_name(entry.name, values)] = _decode_value(entry, blob, offset)
     return json.dumps(values, ensure_ascii=False, allow_nan=False) if values else None
 
 
@@ -102,7 +102,7 @@ def place_fields(blob: bytes) -> list[tuple[int, int, int]]:
     return [(schema, size, offset) for schema, size, offset in heads if offset + size <= len(blob)]
 
 
-def _first_free_name(name: str, taken: Mapping[str, Any]) -> str:
+def _find_free_name(name: str, taken: Mapping[str, Any]) -> str:
     """Return the name, followed by a number if an earlier payload has the same name."""
     number, free = 1, name
     while free in taken:

@@ -68,8 +68,8 @@ def decode_stacks(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> N
     if not events:
         return
     places = [(stack_id, depth, *frame) for frames, stack_id in stacks.items() for depth, frame in enumerate(frames)]
-    _insert(db, "python_event", events)
-    _insert(db, "python_place", places)
+    _insert_rows(db, "python_event", events)
+    _insert_rows(db, "python_place", places)
 
 
 def read_stacks(
@@ -114,7 +114,7 @@ def read_stack(data: bytes) -> tuple[int, Frames] | None:
     return state, tuple(_FRAME.iter_unpack(data[_HEAD.size : _HEAD.size + count * _FRAME.size]))
 
 
-def _insert(db: duckdb.DuckDBPyConnection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+def _insert_rows(db: duckdb.DuckDBPyConnection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
     import pyarrow as pa
 
     names = [row[0] for row in db.execute(f"DESCRIBE {table}").fetchall()]

@@ -63,7 +63,7 @@ def scrub_text(text: str, depth: int) -> str:
     kept_tokens = CommandScrubber(depth, literal=False).scrub(tokens)
     if kept_tokens == tokens:
         return undocumented
-    return " ".join(one if one == MARK or _is_operator(one) else _requote(one) for one in kept_tokens)
+    return " ".join(one if one == MARK or _is_operator(one) else _requote_token(one) for one in kept_tokens)
 
 
 def scrub_script(text: str, depth: int) -> str:
@@ -86,7 +86,7 @@ def _split_tokens(text: str) -> Iterator[str]:
     return iter(lexer)
 
 
-def _requote(token: str) -> str:
+def _requote_token(token: str) -> str:
     return token if re.fullmatch(r"[^\s\"'\\();<>|&]+", token) else shlex.quote(token)
 
 
@@ -120,15 +120,15 @@ class CommandScrubber:
         """Return the words without secrets."""
         for word in tokens:
             if self.closing or self.backtick:
-                self._skip(word)
+                self._skip_substitution(word)
             elif not self.literal and _is_operator(word):
-                self._operate(word)
+                self._take_operator(word)
             else:
-                self.out.append(self._word(word))
+                self.out.append(self._take_word(word))
             self.previous = word
         return self.out
 
-    def _skip(self, word: str) -> None:
+    def _skip_substitution(self, word: str) -> None:
         """Skip the content of ``$(...)`` or backticks that stand in place of a secret."""
         if self.closing:
             self.closing += word.count("(") - word.count(")") if _is_operator(word) else 0
@@ -136,8 +136,8 @@ class CommandScrubber:
         elif "`" in word:
             self.backtick = False
 
-    def _operate(self, word: str) -> None:
-        if word.startswith("|") and (printed := self._printed()):
+    def _take_operator(self, word: str) -> None:
+        if word.startswith("|") and (printed := self._find_printed()):
             self.out[printed:] = [MARK]
         if word == "(" and (self.hidden or self.doubtful or (self.out and self.out[-1].endswith(f"{MARK}$"))):
             self.closing = 1
@@ -147,17 +147,17 @@ class CommandScrubber:
         if word.strip("<>("):
             self.option, self.login, self.begin = "", False, len(self.out)
 
-    def _printed(self) -> int:
+    def _find_printed(self) -> int:
         """Return the position of the words that the current command prints; 0 if it prints none."""
         places = range(self.begin, len(self.out) - 1)
         return next((at + 1 for at in places if self.out[at].rsplit("/", 1)[-1] in ("echo", "printf")), 0)
 
-    def _word(self, word: str) -> str:
+    def _take_word(self, word: str) -> str:
         hidden, doubtful, self.hidden, self.doubtful = self.hidden, self.doubtful, False, False
         option = _OPTION.fullmatch(word)
         certain, self.certain = self.certain, False
         if certain or ((hidden or doubtful) and not (option and _is_option(word))):
-            return self._value_of_name(word, hidden)
+            return self._take_value_of_name(word, hidden)
         if self.option and word.startswith(self.option):
             self.hidden = self.certain = word == self.option
             return word if self.hidden else f"{self.option}{MARK}"
@@ -166,11 +166,11 @@ class CommandScrubber:
         self.option = _PASSWORD_OPTIONS.get(word.rsplit("/", 1)[-1], self.option)
         self.login = self.login or (word == "login" and _REGISTRY.fullmatch(self.previous) is not None)
         if option:
-            self._expect(word)
+            self._expect_value(word)
             return word
-        return self._plain(word)
+        return self._scrub_plain(word)
 
-    def _value_of_name(self, word: str, hidden: bool) -> str:
+    def _take_value_of_name(self, word: str, hidden: bool) -> str:
         if word in _ASSIGNS:
             self.hidden, self.doubtful = hidden, not hidden
             return word
@@ -187,35 +187,35 @@ class CommandScrubber:
         self.hidden = not self.literal and value.endswith("$")
         self.backtick = not self.literal and value.count("`") % 2 == 1
 
-    def _expect(self, option: str) -> None:
+    def _expect_value(self, option: str) -> None:
         """Note that the next word may be the value of an option."""
         if option in _USER_OPTIONS:
             self.doubtful = True
         elif (secret := judge_name(option)) is not None:
             self.hidden, self.doubtful = secret, not secret
 
-    def _plain(self, word: str) -> str:
+    def _scrub_plain(self, word: str) -> str:
         is_script = _SHELL.fullmatch(self.previous) is not None
         has_space = any(one.isspace() for one in word)
-        if assigned := self._assigned(word) if not (is_script and has_space) else None:
+        if assigned := self._scrub_assignment(word) if not (is_script and has_space) else None:
             return assigned
         named = _NAMED.match(word)
         if named and has_space and not is_script:
             value = word[named.end() :]
-            return named[0] + (self._assigned(value) or scrub_script(value, self.depth + 1))
+            return named[0] + (self._scrub_assignment(value) or scrub_script(value, self.depth + 1))
         if is_script or has_space:
             return scrub_script(word, self.depth + 1)
         if named and named[1] in _USER_OPTIONS and not HARMLESS.fullmatch(word[named.end() :]):
             return named[0] + MARK
         if word in _ASSIGNS and (name := _LAST_NAME.search(self.previous)):
-            self._await(name[1])
+            self._await_value(name[1])
         if word[:1] in ("{", "[") and (clean := _scrub_json(word, self.depth)) is not None:
             return clean
         if names_following_secret(word, self.previous):
             self.hidden = True
-        return self._pairs(remove_credentials(word))
+        return self._scrub_pairs(remove_credentials(word))
 
-    def _assigned(self, word: str) -> str | None:
+    def _scrub_assignment(self, word: str) -> str | None:
         """Handle NAME=value, NAME: value and --name=value with a secret, which may contain spaces."""
         match = _PAIR.match(word.lstrip("-")) or _PAIR.match(word)
         if match is None or not holds_secret(match[1], word[len(word) - len(match.string) + match.end() :].strip()):
@@ -226,20 +226,20 @@ class CommandScrubber:
         self._begin_command(word[end:])
         return f"{word[:end]}{' ' if word[end].isspace() else ''}{MARK}"
 
-    def _pairs(self, word: str) -> str:
+    def _scrub_pairs(self, word: str) -> str:
         """Handle a word with a name and its value somewhere in it, such as ``-DTOKEN=x``."""
         out, at = "", 0
         while match := _PAIR.search(word, at):
             value = word[match.end() :]
             if not value.strip("\"'{[("):
-                self._await(match[1])
+                self._await_value(match[1])
             elif holds_secret(match[1], value.strip("\"',;)}]")):
                 self._begin_command(value)
                 return f"{out}{word[at : match.end()]}{MARK}"
             out, at = out + word[at : match.end()], match.end()
         return out + word[at:]
 
-    def _await(self, name: str) -> None:
+    def _await_value(self, name: str) -> None:
         secret = judge_name(name)
         if secret is not None:
             self.hidden, self.doubtful = secret, not secret
@@ -280,7 +280,7 @@ def scrub_value(value: Any, name: str, depth: int) -> Any:
         key_name = value.get("name", value.get("key"))
         named = {"value": key_name} if isinstance(key_name, str) else {}
         return {
-            _text_or_mark(str(key), depth): scrub_value(one, f"{name}.{named.get(key, key)}"[-200:], depth + 1)
+            _scrub_or_mark(str(key), depth): scrub_value(one, f"{name}.{named.get(key, key)}"[-200:], depth + 1)
             for key, one in value.items()
         }
     if isinstance(value, list):
@@ -295,10 +295,10 @@ def scrub_value(value: Any, name: str, depth: int) -> Any:
         return value
     if name and holds_secret(name, str(value)):
         return MARK
-    return _text_or_mark(value, depth) if isinstance(value, str) else value
+    return _scrub_or_mark(value, depth) if isinstance(value, str) else value
 
 
-def _text_or_mark(text: str, depth: int) -> str:
+def _scrub_or_mark(text: str, depth: int) -> str:
     try:
         return scrub_text(text, depth)
     except ValueError:

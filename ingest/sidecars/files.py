@@ -66,13 +66,13 @@ def read_sidecar(path: Path, columns: Columns | None = None) -> Sidecar:
     if path.suffix.lower() == ".csv":
         names, rows = _read_table(path.name, text)
         note = "" if text.endswith(("\n", "\r")) else f"{path.name} ends within a line: it may be cut off."
-        if kind := _log_kind(path.name):
+        if kind := _find_log_kind(path.name):
             return Sidecar(kind, read_log(kind, path.name, names, rows), note)
         return Sidecar("timings", _write_timings(path.name, names, rows, columns), note)
     return _read_json(path.name, text, columns)
 
 
-def _log_kind(name: str) -> Kind | None:
+def _find_log_kind(name: str) -> Kind | None:
     """Return the kind of a table whose name alone tells it."""
     return next((kind for kind in LOGS if name.lower().endswith(SUFFIX[kind])), None)
 
@@ -80,7 +80,7 @@ def _log_kind(name: str) -> Kind | None:
 def _read_json(name: str, text: str, columns: Columns | None) -> Sidecar:
     try:
         content = scrub.scrub_facts(json.loads(text, parse_int=str, parse_float=str))
-        facts = dict(_flatten("", content)) if isinstance(content, dict) else {}
+        facts = dict(_flatten_value("", content)) if isinstance(content, dict) else {}
     except (ValueError, RecursionError) as error:
         raise ConversionError(f"{name} is not JSON.", hint="", detail=type(error).__name__) from error
     if name.lower().endswith(".meta.json") or isinstance(content, dict):
@@ -96,12 +96,12 @@ def _read_json(name: str, text: str, columns: Columns | None) -> Sidecar:
     return Sidecar("timings", _write_timings(name, names, enumerate(rows, 1), columns))
 
 
-def _flatten(before: str, value: Any) -> Iterator[tuple[str, str]]:
+def _flatten_value(before: str, value: Any) -> Iterator[tuple[str, str]]:
     """Yield texts by name; names of nested values are joined by dots, and null is omitted."""
     if isinstance(value, dict | list):
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         for key, inner in pairs:
-            yield from _flatten(f"{before}.{key}" if before else str(key), inner)
+            yield from _flatten_value(f"{before}.{key}" if before else str(key), inner)
     elif value is not None:
         yield before, str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -42,7 +42,7 @@ def read_log(kind: Kind, name: str, names: Sequence[str], rows: Iterable[tuple[i
     places = {column: lowered.index(column) for column in TABLES[kind] if column in lowered}
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    columns = _output_columns(kind, places)
+    columns = _list_output_columns(kind, places)
     writer.writerow(columns)
     count = 0
     try:
@@ -60,7 +60,7 @@ def read_log(kind: Kind, name: str, names: Sequence[str], rows: Iterable[tuple[i
     return out.getvalue()
 
 
-def _output_columns(kind: Kind, places: Collection[str]) -> list[str]:
+def _list_output_columns(kind: Kind, places: Collection[str]) -> list[str]:
     """Return the columns to write: for times of tasks none after the last one of the file."""
     columns = list(TABLES[kind])
     while kind == "tasks" and columns[-1] in _MAY_BE_EMPTY[kind] and columns[-1] not in places:

@@ -42,79 +42,79 @@ class Walk:
     def read(self) -> None:
         """Read to the end, or as far as the text is valid."""
         try:
-            if self._next() == "[":
-                self._list(lambda: self._take(0))
+            if self._peek_character() == "[":
+                self._walk_list(lambda: self._take_part(0))
             else:
-                self._keys()
+                self._walk_keys()
         except EOFError:
             self.damage = "cut off"
         except (ValueError, RecursionError):
             self.damage = "damaged"
 
-    def _keys(self) -> None:
-        self._skip("{")
-        while self._next() != "}":
-            key = self._value()
-            self._skip(":")
+    def _walk_keys(self) -> None:
+        self._skip_mark("{")
+        while self._peek_character() != "}":
+            key = self._read_value()
+            self._skip_mark(":")
             if type(key) is not str:
                 raise _DamageError
             self.result.setdefault(key, None)
-            if key in _LISTS and self._next() == "[":
-                self._list(lambda: self._take(0))
-            elif key == _TRACES and self._next() == "[":
+            if key in _LISTS and self._peek_character() == "[":
+                self._walk_list(lambda: self._take_part(0))
+            elif key == _TRACES and self._peek_character() == "[":
                 self._devices = itertools.count()
-                self._list(self._device)
+                self._walk_list(self._walk_device)
             elif key == _SETTINGS:
-                self.result[key] = self._value()
+                self.result[key] = self._read_value()
             else:
-                self._value()
+                self._read_value()
 
-    def _device(self) -> None:
+    def _walk_device(self) -> None:
         number = next(self._devices)
-        self._list(lambda: self._take(number))
+        self._walk_list(lambda: self._take_part(number))
 
-    def _list(self, element: Callable[[], None]) -> None:
-        self._skip("[")
-        while self._next() != "]":
+    def _walk_list(self, element: Callable[[], None]) -> None:
+        self._skip_mark("[")
+        while self._peek_character() != "]":
             element()
-        self._skip("]")
+        self._skip_mark("]")
 
-    def _take(self, device: int) -> None:
-        one = self._value()
+    def _take_part(self, device: int) -> None:
+        one = self._read_value()
         if not isinstance(one, dict) or self._parts.made(one, lambda: device) is one:
             self._parts.damaged += 1
 
-    def _value(self) -> Any:
+    def _read_value(self) -> Any:
         """Return the current value, which ends before the end of the loaded text."""
-        self._next()
+        self._peek_character()
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
-                if end < len(self._text) or not self._more():
+                if end < len(self._text) or not self._load_more():
                     self._at = end
                     return value
             except json.JSONDecodeError as error:
                 if len(self._text) - self._at > ELEMENT:
                     raise _DamageError from error
-                if not self._more():
+                if not self._load_more():
                     raise EOFError from error
 
-    def _next(self) -> str:
+    def _peek_character(self) -> str:
         """Return the next character that is no space and no comma."""
         while True:
             match = _SPACE.match(self._text, self._at)
             self._at = match.end() if match else self._at
             if self._at < len(self._text):
                 return self._text[self._at]
-            if not self._more():
+            if not self._load_more():
                 raise EOFError
 
-    def _skip(self, mark: str) -> None:
-        if self._next() != mark:
+    def _skip_mark(self, mark: str) -> None:
+        if self._peek_character() != mark:
             raise _DamageError
         self._at += 1
 
-    def _more(self) -> bool:
+    def _load_more(self) -> bool:
         """Load more text; return False at the end."""
         block = next(self._blocks, b"")
         self._text, self._at = self._text[self._at :] + self._decode(block, not block), 0

@@ -48,11 +48,11 @@ def load_snapshot(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     for table, columns in TABLES.items():
         listed = ", ".join(f"{name} {kind}" for name, kind in columns)
         db.execute(f"CREATE OR REPLACE TEMP TABLE {table} ({listed})")
-    parts = SnapshotParts(lambda table, rows: _insert(db, table, rows))
+    parts = SnapshotParts(lambda table, rows: _insert_batch(db, table, rows))
     source = Source(path)
     blocks = source.blocks()
     first = next(blocks, b"")
-    reader = (Machine if first.startswith(b"\x80") else Walk)(parts, _reset(first, blocks))
+    reader = (Machine if first.startswith(b"\x80") else Walk)(parts, _rejoin_blocks(first, blocks))
     gc.disable()  # the objects have no cycles, and a pass over millions of numbers takes as long as reading them
     try:
         reader.read()
@@ -73,17 +73,17 @@ def load_snapshot(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     _write_report(db, "pickle" if is_pickle else "JSON", settings)
     complete(db, names=lambda: _write_names(db), rest=lambda: _write_rest(db))
     damage = source.damage or reader.damage
-    _note(db, parts, damage)
+    _note_limits(db, parts, damage)
     if isinstance(reader.result, dict) and reader.result and not damage:
         _note_missing(db, [name for name in LISTS if name not in reader.result])
 
 
-def _reset(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
+def _rejoin_blocks(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
     yield first
     yield from rest
 
 
-def _insert(db: duckdb.DuckDBPyConnection, table: str, rows: Rows) -> None:
+def _insert_batch(db: duckdb.DuckDBPyConnection, table: str, rows: Rows) -> None:
     columns = TABLES[table]
     data = {
         name: pa.array(cells, _TYPES[kind])
@@ -148,7 +148,7 @@ def _note_missing(db: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
         diagnostics.note(db, "warning", f"The snapshot has no `{name}`, so it is damaged: what they hold is missing.")
 
 
-def _note(db: duckdb.DuckDBPyConnection, parts: SnapshotParts, damage: str) -> None:
+def _note_limits(db: duckdb.DuckDBPyConnection, parts: SnapshotParts, damage: str) -> None:
     """Note unreadable parts and the limits of the figures."""
     events = parts.counts["snapshot_event"]
     if damage:

@@ -52,7 +52,7 @@ class Machine:
         self._where: dict[int, int] = {}
         self._begin = _measure_peak()
         self._steps: list[Callable[[], None] | None] = [None] * 256
-        for name, step in self._known().items():
+        for name, step in self._build_steps().items():
             self._steps[ord(_CODES[name])] = step
 
     def read(self) -> None:
@@ -63,18 +63,18 @@ class Machine:
         """
         try:
             while True:
-                self._run()
+                self._run_instructions()
                 code = self._take(1)[0]
                 if code == _STOP:
                     self.result = self._stack[-1] if self._stack else None
                     return
-                self._step(code)
+                self._execute_step(code)
         except EOFError:
             self.damage = "cut off"
         except (_DamageError, IndexError, TypeError, AttributeError):
             self.damage = "damaged"
 
-    def _run(self) -> None:
+    def _run_instructions(self) -> None:
         """Execute instructions while enough bytes are loaded. This loop handles the most frequent ones, nine of ten."""
         data, memo, stack, at = self._data, self._memo, self._stack, self._at
         last = len(data) - _LONGEST
@@ -97,43 +97,43 @@ class Machine:
                 break
             else:
                 self._at = at + 1
-                self._step(code)
+                self._execute_step(code)
                 if data is not self._data:
                     return
                 stack, at = self._stack, self._at
         self._at = at
 
-    def _step(self, code: int) -> None:
+    def _execute_step(self, code: int) -> None:
         step = self._steps[code]
         if step is None:
-            self._refuse(code)
+            self._refuse_instruction(code)
         else:
             step()
 
-    def _known(self) -> dict[str, Callable[[], None]]:
+    def _build_steps(self) -> dict[str, Callable[[], None]]:
         """Execute the other instructions that build plain data."""
-        push = self._stack_push
+        push = self._push_value
         return {
-            "PROTO": lambda: self._skip(1), "FRAME": lambda: self._skip(8), "MARK": self._mark,
+            "PROTO": lambda: self._skip(1), "FRAME": lambda: self._skip(8), "MARK": self._push_mark,
             "EMPTY_DICT": lambda: push({}), "EMPTY_LIST": lambda: push([]), "EMPTY_TUPLE": lambda: push(()),
             "NONE": lambda: push(None), "NEWTRUE": lambda: push(True), "NEWFALSE": lambda: push(False),
             "BININT": lambda: push(_INT4.unpack(self._take(4))[0]), "BININT1": lambda: push(self._take(1)[0]),
-            "BININT2": lambda: push(_UINT2.unpack(self._take(2))[0]), "LONG1": self._long,
+            "BININT2": lambda: push(_UINT2.unpack(self._take(2))[0]), "LONG1": self._push_long,
             "BINFLOAT": lambda: push(_FLOAT.unpack(self._take(8))[0]),
-            "SHORT_BINUNICODE": lambda: self._text(self._take(1)[0]),
-            "BINUNICODE": lambda: self._text(_UINT4.unpack(self._take(4))[0]),
-            "MEMOIZE": lambda: self._put(len(self._memo)), "BINPUT": lambda: self._put(self._take(1)[0]),
-            "LONG_BINPUT": lambda: self._put(_UINT4.unpack(self._take(4))[0]),
+            "SHORT_BINUNICODE": lambda: self._push_text(self._take(1)[0]),
+            "BINUNICODE": lambda: self._push_text(_UINT4.unpack(self._take(4))[0]),
+            "MEMOIZE": lambda: self._put_memo(len(self._memo)), "BINPUT": lambda: self._put_memo(self._take(1)[0]),
+            "LONG_BINPUT": lambda: self._put_memo(_UINT4.unpack(self._take(4))[0]),
             "BINGET": lambda: push(self._memo[self._take(1)[0]]),
             "LONG_BINGET": lambda: push(self._memo[_UINT4.unpack(self._take(4))[0]]),
-            "TUPLE": lambda: push(tuple(self._marked())), "TUPLE1": lambda: self._tuple(1),
-            "TUPLE2": lambda: self._tuple(2), "TUPLE3": lambda: self._tuple(3),
-            "APPEND": lambda: self._append([self._stack.pop()]), "APPENDS": lambda: self._append(self._marked()),
+            "TUPLE": lambda: push(tuple(self._pop_marked())), "TUPLE1": lambda: self._push_tuple(1),
+            "TUPLE2": lambda: self._push_tuple(2), "TUPLE3": lambda: self._push_tuple(3),
+            "APPEND": lambda: self._append([self._stack.pop()]), "APPENDS": lambda: self._append(self._pop_marked()),
             "SETITEM": lambda: self._set([self._stack.pop() for _ in range(2)][::-1]),
-            "SETITEMS": lambda: self._set(self._marked()),
+            "SETITEMS": lambda: self._set(self._pop_marked()),
         }  # fmt: skip
 
-    def _fill(self, size: int) -> None:
+    def _fill_data(self, size: int) -> None:
         """Load at least ``size`` unread bytes.
 
         Raises:
@@ -154,7 +154,7 @@ class Machine:
 
     def _take(self, size: int) -> bytes:
         if self._at + size > len(self._data):
-            self._fill(size)
+            self._fill_data(size)
         at = self._at
         self._at = at + size
         return self._data[at : at + size]
@@ -162,39 +162,39 @@ class Machine:
     def _skip(self, size: int) -> None:
         self._take(size)
 
-    def _stack_push(self, value: Any) -> None:
+    def _push_value(self, value: Any) -> None:
         self._stack.append(value)
 
-    def _mark(self) -> None:
+    def _push_mark(self) -> None:
         if len(self._marks) >= DEPTH:
             raise ConversionError(f"The snapshot nests containers more than {DEPTH} deep.", hint=_COPY)
         self._marks.append(self._stack)
         self._stack = []
 
-    def _marked(self) -> list[Any]:
+    def _pop_marked(self) -> list[Any]:
         """Pop and return the values above the last mark."""
         items = self._stack
         self._stack = self._marks.pop()
         return items
 
-    def _long(self) -> None:
+    def _push_long(self) -> None:
         size = self._take(1)[0]
         if size > NUMBER_BYTES:
             raise ConversionError(f"The snapshot has a number of {size:,} bytes.", hint=_COPY)
         self._stack.append(int.from_bytes(self._take(size), "little", signed=True))
 
-    def _text(self, size: int) -> None:
+    def _push_text(self, size: int) -> None:
         if size > TEXT_BYTES:
             raise ConversionError(f"The snapshot has a text of {size:,} bytes.", hint=_COPY)
         self._stack.append(str(self._take(size), "utf-8", "replace"))
 
-    def _tuple(self, size: int) -> None:
+    def _push_tuple(self, size: int) -> None:
         items = self._stack[-size:]
         if len(items) < size:
             raise _DamageError
         self._stack[-size:] = [tuple(items)]
 
-    def _put(self, key: int) -> None:
+    def _put_memo(self, key: int) -> None:
         """Store the top of the stack in the memo. Entries are numbered in order, so that no key makes the memo
         large."""
         value, memo = self._stack[-1], self._memo
@@ -210,7 +210,7 @@ class Machine:
     def _append(self, items: list[Any]) -> None:
         target = self._stack[-1]
         if items and type(items[0]) is Frame:
-            self._replace(self._parts.stack(target, items))
+            self._replace_top(self._parts.stack(target, items))
         elif type(target) is list:
             target.extend(items)
         else:
@@ -221,18 +221,18 @@ class Machine:
         if type(target) is not dict or len(items) % 2 or any(type(name) is not str for name in names):
             raise _DamageError
         target.update(zip(names, items[1::2], strict=True))
-        replacement = self._parts.made(target, self._device)
+        replacement = self._parts.made(target, self._find_device)
         if replacement is not target:
-            self._replace(replacement)
+            self._replace_top(replacement)
 
-    def _replace(self, value: Any) -> None:
+    def _replace_top(self, value: Any) -> None:
         """Replace the top of the stack, also in the memo."""
         key = self._where.pop(id(self._stack[-1]), None)
         if key is not None:
             self._memo[key] = value
         self._stack[-1] = value
 
-    def _device(self) -> int:
+    def _find_device(self) -> int:
         """Return the number of the device whose event is on top: its list is one of several, in the order of devices.
 
         The lists follow their common key and the outer list, or else stand above a mark after the lists that the outer
@@ -247,7 +247,7 @@ class Machine:
             return len(frame) - first - 3
         return len(frame) - 1 + len(self._marks[-below][-1])
 
-    def _refuse(self, code: int) -> None:
+    def _refuse_instruction(self, code: int) -> None:
         """Raise ConversionError for another instruction of pickles, _DamageError for an invalid one."""
         known = _OPCODES.get(chr(code))
         if known is None:

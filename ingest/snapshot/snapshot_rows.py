@@ -101,13 +101,13 @@ class SnapshotParts:
         """Return the replacement of a complete dictionary: None if it was consumed, the dictionary if its kind is
         unknown."""
         if "action" in one:
-            self._event(one, device())
+            self._add_event(one, device())
         elif "filename" in one:
-            return self._frame(one)
+            return self._number_frame(one)
         elif "blocks" in one and "total_size" in one:
-            self._segment(one)
+            self._add_segment(one)
         elif "stage" in one:
-            self._annotate(one)
+            self._add_annotation(one)
         else:
             return one
         return None
@@ -115,7 +115,9 @@ class SnapshotParts:
     def stack(self, known: Any, frames: Iterable[Any]) -> Stack:
         """Return the number of a stack that extends ``known`` by further frames, innermost first; 0 is the empty
         stack."""
-        numbers: tuple[int, ...] = tuple(frame if type(frame) is Frame else self._frame(frame) for frame in frames)
+        numbers: tuple[int, ...] = tuple(
+            frame if type(frame) is Frame else self._number_frame(frame) for frame in frames
+        )
         if type(known) is Stack:  # a list in several pieces, for more than a thousand frames
             numbers = self._kept[known] + numbers
         kept = tuple(number for number in numbers if self._shown[number] is not None)[:FRAMES]
@@ -126,7 +128,7 @@ class SnapshotParts:
             number_of_stack = self._stacks[kept] = len(self._kept)
             self._kept.append(kept)
             for depth, frame in enumerate(kept):
-                self._add("snapshot_frame", (number_of_stack, depth, *(self._shown[frame] or ())))
+                self._add_row("snapshot_frame", (number_of_stack, depth, *(self._shown[frame] or ())))
         return Stack(number_of_stack)
 
     def annotations(self) -> list[Annotation]:
@@ -140,7 +142,7 @@ class SnapshotParts:
                 self._write(table, rows)
                 rows.clear()
 
-    def _add(self, table: str, row: tuple[Any, ...]) -> None:
+    def _add_row(self, table: str, row: tuple[Any, ...]) -> None:
         rows = self._rows[table]
         rows.append(row)
         self.counts[table] += 1
@@ -148,37 +150,37 @@ class SnapshotParts:
             self._write(table, rows)
             rows.clear()
 
-    def _event(self, one: dict[str, Any], device: int) -> None:
+    def _add_event(self, one: dict[str, Any], device: int) -> None:
         action, size = one["action"], _read_size(one.get("size"))
         if size is None or action not in ACTIONS:
             self.damaged += action != "snapshot"
             return
         row = (
-            self.counts["snapshot_event"], min(max(0, device), DEVICES), action, _whole_number(one.get("time_us")),
-            _read_address(one.get("addr")), size, _read_size(one.get("device_free")), self._stack_of(one.get("frames")),
+            self.counts["snapshot_event"], min(max(0, device), DEVICES), action, _read_whole_number(one.get("time_us")),
+            _read_address(one.get("addr")), size, _read_size(one.get("device_free")), self._to_stack(one.get("frames")),
         )  # fmt: skip
-        self._add("snapshot_event", row)
+        self._add_row("snapshot_event", row)
 
-    def _segment(self, one: dict[str, Any]) -> None:
+    def _add_segment(self, one: dict[str, Any]) -> None:
         size, blocks = _read_size(one.get("total_size")), one["blocks"]
         if size is None or not isinstance(blocks, list):
             self.damaged += 1
             return
-        number, device = self.counts["snapshot_segment"], _whole_number(one.get("device")) or 0
+        number, device = self.counts["snapshot_segment"], _read_whole_number(one.get("device")) or 0
         at = start = _read_address(one.get("address"))
         pool = one.get("segment_pool_id")
         row = (
             number, min(max(0, device), DEVICES), start, size, _read_size(one.get("allocated_size")),
             _read_size(one.get("active_size")), _read_size(one.get("requested_size")), _read_address(one.get("stream")),
             _clean_text(one.get("segment_type")), _read_pool(pool), one.get("is_expandable") is True,
-            self._stack_of(one.get("frames")),
+            self._to_stack(one.get("frames")),
         )  # fmt: skip
-        self._add("snapshot_segment", row)
+        self._add_row("snapshot_segment", row)
         for block in blocks:
-            at = self._block(block, row, at)
+            at = self._add_block(block, row, at)
         blocks.clear()
 
-    def _block(self, one: Any, segment: tuple[Any, ...], at: int | None) -> int | None:
+    def _add_block(self, one: Any, segment: tuple[Any, ...], at: int | None) -> int | None:
         """Add a block that starts at an address unless it states another one, and return where the next one starts."""
         size = _read_size(one.get("size")) if isinstance(one, dict) else None
         if size is None:
@@ -190,12 +192,12 @@ class SnapshotParts:
         address = _read_address(one.get("address", at))
         state = _clean_text(one.get("state"))
         requested = size if requested is None else requested
-        self._add("snapshot_block", (*segment[:2], address, size, requested, state, self._stack_of(frames)))
+        self._add_row("snapshot_block", (*segment[:2], address, size, requested, state, self._to_stack(frames)))
         return None if address is None else address + size
 
-    def _annotate(self, one: dict[str, Any]) -> None:
+    def _add_annotation(self, one: dict[str, Any]) -> None:
         """Match an end with the last open start of its name."""
-        name, moment = _clean_text(one.get("name")), _whole_number(one.get("time_us"))
+        name, moment = _clean_text(one.get("name")), _read_whole_number(one.get("time_us"))
         if name is None or moment is None:
             self.damaged += 1
         elif one["stage"] == "START" and len(self._annotations) < ANNOTATIONS:
@@ -205,17 +207,17 @@ class SnapshotParts:
             at = begun.pop()
             self._annotations[at] = (*self._annotations[at][:2], moment)
 
-    def _stack_of(self, frames: Any) -> int | None:
+    def _to_stack(self, frames: Any) -> int | None:
         if type(frames) is list and frames:
             frames = self.stack(None, frames)
         return (int(frames) or None) if type(frames) is Stack else None
 
-    def _frame(self, one: Any) -> Frame:
+    def _number_frame(self, one: Any) -> Frame:
         fields = one if isinstance(one, dict) else {}
         function, file = (
             text[:NAME] if type(text := fields.get(key)) is str else "" for key in ("name", "filename")
         )  # fmt: skip
-        key = function, file, _whole_number(fields.get("line")) or 0
+        key = function, file, _read_whole_number(fields.get("line")) or 0
         number = self._frames.get(key)
         if number is None:
             key = key if len(self._frames) < DISTINCT else ("", "", 0)
@@ -242,7 +244,7 @@ def _clean_text(value: Any) -> str | None:
     return scrub_text(value[:NAME].replace("\0", " ")) if isinstance(value, str) else None
 
 
-def _whole_number(value: Any) -> int | None:
+def _read_whole_number(value: Any) -> int | None:
     return value if type(value) is int and -SIZE < value < 1 << 62 else None
 
 
@@ -259,5 +261,5 @@ def _read_pool(value: Any) -> str | None:
     """Return the two numbers of a private pool; None for the common pool."""
     if not isinstance(value, (tuple, list)) or len(value) != 2 or not any(value):
         return None
-    numbers = [_whole_number(one) for one in value]
+    numbers = [_read_whole_number(one) for one in value]
     return None if None in numbers else ", ".join(map(str, numbers))

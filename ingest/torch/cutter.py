@@ -35,13 +35,13 @@ _AFTER = re.compile(rb'\s*(?:,\s*(?:"|$)|\}|$)')
 Numbers = NDArray[np.int64]
 
 
-def _mark_bytes() -> NDArray[np.bool_]:
+def _list_mark_bytes() -> NDArray[np.bool_]:
     table = np.zeros(256, dtype=np.bool_)
     table[[_QUOTE, _BACKSLASH, _NEWLINE, *_OPEN, *_CLOSE]] = True
     return table
 
 
-_MARKED = _mark_bytes()
+_MARKED = _list_mark_bytes()
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,11 @@ class Cutter:
         """
         rest = self._find_list(blocks)
         for block in blocks:
-            rest = yield from self._cut(rest + block)
+            rest = yield from self._cut_part(rest + block)
             if self.closed or self.lost > LOST_MOST:
                 break
         else:
-            rest = yield from self._cut(rest, last=True)
+            rest = yield from self._cut_part(rest, last=True)
         if self.closed:
             self._read_tail(rest, blocks)
 
@@ -116,16 +116,16 @@ class Cutter:
             rest += block
         self.tail = rest[:TAIL_MOST]
 
-    def _cut(self, data: bytes, *, last: bool = False) -> Generator[Batch, None, bytes]:
+    def _cut_part(self, data: bytes, *, last: bool = False) -> Generator[Batch, None, bytes]:
         """Yield the events of a part of the list and return the bytes that may belong to the next part.
 
         Args:
             data: bytes that start after an event, or anywhere during a search for one.
             last: nothing follows.
         """
-        at = self._search(data, 0) if self._searches else 0
+        at = self._search_event(data, 0) if self._searches else 0
         while at is not None:
-            scan = _scan(data, at)
+            scan = _scan_part(data, at)
             if len(scan.starts):
                 yield Batch(data, scan.starts, scan.ends)
             if scan.stray >= 0:
@@ -140,12 +140,12 @@ class Cutter:
                 return data[scan.begun :]
             else:
                 self.lost += 1
-                at = self._search(data, scan.begun + 1)
+                at = self._search_event(data, scan.begun + 1)
             if self.lost > LOST_MOST:
                 return b""
         return data[-_OVERLAP:]
 
-    def _search(self, data: bytes, at: int) -> int | None:
+    def _search_event(self, data: bytes, at: int) -> int | None:
         """Return where the next event seems to start; None if the search must go on in the next part."""
         begin = _EVENT.search(data, at)
         self._searches = begin is None
@@ -167,12 +167,12 @@ def find_list(text: bytes) -> int | None:
     return None
 
 
-def _scan(data: bytes, at: int) -> _Scan:
+def _scan_part(data: bytes, at: int) -> _Scan:
     """Find the events of a part of the list from ``at`` on, which lies outside of events."""
     part = np.frombuffer(data, dtype=np.uint8)[at:]
     places = np.flatnonzero(_MARKED[part])
     marks = part[places]
-    places, marks = _without_escapes(places, marks)
+    places, marks = _blank_escapes(places, marks)
     quotes = np.cumsum(marks == _QUOTE, dtype=np.int32)
     before_line = np.maximum.accumulate(np.where(marks == _NEWLINE, quotes, 0)) if len(quotes) else quotes
     opens = (marks == _OPEN[0]) | (marks == _OPEN[1])
@@ -195,7 +195,7 @@ def _scan(data: bytes, at: int) -> _Scan:
     return _Scan(starts[: len(ends)], ends, begun, spoiled=False, stray=stray)
 
 
-def _without_escapes(places: Numbers, marks: NDArray[np.uint8]) -> tuple[Numbers, NDArray[np.uint8]]:
+def _blank_escapes(places: Numbers, marks: NDArray[np.uint8]) -> tuple[Numbers, NDArray[np.uint8]]:
     """Blank out backslashes and the quotation marks that follow an odd number of them."""
     slashes = marks == _BACKSLASH
     if not slashes.any():

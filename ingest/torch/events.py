@@ -64,13 +64,13 @@ class Events:
                 self.count += len(batch.starts)
                 if parsing:
                     parsing.result()
-                parsing = pool.submit(self._parse, table)
+                parsing = pool.submit(self._parse_table, table)
             if parsing:
                 parsing.result()
         (unreadable,) = self._db.execute("SELECT sum(n) FROM trace_other WHERE kind = 'unreadable'").fetchone() or (0,)
         self.unreadable = int(unreadable or 0)
 
-    def _parse(self, table: pa.Table) -> None:
+    def _parse_table(self, table: pa.Table) -> None:
         self._db.register(_TABLE, table)
         try:
             self._db.execute(self._take)

@@ -34,8 +34,8 @@ def write_facts(db: duckdb.DuckDBPyConnection, keys: Mapping[str, Any], tool: st
     """Fill the tables of facts; needs ``session`` (session.sql)."""
     begin, end = db.execute("SELECT begin_ns, end_ns FROM session").fetchone() or (None, None)
     _write_report(db, keys, tool, begin or 0, end)
-    _insert(db, "capture_setting", ("name", "value"), _read_settings(keys))
-    _insert(db, "gpu", ("name", "compute_capability", "max_warps_per_sm", *_GPU), _read_gpus(keys))
+    _insert_rows(db, "capture_setting", ("name", "value"), _read_settings(keys))
+    _insert_rows(db, "gpu", ("name", "compute_capability", "max_warps_per_sm", *_GPU), _read_gpus(keys))
     _write_run(db, keys.get("distributedInfo"))
 
 
@@ -88,7 +88,7 @@ def _write_run(db: duckdb.DuckDBPyConnection, run: Any) -> None:
         *(whole_number(run.get(key), 1 << 30) for key in ("rank", "world_size")),
         *(_format_value(text_value(run.get(key), 1000), 200) for key in ("backend", "nccl_version")),
     )
-    _insert(db, "distributed", ("rank", "world_size", "backend", "nccl_version"), [row])
+    _insert_rows(db, "distributed", ("rank", "world_size", "backend", "nccl_version"), [row])
     groups = run.get("pg_config")
     rows = [
         (
@@ -99,7 +99,7 @@ def _write_run(db: duckdb.DuckDBPyConnection, run: Any) -> None:
         for group in (groups[:MOST] if isinstance(groups, list) else ())
         if isinstance(group, dict)
     ]
-    _insert(db, "process_group", ("name", "description", "backend", "size", "ranks"), rows)
+    _insert_rows(db, "process_group", ("name", "description", "backend", "size", "ranks"), rows)
 
 
 def _format_value(value: Any, most: int) -> str | None:
@@ -108,7 +108,9 @@ def _format_value(value: Any, most: int) -> str | None:
     return (scrub_text(value) if isinstance(value, str) else json.dumps(scrub.scrub_facts(value)))[:most]
 
 
-def _insert(db: duckdb.DuckDBPyConnection, table: str, columns: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> None:
+def _insert_rows(
+    db: duckdb.DuckDBPyConnection, table: str, columns: Iterable[str], rows: Iterable[tuple[Any, ...]]
+) -> None:
     """Insert rows as literals: see schema.quote."""
     values = [", ".join(quote(cell) if isinstance(cell, str) else "NULL" if cell is None else str(cell) for cell in row)
               for row in rows]  # fmt: skip

@@ -33,18 +33,18 @@ class Text:
             at = text.rfind(b",") + 1 or (len(text) if len(text) > _LONGEST else 0)
             carry = text[at:]
             if at:
-                yield self._readable(text[:at])
+                yield self._make_readable(text[:at])
         if carry:
-            yield self._readable(carry)
+            yield self._make_readable(carry)
 
-    def _readable(self, text: bytes) -> bytes:
+    def _make_readable(self, text: bytes) -> bytes:
         if not text.isascii():
-            text = self._decodable(text)
+            text = self._make_decodable(text)
         for old, new in _SPELLINGS:
             text = text.replace(old, new)
         return _NO_VALUE.sub(rb'"\1null', text) if b"N/A" in text else text
 
-    def _decodable(self, text: bytes) -> bytes:
+    def _make_decodable(self, text: bytes) -> bytes:
         try:
             text.decode()
         except UnicodeDecodeError:

@@ -40,9 +40,9 @@ def load_trace(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     source, text, cutter = Source(path), Text(), Cutter()
     events = Events(db)
     events.take(cutter.batches(text.blocks(source.blocks())))
-    _check(db, events)
+    _check_hashes(db, events)
     keys, is_whole = head.read_head(cutter)
-    _prepare(db)
+    _prepare_database(db)
     facts.write_facts(db, keys, _find_tool(db, keys))
     db.execute(read_sql("stage.sql", "ingest.torch"))
     db.execute(f"SET VARIABLE main_process = ({_MAIN_PROCESS})")
@@ -53,7 +53,7 @@ def load_trace(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     notes.note_kinds(db)
 
 
-def _check(db: duckdb.DuckDBPyConnection, events: Events) -> None:
+def _check_hashes(db: duckdb.DuckDBPyConnection, events: Events) -> None:
     (timed,) = db.execute(
         "SELECT EXISTS (FROM trace_other WHERE kind NOT LIKE 'ph %' AND kind <> 'unreadable')"
     ).fetchone() or (False,)
@@ -67,7 +67,7 @@ def _check(db: duckdb.DuckDBPyConnection, events: Events) -> None:
         raise ConversionError("The trace has texts that cannot be told apart by their hashes.")
 
 
-def _prepare(db: duckdb.DuckDBPyConnection) -> None:
+def _prepare_database(db: duckdb.DuckDBPyConnection) -> None:
     """Create the SQL macros of the files in this folder, the enumerations and the numbers of all names."""
     db.execute(f"CREATE OR REPLACE TEMP MACRO clean(t) AS replace({scrub.make_scrub_expression(db)}, chr(0), ' ')")
     db.execute(f"CREATE OR REPLACE TEMP MACRO short_name(t) AS {classes.shorten_name('t')}")

@@ -56,7 +56,7 @@ class Source:
         with self.path.open("rb") as file:
             magic = file.read(4)
             file.seek(0)
-            parts = self._zipped(file) if magic == _ZIP else self._unpacked(file)
+            parts = self._read_zipped(file) if magic == _ZIP else self._read_unpacked(file)
             total = 0
             for part in parts:
                 total += len(part)
@@ -64,7 +64,7 @@ class Source:
                     raise ConversionError(f"{self.path.name} is larger than {UNPACKED_BYTES >> 30} GiB when unpacked.")
                 yield part
 
-    def _unpacked(self, file: IO[bytes]) -> Iterator[bytes]:
+    def _read_unpacked(self, file: IO[bytes]) -> Iterator[bytes]:
         first = file.read(BLOCK)
         if not first.startswith(_GZIP):
             while first:
@@ -76,13 +76,13 @@ class Source:
         except (zlib.error, EOFError) as error:
             self.damage = "cut off" if isinstance(error, EOFError) else "damaged"
 
-    def _zipped(self, file: IO[bytes]) -> Iterator[bytes]:
+    def _read_zipped(self, file: IO[bytes]) -> Iterator[bytes]:
         archive = _open_archive(file, self.path.name)
         with archive:
             member = _find_only_trace(archive, self.path.name)
             try:
                 with archive.open(member) as stream:
-                    yield from self._unpacked(stream)
+                    yield from self._read_unpacked(stream)
             except _BAD:
                 self.damage = "damaged"
 

@@ -22,13 +22,13 @@ def encode_rows(rows: "pa.Table", form: str) -> bytes:
         return out.getvalue()
     if form == "json":
         plain_rows = [
-            {name: None if _missing(value) else value for name, value in row.items()} for row in rows.to_pylist()
+            {name: None if _is_missing(value) else value for name, value in row.items()} for row in rows.to_pylist()
         ]
         return json.dumps(plain_rows, default=str, indent=1, ensure_ascii=False).encode(errors="replace")
     columns = [column.to_pylist() for column in rows.columns]
-    cells = (["" if _missing(value) else value for value in row] for row in zip(*columns, strict=True))
+    cells = (["" if _is_missing(value) else value for value in row] for row in zip(*columns, strict=True))
     return spreadsheet.csv_lines([rows.column_names, *cells]).encode(errors="replace")
 
 
-def _missing(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     return value is None or value != value  # noqa: PLR0124 - only NaN differs from itself

@@ -40,37 +40,37 @@ def read_tables(place: str, seen: Sequence[str] | None = None) -> dict[str, pa.T
         AnalysisError: they cannot be read now; an answer without rows would mean that there are none.
     """
     if not _is_shared(place) and not Path(place).exists():
-        return {f"{PREFIX}{name}": _empty_tables(columns) for name, columns in _TABLES.items()}
+        return {f"{PREFIX}{name}": _make_empty_table(columns) for name, columns in _TABLES.items()}
     try:
-        with _open(place) as db:
-            read = {f"{PREFIX}{name}": _read(db, name, columns) for name, columns in _TABLES.items()}
+        with _open_place(place) as db:
+            read = {f"{PREFIX}{name}": _read_table(db, name, columns) for name, columns in _TABLES.items()}
     except (CatalogError, ConfigError) as error:
         raise AnalysisError(f"{_UNREAD} {error.message}", hint=error.hint) from None
     except (sqlite3.Error, pa.ArrowException):
         raise AnalysisError(_UNREAD, hint="Try again in a moment.") from None
-    return read if seen is None else {name: _rows_of_reports(rows, seen) for name, rows in read.items()}
+    return read if seen is None else {name: _select_reports(rows, seen) for name, rows in read.items()}
 
 
 def _is_shared(place: str) -> bool:
     return place.startswith("postgres")
 
 
-def _open(place: str) -> AbstractContextManager[Connection]:
+def _open_place(place: str) -> AbstractContextManager[Connection]:
     if _is_shared(place):
         return open_database(place).connect("")
     return closing(sqlite3.connect(f"{Path(place).as_uri()}?mode=ro", uri=True, timeout=5))
 
 
-def _read(db: Connection, name: str, columns: dict[str, pa.DataType]) -> pa.Table:
+def _read_table(db: Connection, name: str, columns: dict[str, pa.DataType]) -> pa.Table:
     rows = db.execute(f"SELECT {', '.join(columns)} FROM {name} LIMIT {MOST_ROWS}").fetchall()
     values = zip(*rows, strict=True) if rows else [()] * len(columns)
     return pa.table([pa.array(one, kind) for one, kind in zip(values, columns.values(), strict=True)], list(columns))
 
 
-def _rows_of_reports(rows: pa.Table, seen: Sequence[str]) -> pa.Table:
+def _select_reports(rows: pa.Table, seen: Sequence[str]) -> pa.Table:
     """Return the rows of some reports."""
     return rows.filter(pc.is_in(rows["report_id"], pa.array(seen, pa.string())))
 
 
-def _empty_tables(columns: dict[str, pa.DataType]) -> pa.Table:
+def _make_empty_table(columns: dict[str, pa.DataType]) -> pa.Table:
     return pa.schema(list(columns.items())).empty_table()

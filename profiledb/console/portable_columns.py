@@ -20,13 +20,13 @@ def make_portable(answer: pa.Table) -> pa.Table:
         while unique in names:
             unique, number = f"{name}_{number}", number + 1
         names.append(unique)
-    return pa.table([_column(column) for column in answer.columns], names=names)
+    return pa.table([_convert_column(column) for column in answer.columns], names=names)
 
 
-def _column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+def _convert_column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
     kind = column.type
     if pa.types.is_decimal(kind):
-        return _number(column)
+        return _convert_number(column)
     if pa.types.is_dictionary(kind):
         return column.cast(kind.value_type)
     if pa.types.is_null(kind):
@@ -42,10 +42,10 @@ def _find_formatter(kind: pa.DataType) -> Callable[[Any], str] | None:
         return bytes.hex
     if pa.types.is_interval(kind):
         return lambda value: "{} months {} days {} ns".format(*value)
-    return _json if pa.types.is_nested(kind) else None
+    return _encode_json if pa.types.is_nested(kind) else None
 
 
-def _number(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _convert_number(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if column.type.scale == 0:
         try:
             return pc.cast(column, pa.int64())
@@ -54,5 +54,5 @@ def _number(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.cast(column, pa.float64())
 
 
-def _json(value: Any) -> str:
+def _encode_json(value: Any) -> str:
     return json.dumps(value, default=str, ensure_ascii=False)

@@ -51,24 +51,24 @@ def main() -> None:
     try:
         others = library_tables.read_tables(asked["summaries"], asked["seen"]) if asked["summaries"] else {}
     except AnalysisError as error:
-        _say({"error": error.message, "hint": error.hint})
+        _write_message({"error": error.message, "hint": error.hint})
         return
     _set_limits(asked)
     files = [Path(asked["database"]), *(Path(path) for path in asked["sidecars"].values())]
-    db = _connect(asked)
+    db = _open_memory_database(asked)
     for name, table in others.items():
         db.from_arrow(table).create(name)
     rights = confinement.READ | confinement.writes()
     confinement.confine(rights, confinement.network(), files)
     try:
-        reader = _answer(db, asked, macros)
+        reader = _answer_question(db, asked, macros)
         rows, cut = _read_bounded(reader, asked["rows"], asked["bytes"])
     except AnalysisError as error:
-        _say({"error": error.message, "hint": error.hint})
+        _write_message({"error": error.message, "hint": error.hint})
     except (duckdb.Error, pa.ArrowException, OSError, MemoryError, RuntimeError, ValueError) as error:
-        _say(_describe_error(error, files, asked["memory_mb"]))  # an error between two batches is an OSError
+        _write_message(_describe_error(error, files, asked["memory_mb"]))  # an error between two batches is an OSError
     else:
-        _say({"cut": cut})
+        _write_message({"cut": cut})
         with pa.ipc.new_stream(sys.stdout.buffer, rows.schema) as stream:
             stream.write_table(rows)
     sys.stdout.flush()
@@ -77,7 +77,7 @@ def main() -> None:
 
 def _set_limits(asked: dict[str, Any]) -> None:
     """Set the system's limits of this process: memory, processor time, no written files, no core dumps."""
-    taken_bytes = _taken_bytes()
+    taken_bytes = _measure_taken_bytes()
     room = (2 * asked["memory_mb"] + _OVERHEAD_MB + 64 * asked["threads"]) * _MB
     seconds = int(asked["seconds"] * asked["threads"]) + 2
     for kind, value in (
@@ -92,7 +92,7 @@ def _set_limits(asked: dict[str, Any]) -> None:
         resource.setrlimit(kind, (bound, bound))
 
 
-def _taken_bytes() -> int:
+def _measure_taken_bytes() -> int:
     """Return the address space that this process has taken."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
@@ -101,7 +101,7 @@ def _taken_bytes() -> int:
     return pages * resource.getpagesize()
 
 
-def _connect(asked: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+def _open_memory_database(asked: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     """Open a database in memory. It reads facts about the machine as it starts, and has no further thread yet."""
     return duckdb.connect(
         config={
@@ -117,7 +117,7 @@ def _connect(asked: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     )
 
 
-def _answer(db: duckdb.DuckDBPyConnection, asked: dict[str, Any], macros: str) -> pa.RecordBatchReader:
+def _answer_question(db: duckdb.DuckDBPyConnection, asked: dict[str, Any], macros: str) -> pa.RecordBatchReader:
     """Yield the rows of the question as they arrive."""
     db.execute(f"SET threads = {int(asked['threads'])}")
     db.execute(f"ATTACH {quote(asked['database'])} AS report (READ_ONLY)")
@@ -167,7 +167,7 @@ def _describe_error(error: Exception, files: list[Path], memory_mb: int) -> dict
     return {"error": text[:2_000]}
 
 
-def _say(message: dict[str, Any]) -> None:
+def _write_message(message: dict[str, Any]) -> None:
     sys.stdout.buffer.write(json.dumps(message).encode() + b"\n")
 
 

@@ -62,10 +62,10 @@ def ask(library: Library, report_id: str, sql: str, bounds: Bounds) -> Answer:
     if len(sql) > LONGEST:
         raise AnalysisError(f"A question has at most {LONGEST:,} characters.")
     with library.cursor(report_id):  # raises the error about its file that every page shows
-        question = _question(library, report_id, sql, bounds)
+        question = _encode_question(library, report_id, sql, bounds)
     library.catalog.audit.write_or_log("asked SQL", report_id, logs.without_secrets(sql))
     with _wait_for_turn(library.catalog.visitor, bounds.seconds):
-        header, rest = _run(question, bounds, _environment(library, sql))
+        header, rest = _run_process(question, bounds, _build_environment(library, sql))
     if "error" in header:
         raise AnalysisError(str(header["error"]), hint=str(header.get("hint", "")))
     return Answer(_parse_rows(rest), bool(header.get("cut")))
@@ -90,12 +90,12 @@ def _wait_for_turn(person: Visitor, seconds: float) -> Iterator[None]:
             _changed.notify_all()
 
 
-def _question(library: Library, report_id: str, sql: str, bounds: Bounds) -> bytes:
+def _encode_question(library: Library, report_id: str, sql: str, bounds: Bounds) -> bytes:
     sidecars = {kind: sidecar.path(library.reports, report_id, kind) for kind in sidecar.SUFFIX}
     asked = bounds.plain() | {
         "database": str(library.path(report_id).resolve()),
         "sidecars": {kind: str(path.resolve()) for kind, path in sidecars.items() if path.exists()},
-        "summaries": _summaries_place(library) if _is_of_all(sql) else "",
+        "summaries": _find_summaries(library) if _is_of_all(sql) else "",
         "seen": None if (seen := library.catalog.visibility.report_ids()) is None else sorted(seen),
         "sql": sql,
     }
@@ -106,7 +106,7 @@ def _is_of_all(sql: str) -> bool:
     return PREFIX in sql.lower()
 
 
-def _environment(library: Library, sql: str) -> dict[str, str]:
+def _build_environment(library: Library, sql: str) -> dict[str, str]:
     opens = library.catalog.shared is not None and _is_of_all(sql)
     inherited = {
         name: value for name, value in os.environ.items() if name in _KEPT or (opens and name.startswith(_OPENS))
@@ -114,13 +114,13 @@ def _environment(library: Library, sql: str) -> dict[str, str]:
     return _QUIET | inherited
 
 
-def _summaries_place(library: Library) -> str:
+def _find_summaries(library: Library) -> str:
     """Return the place of all summaries: a file, or a team's database, which is read before the question."""
     shared = library.catalog.shared
     return shared.url if shared else str((library.folder / SUMMARIES).resolve())
 
 
-def _run(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tuple[dict[str, Any], bytes]:
+def _run_process(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tuple[dict[str, Any], bytes]:
     """Run the process of a question; return its first line, and the rest of its output."""
     process = subprocess.Popen(
         _COMMAND,
@@ -132,7 +132,7 @@ def _run(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tup
         start_new_session=True,
     )
     late = threading.Event()
-    timer = threading.Timer(bounds.seconds + START_S, _kill, (process, late))
+    timer = threading.Timer(bounds.seconds + START_S, _kill_process, (process, late))
     timer.start()
     assert process.stdin
     assert process.stdout
@@ -142,7 +142,7 @@ def _run(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tup
         written = process.stdout.read(bounds.bytes * 2 + _FRAME)
     finally:
         timer.cancel()
-        _kill(process)
+        _kill_process(process)
         process.stdout.close()
     line, _, rest = written.partition(b"\n")
     with suppress(ValueError):
@@ -156,7 +156,7 @@ def _run(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tup
     )
 
 
-def _kill(process: "subprocess.Popen[bytes]", late: threading.Event | None = None) -> None:
+def _kill_process(process: "subprocess.Popen[bytes]", late: threading.Event | None = None) -> None:
     """Kill a process with everything that it started, and wait for it."""
     if late:
         late.set()

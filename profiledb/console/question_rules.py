@@ -46,16 +46,16 @@ def check_question(db: duckdb.DuckDBPyConnection, sql: str, macros: frozenset[st
         raise AnalysisError("There is no question.", hint="Write a SELECT.")
     if "\0" in sql or sql.encode(errors="replace").decode() != sql:  # half of a surrogate pair is not text
         raise AnalysisError("The question contains a character that SQL does not accept.")
-    _one_select(sql)
+    _require_one_select(sql)
     row = db.execute(f"SELECT json_serialize_sql({quote(sql)})").fetchone()
     parsed = json.loads(row[0]) if row else {"error": True}
     if parsed["error"]:
         raise AnalysisError("Only a SELECT can be asked here.", hint="DESCRIBE and SUMMARIZE work, too.")
-    for node in _walk(parsed["statements"]):
+    for node in _walk_objects(parsed["statements"]):
         _check_node(node, macros)
 
 
-def _one_select(sql: str) -> None:
+def _require_one_select(sql: str) -> None:
     statements = duckdb.extract_statements(sql)
     kinds = [statement.type.name for statement in statements]
     if kinds == ["SELECT"]:
@@ -84,7 +84,7 @@ def _check_node(node: dict[str, Any], macros: frozenset[str]) -> None:
         raise AnalysisError(f"The function {node['function_name']} is not allowed.")
 
 
-def _walk(parsed: Any) -> Iterator[dict[str, Any]]:
+def _walk_objects(parsed: Any) -> Iterator[dict[str, Any]]:
     """Yield every object of a parsed question; iteratively, because a question may nest deeply."""
     waiting = [parsed]
     while waiting:

@@ -47,7 +47,7 @@ class Questions:
 
     def all(self) -> list[Question]:
         """Return all questions by name; foreign files are left out."""
-        questions = [question for path in self._files() if (question := self.get(path.stem))]
+        questions = [question for path in self._list_files() if (question := self.get(path.stem))]
         return sorted(questions, key=lambda one: (one.name.casefold(), one.id))
 
     def get(self, question_id: str) -> Question | None:
@@ -55,7 +55,7 @@ class Questions:
         if not _ID.fullmatch(question_id):
             return None
         try:
-            with self._path(question_id).open("rb") as file:
+            with self._get_path(question_id).open("rb") as file:
                 stored = json.loads(file.read(_LARGEST))
             name, sql = stored["name"], stored["sql"]
         except (OSError, ValueError, KeyError, TypeError):
@@ -81,35 +81,35 @@ class Questions:
         if same is None and len(known) >= MOST:
             raise AnalysisError(f"A library keeps at most {MOST} questions.", hint="Remove some first.")
         question = Question(same.id if same else secrets.token_hex(6), name, sql)
-        self._write(question)
+        self._write_question(question)
         return question
 
-    def _write(self, question: Question) -> None:
+    def _write_question(self, question: Question) -> None:
         text = json.dumps({"name": question.name, "sql": question.sql}, ensure_ascii=True)
         try:
             self._folder.mkdir(exist_ok=True)
-            durable.write_text(self._path(question.id), text, self._folder / f".{question.id}.{os.getpid()}")
+            durable.write_text(self._get_path(question.id), text, self._folder / f".{question.id}.{os.getpid()}")
         except OSError as error:
             raise WarpdeckError(f"The question cannot be kept: {error.strerror}.") from error
-        self._audit.write("saved question", about=_describe(question))
+        self._audit.write("saved question", about=_describe_question(question))
 
     def remove(self, question_id: str) -> None:
         """Remove a question, if it exists."""
         question = self.get(question_id)
         if _ID.fullmatch(question_id):
             with suppress(OSError):
-                self._path(question_id).unlink(missing_ok=True)
+                self._get_path(question_id).unlink(missing_ok=True)
         if question:
-            self._audit.write("removed question", about=_describe(question))
+            self._audit.write("removed question", about=_describe_question(question))
 
-    def _files(self) -> list[Path]:
+    def _list_files(self) -> list[Path]:
         try:
             names = sorted(path for path in self._folder.iterdir() if path.suffix == ".json")
         except OSError:
             return []
         return names[:MOST]
 
-    def _path(self, question_id: str) -> Path:
+    def _get_path(self, question_id: str) -> Path:
         return self._folder / f"{question_id}.json"
 
 
@@ -134,19 +134,19 @@ class SharedQuestions(Questions):
         with self._connect() as db:
             query = "DELETE FROM question WHERE id = ? RETURNING id, name, sql"
             if row := db.execute(query, [question_id]).fetchone():
-                self._audit.note(db, "removed question", about=_describe(Question(*row)))
+                self._audit.note(db, "removed question", about=_describe_question(Question(*row)))
 
-    def _write(self, question: Question) -> None:
+    def _write_question(self, question: Question) -> None:
         with self._connect() as db:
             db.execute(
                 "INSERT INTO question (id, name, sql) VALUES (?, ?, ?)"
                 " ON CONFLICT (name) DO UPDATE SET sql = excluded.sql",
                 [question.id, question.name, question.sql],
             )
-            self._audit.note(db, "saved question", about=_describe(question))
+            self._audit.note(db, "saved question", about=_describe_question(question))
 
 
-def _describe(question: Question) -> str:
+def _describe_question(question: Question) -> str:
     """Describe a question for the audit."""
     return f"{question.name}: {question.sql}"
 

@@ -58,7 +58,7 @@ def list_views() -> tuple[View, ...]:
 
 
 @cache
-def _examples() -> tuple[Example, ...]:
+def _load_examples() -> tuple[Example, ...]:
     text = schema.read_sql("examples.sql", "profiledb.console")
     return tuple(
         Example(one["title"], one["sql"].strip(), tuple(name.strip() for name in one["needs"].split(",")))
@@ -69,9 +69,9 @@ def _examples() -> tuple[Example, ...]:
 def list_library_examples() -> list[Example]:
     """Return the examples about all reports."""
     names = {view.name for view in LIBRARY}
-    return [one for one in _examples() if names & {*one.needs}]
+    return [one for one in _load_examples() if names & {*one.needs}]
 
 
 def list_examples(report: Manifest) -> list[Example]:
     """Return the examples for which a report has rows."""
-    return [one for one in _examples() if all(report.rows.get(name) for name in one.needs)]
+    return [one for one in _load_examples() if all(report.rows.get(name) for name in one.needs)]

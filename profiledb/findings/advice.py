@@ -42,12 +42,12 @@ def expanded(lines: Iterable[str]) -> tuple[str, ...]:
     """
     told: list[str] = []
     for line in lines:
-        marks, text = _split(line)
+        marks, text = _split_line(line)
         reference = _SHARED.match(text)
         if reference is None:
             told.append(line)
             continue
-        for further, of_shared in map(_split, shared()[reference["name"]]):
+        for further, of_shared in map(_split_line, shared()[reference["name"]]):
             every = ", ".join((*marks, *further))
             told.append(f"[{every}] {of_shared}" if every else of_shared)
     return tuple(told)
@@ -55,12 +55,12 @@ def expanded(lines: Iterable[str]) -> tuple[str, ...]:
 
 def text(line: str) -> str:
     """Return a line without its conditions."""
-    return _split(line)[1]
+    return _split_line(line)[1]
 
 
 def conditions(lines: Iterable[str]) -> frozenset[str]:
     """Return all causes and traits that the conditions of these lines name."""
-    marks = (mark for line in lines for mark in _split(line)[0] if mark != _ELSE)
+    marks = (mark for line in lines for mark in _split_line(line)[0] if mark != _ELSE)
     return frozenset(one.removeprefix(_NOT) for mark in marks for one in mark.split(_OR))
 
 
@@ -73,24 +73,24 @@ def choose(lines: Iterable[str], cause: str | None, traits: Collection[str]) -> 
     """Return the text of the lines whose conditions hold, in the terms of the program's platform."""
     holds = {*traits, cause}
     told, given = [], False
-    for marks, said in map(_split, lines):
+    for marks, said in map(_split_line, lines):
         given = given and _ELSE in marks
-        if not given and all(_holds(mark, holds) for mark in marks):
-            told.append(_CUDA.sub(_in_hip, said) if "HIP" in traits else said)
+        if not given and all(_does_hold(mark, holds) for mark in marks):
+            told.append(_CUDA.sub(_translate_to_hip, said) if "HIP" in traits else said)
             given = True
     return tuple(told)
 
 
-def _split(line: str) -> tuple[tuple[str, ...], str]:
+def _split_line(line: str) -> tuple[tuple[str, ...], str]:
     match = _MARKED.match(line)
     return (tuple(match["marks"].split(", ")), match["text"]) if match else ((), line)
 
 
-def _holds(mark: str, holds: Collection[str | None]) -> bool:
+def _does_hold(mark: str, holds: Collection[str | None]) -> bool:
     return mark == _ELSE or any(
         one.removeprefix(_NOT) not in holds if one.startswith(_NOT) else one in holds for one in mark.split(_OR)
     )
 
 
-def _in_hip(match: re.Match[str]) -> str:
+def _translate_to_hip(match: re.Match[str]) -> str:
     return _HIP.get(match[0]) or f"hip{match[0].removeprefix('cuda')}"

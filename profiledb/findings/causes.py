@@ -35,10 +35,10 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
     took: dict[str, dict[str, int]] = {}  # by part and rule
     parents: dict[str, str] = {}
     own: dict[str, int] = {}
-    costs = [one for one in every if _costs(one)]
-    leading = {one.rule.name for one in costs if _leads(one, costs, parts)}
+    costs = [one for one in every if _costs_time(one)]
+    leading = {one.rule.name for one in costs if _does_lead(one, costs, parts)}
     for one in sorted(
-        costs, key=lambda one: (one.rule.name not in leading and LEVELS.index(one.rule.level), *_turn(one))
+        costs, key=lambda one: (one.rule.name not in leading and LEVELS.index(one.rule.level), *_make_sort_key(one))
     ):
         names = claimed(one.rule, parts)
         if not names:
@@ -47,9 +47,9 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
             own[one.rule.name], parents[one.rule.name] = 0, parents.get(inside, inside)
             continue
         saving = one.saving_ns or 0
-        gets = min(saving, _take(one.rule.name, max(saving, one.explains_ns), names, left, took))
+        gets = min(saving, _take_parts(one.rule.name, max(saving, one.explains_ns), names, left, took))
         own[one.rule.name] = gets
-        others = _takers(one.rule.name, names, took)
+        others = _sum_takers(one.rule.name, names, took)
         taker = max(others, key=lambda other: (others[other], other), default="")
         if 2 * gets < saving and taker and (2 * others[taker] >= saving or one.rule.level == LEVELS[-1]):
             parents[one.rule.name] = parents.get(taker, taker)
@@ -67,15 +67,15 @@ def claimed(rule: Rule, parts: Sequence[Part]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _costs(one: Finding) -> bool:
+def _costs_time(one: Finding) -> bool:
     return one.verdict == "fires" and one.rule.costs and bool(one.saving_ns)
 
 
-def _turn(one: Finding) -> tuple[int, str]:
+def _make_sort_key(one: Finding) -> tuple[int, str]:
     return -(one.saving_ns or 0), one.rule.name
 
 
-def _leads(one: Finding, costs: Iterable[Finding], parts: Sequence[Part]) -> bool:
+def _does_lead(one: Finding, costs: Iterable[Finding], parts: Sequence[Part]) -> bool:
     """Return True for a place that contains causes of which none explains half of its time."""
     if one.rule.level != PLACE:
         return False
@@ -85,7 +85,9 @@ def _leads(one: Finding, costs: Iterable[Finding], parts: Sequence[Part]) -> boo
     return bool(shares) and 2 * most < (one.saving_ns or 0)
 
 
-def _take(rule: str, most: int, names: Sequence[str], left: dict[str, int], took: dict[str, dict[str, int]]) -> int:
+def _take_parts(
+    rule: str, most: int, names: Sequence[str], left: dict[str, int], took: dict[str, dict[str, int]]
+) -> int:
     gets = 0
     for name in names:
         taken = min(most - gets, left[name])
@@ -96,7 +98,7 @@ def _take(rule: str, most: int, names: Sequence[str], left: dict[str, int], took
     return gets
 
 
-def _takers(rule: str, names: Sequence[str], took: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+def _sum_takers(rule: str, names: Sequence[str], took: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     """Return the time that other rules took of these parts, in ns by rule."""
     sums: dict[str, int] = {}
     for name in names:

@@ -32,20 +32,22 @@ def changes(a: Sequence[Finding], b: Sequence[Finding]) -> list[Changed]:
     """Return the rules that fire on either side: new ones first, then those that are gone, each group by cost."""
     theirs = {one.rule.name: one for one in b}
     both = [(one, theirs[one.rule.name]) for one in a if one.rule.name in theirs]
-    told = [Changed(one, other, _change(one, other)) for one, other in both if "fires" in (one.verdict, other.verdict)]
+    told = [
+        Changed(one, other, _judge_change(one, other)) for one, other in both if "fires" in (one.verdict, other.verdict)
+    ]
     order: tuple[Change, ...] = ("new", "gone", "changed", "same", "not judged")
     return sorted(told, key=lambda one: (order.index(one.change), -one.worth_ns, one.a.rule.name))
 
 
-def _change(a: Finding, b: Finding) -> Change:
+def _judge_change(a: Finding, b: Finding) -> Change:
     if "cannot_judge" in (a.verdict, b.verdict):
         return "not judged"
     if a.verdict != b.verdict:
         return "new" if b.verdict == "fires" else "gone"
-    before, after = (_weight(a), _weight(b))
+    before, after = (_weigh_finding(a), _weigh_finding(b))
     return "changed" if abs(after - before) >= CHANGED * max(before, after, 1e-9) else "same"
 
 
-def _weight(finding: Finding) -> float:
+def _weigh_finding(finding: Finding) -> float:
     """Return the quantity to compare: the saving as a share of the time, or else the value."""
     return finding.saving_pct if finding.saving_pct is not None else abs(finding.value or 0.0)

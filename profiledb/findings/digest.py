@@ -51,7 +51,7 @@ def write(library: Library, report_id: str, rules: Mapping[str, Rule], findings:
         for one in findings
         if one.verdict == "fires"
     ]
-    told = _key(library, report_id, links(library.catalog.links.all), rules.values())
+    told = _compute_key(library, report_id, links(library.catalog.links.all), rules.values())
     content = json.dumps({"key": told, "found": found}).encode()
     path = library.derived.answers / report_id / FINDINGS
     with suppress(OSError):  # a full disk or a read-only library: lists of reports omit the findings
@@ -67,14 +67,14 @@ def read(library: Library, report_id: str, linked: Links, rules: Mapping[str, Ru
     library.fetch_in_background(report_id, FINDINGS)
     path = library.derived.answers / report_id / FINDINGS
     try:
-        told, found = _parsed(path, path.stat().st_mtime_ns)
+        told, found = _parse_file(path, path.stat().st_mtime_ns)
     except OSError:
         return None
-    return found if told == _key(library, report_id, linked, rules.values()) else None
+    return found if told == _compute_key(library, report_id, linked, rules.values()) else None
 
 
 @lru_cache(maxsize=4096)
-def _parsed(path: Path, stamp: int) -> tuple[str, tuple[Found, ...]]:  # noqa: ARG001 (part of the key)
+def _parse_file(path: Path, stamp: int) -> tuple[str, tuple[Found, ...]]:  # noqa: ARG001 (part of the key)
     """Return the key and the rows of a file, with an empty key if it is damaged. Raises OSError if it does not
     exist."""
     with path.open("rb") as file:
@@ -96,16 +96,16 @@ def links(every: Callable[[Partner], Mapping[str, str]]) -> Links:
 
 def version(rules: Iterable[Rule]) -> str:
     """Return a text that differs whenever a rule, a view that it builds on, or a threshold differs."""
-    return f"findings {_version(tuple(rules))}"
+    return f"findings {_hash_rules(tuple(rules))}"
 
 
-def _key(library: Library, report_id: str, linked: Links, rules: Iterable[Rule]) -> str:
+def _compute_key(library: Library, report_id: str, linked: Links, rules: Iterable[Rule]) -> str:
     partners = {kind: ids[report_id] for kind, ids in linked.items() if report_id in ids}
     _, *key = request.key(library, report_id, version(rules), (), partners)  # libraries may be moved
     return hashlib.sha256(repr((answer_store.code(), key)).encode(errors="surrogatepass")).hexdigest()
 
 
 @lru_cache(maxsize=8)
-def _version(rules: tuple[Rule, ...]) -> str:
+def _hash_rules(rules: tuple[Rule, ...]) -> str:
     text = repr([(rule.name, rule.version, rule.analysis.params) for rule in rules])
     return hashlib.sha256(text.encode()).hexdigest()

@@ -82,18 +82,18 @@ def judge(
     of = program.recognize(library, report.id)
     if part is None:
         window, rows = rule_runner.answers(library, report, model.parse(params), asked)
-        return _ordered(_found(library, report, asked, rows, window, of))
-    inside = [rule for rule in asked if _looks_inside(rule)]
-    around = [rule for rule in asked if not _looks_inside(rule)]
+        return _order_findings(_judge_rows(library, report, asked, rows, window, of))
+    inside = [rule for rule in asked if _does_look_inside(rule)]
+    around = [rule for rule in asked if not _does_look_inside(rule)]
     window, rows = rule_runner.answers(library, report, model.parse({**params, **part.times}), inside)
     whole, others = rule_runner.answers(library, report, model.parse(params), around)
-    found = _found(library, report, [rule for rule in asked if rule.costs], rows | others, window, of)
-    found += [_finding(rule, rows[rule.name], window, of) for rule in inside if not rule.costs]
-    found += [_finding(rule, others[rule.name], whole, of) for rule in around if not rule.costs]
-    return _ordered(found)
+    found = _judge_rows(library, report, [rule for rule in asked if rule.costs], rows | others, window, of)
+    found += [_make_finding(rule, rows[rule.name], window, of) for rule in inside if not rule.costs]
+    found += [_make_finding(rule, others[rule.name], whole, of) for rule in around if not rule.costs]
+    return _order_findings(found)
 
 
-def _looks_inside(rule: Rule) -> bool:
+def _does_look_inside(rule: Rule) -> bool:
     """Return True if a rule judges only the steady part, if there is one."""
     return rule.name in OF_PART or (rule.costs and rule.group != STEPS)
 
@@ -114,15 +114,15 @@ def steady_part(library: Library, report: Manifest, params: Mapping[str, Any], a
     return Steady(**{name: int(rows[name][0]) for name in names}) if len(rows) else None
 
 
-def _found(
+def _judge_rows(
     library: Library, report: Manifest, rules: Iterable[Rule], rows: Mapping[str, Row], window: Window, of: Program
 ) -> list[Finding]:
-    found = causes.nest((_finding(rule, rows[rule.name], window, of) for rule in rules), window.parts)
-    lines = _lines(library, report, found, window)
+    found = causes.nest((_make_finding(rule, rows[rule.name], window, of) for rule in rules), window.parts)
+    lines = _find_lines(library, report, found, window)
     return [replace(one, line=lines.get(one.rule.name)) for one in found]
 
 
-def _lines(library: Library, report: Manifest, found: Iterable[Finding], window: Window) -> dict[str, str]:
+def _find_lines(library: Library, report: Manifest, found: Iterable[Finding], window: Window) -> dict[str, str]:
     """Return the source line of each finding about the CPU, by rule: the middle of its first piece of evidence."""
     told = [one for one in found if one.verdict == "fires" and one.rule.group in HOST and one.rule.costs]
     spans = {one.rule.name: one.evidence[0] for one in told if one.evidence and "end_ns" in one.evidence[0]}
@@ -156,28 +156,28 @@ def below(finding: Finding, findings: Iterable[Finding]) -> list[Finding]:
     return [one for one in findings if one.parent == finding.rule.name]
 
 
-def _ordered(found: Sequence[Finding]) -> list[Finding]:
-    least = max((_weighed_pct(one) for one in costly(found)), default=0.0) * LEAST_OF_LARGEST
+def _order_findings(found: Sequence[Finding]) -> list[Finding]:
+    least = max((_weigh_saving_pct(one) for one in costly(found)), default=0.0) * LEAST_OF_LARGEST
 
     def place(one: Finding) -> tuple[Any, ...]:
-        return _place(one, max(HIGH_PCT, least))
+        return _make_sort_key(one, max(HIGH_PCT, least))
 
     first = sorted((one for one in found if one.parent is None), key=place)
     return [one for top in first for one in (top, *sorted(below(top, found), key=place))]
 
 
-def _weighed(finding: Finding) -> float:
+def _weigh_saving(finding: Finding) -> float:
     """Return its own saving in ns, reduced by ``CHOICE`` if its fix is a choice."""
     own = finding.saving_ns if finding.own_saving_ns is None else finding.own_saving_ns
     return (CHOICE if finding.rule.is_choice else 1.0) * (own or 0)
 
 
-def _weighed_pct(finding: Finding) -> float:
+def _weigh_saving_pct(finding: Finding) -> float:
     """Return the weighed saving in percent of the time."""
-    return (finding.saving_pct or 0.0) * _weighed(finding) / (finding.saving_ns or 1)
+    return (finding.saving_pct or 0.0) * _weigh_saving(finding) / (finding.saving_ns or 1)
 
 
-def _place(finding: Finding, large_pct: float) -> tuple[int, int, bool, int, float, str]:
+def _make_sort_key(finding: Finding, large_pct: float) -> tuple[int, int, bool, int, float, str]:
     """Return the sort key of a finding.
 
     Large own savings are ordered by level: causes, then places, symptoms and frames, because fixing a cause may also
@@ -186,21 +186,21 @@ def _place(finding: Finding, large_pct: float) -> tuple[int, int, bool, int, flo
     """
     verdicts: tuple[Verdict, ...] = ("fires", "cannot_judge", "clear")
     remark = 0 if finding.rule.costs else ("warning", "note").index(finding.rule.weight) + 1
-    is_large, is_choice = _weighed_pct(finding) >= large_pct, finding.rule.is_choice
+    is_large, is_choice = _weigh_saving_pct(finding) >= large_pct, finding.rule.is_choice
     level = LEVELS.index(PLACE if is_choice else finding.rule.level)
     level = (0 if finding.leads else level) if is_large else len(LEVELS)
     last = not is_large if is_choice else finding.severity == "low"
-    return verdicts.index(finding.verdict), remark, last, level, -_weighed(finding), finding.rule.name
+    return verdicts.index(finding.verdict), remark, last, level, -_weigh_saving(finding), finding.rule.name
 
 
-def _finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
+def _make_finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
     threshold = float(header.bind(rule.analysis, {})["threshold"])
-    value = _number(row.get("value"))
+    value = _convert_number(row.get("value"))
     facts = {name: item for name, item in row.items() if name not in OWN}
     if value is None:
         why = row.get("unjudged") or "The selection has nothing that this rule could judge."
         command = str(row.get(COMMAND) or "")
-        return _unjudged(rule, threshold, facts, str(why), command, of)
+        return _make_unjudged(rule, threshold, facts, str(why), command, of)
     saving = row.get("saving_ns")
     saved = None if saving is None else max(0, min(int(saving), window.ns or int(saving)))  # no share exceeds 100 %
     share = 100.0 * saved / window.ns if saved is not None and window.ns else None
@@ -209,25 +209,27 @@ def _finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
     if slowed and slowed.left * value < threshold:
         said = f"{rule.title}: {words.percent(value)}, but the profiler may account for too much of it."
         why = f"{said} {slowed.sentence()}"
-        return replace(_unjudged(rule, threshold, facts, why, LESS, of), slowed=slowed)
+        return replace(_make_unjudged(rule, threshold, facts, why, LESS, of), slowed=slowed)
     return Finding(
         rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
-        tuple(_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]), program=of,
+        tuple(_make_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]), program=of,
         slowed=slowed, explains_ns=int(row.get("explains_ns") or 0),
     )  # fmt: skip
 
 
-def _unjudged(rule: Rule, threshold: float, facts: Mapping[str, Any], why: str, command: str, of: Program) -> Finding:
+def _make_unjudged(
+    rule: Rule, threshold: float, facts: Mapping[str, Any], why: str, command: str, of: Program
+) -> Finding:
     return Finding(rule, "cannot_judge", threshold=threshold, facts=facts, why=why, command=command, program=of)
 
 
-def _piece(one: Mapping[str, Any], begin_ns: int) -> dict[str, Any]:
+def _make_piece(one: Mapping[str, Any], begin_ns: int) -> dict[str, Any]:
     """Return a piece of evidence with only the fields it fills, its times relative to the start of the capture."""
     filled = {name: one[name] for name in EVIDENCE if one.get(name) is not None}
     return filled | {name: filled[name] - begin_ns for name in ("start_ns", "end_ns") if name in filled}
 
 
-def _number(value: Any) -> float | None:
+def _convert_number(value: Any) -> float | None:
     if value is None or not math.isfinite(float(value)):
         return None
     return float(value)

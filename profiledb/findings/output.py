@@ -72,16 +72,16 @@ def as_markdown(found: Sequence[Finding], title: str, part: Steady | None = None
     about = program.line(program_of(found))
     lines = [f"# Findings: {words.plain(title)}", "", *([f"{about}.", ""] if about else [])]
     lines += [sentences.judged(part), ""] if part else []
-    lines += [line for one in fires if one.parent is None for line in _fires(one, below(one, fires))]
+    lines += [line for one in fires if one.parent is None for line in _describe_firing(one, below(one, fires))]
     lines += [] if fires else ["No rule fires.", ""]
     if open_:
-        lines += ["## Not judged", "", *(f"- {one.rule.title}: {_lack(one)}" for one in open_), ""]
+        lines += ["## Not judged", "", *(f"- {one.rule.title}: {_describe_lack(one)}" for one in open_), ""]
     if clear:
         lines += ["## Clear", "", *(f"- {one.rule.title}: {sentences.says(one)}" for one in clear), ""]
     return "\n".join(lines)
 
 
-def _fires(finding: Finding, under: Sequence[Finding]) -> list[str]:
+def _describe_firing(finding: Finding, under: Sequence[Finding]) -> list[str]:
     saved = sentences.bound(finding)
     bound = f" Mending it saves at most {saved}." if saved else ""
     advice = [f"- {one}" for one in sentences.advice(finding)]
@@ -90,6 +90,6 @@ def _fires(finding: Finding, under: Sequence[Finding]) -> list[str]:
     return [title, "", f"{sentences.says(finding)}{bound}", "", *advice, *also, ""]
 
 
-def _lack(finding: Finding) -> str:
+def _describe_lack(finding: Finding) -> str:
     why = words.sentence(finding.why)
     return f"{why} Capture with: {words.code(finding.command)}" if finding.command else why

@@ -77,8 +77,8 @@ def line(program: Program) -> str:
     """Describe a program in one line, such as "PyTorch, eager, training, DDP over 4 GPUs"; empty without traits."""
     held = names(program)
     shown = [one for one in program if one.trait not in KINDS["use"]]
-    return ", ".join(_said(one) for one in shown if held.isdisjoint(_INSIDE.get(one.trait, ())))
+    return ", ".join(_name_trait(one) for one in shown if held.isdisjoint(_INSIDE.get(one.trait, ())))
 
 
-def _said(one: Trait) -> str:
+def _name_trait(one: Trait) -> str:
     return f"{_WORDS.get(one.trait, one.trait)}{f' over {one.ranks} GPUs' if one.ranks else ''}"

@@ -178,7 +178,7 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
         level=lines.get("level", [LEVELS[0]])[0],
         own=own,
     )
-    _check(rule)
+    _check_rule(rule)
     return rule
 
 
@@ -189,7 +189,7 @@ def wrong(name: str, what: str, detail: str = "") -> AnalysisError:
     )
 
 
-def _check(rule: Rule) -> None:
+def _check_rule(rule: Rule) -> None:
     choices: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "group": (rule.group, tuple(GROUPS)),
         "unit": (rule.unit, UNITS),

@@ -77,15 +77,23 @@ def answers(
     """
     compute = LAUNCHES in report.subjects
     partner = None if compute else library.linked_report(report.id)
-    analyses = [_window(compute), *(_asked(rule) for rule in rules), *([] if compute else [_parts()])]
+    analyses = [
+        _make_window_analysis(compute),
+        *(_choose_analysis(rule) for rule in rules),
+        *([] if compute else [_make_parts_analysis()]),
+    ]
     asked = {one.name: Request(report.id, one, header.bind(one, {}), selection, partner) for one in analyses}
-    found = {name: _row(table) for name, one in asked.items() if (table := answer_store.read(library, one)) is not None}
+    found = {
+        name: _read_first_row(table)
+        for name, one in asked.items()
+        if (table := answer_store.read(library, one)) is not None
+    }
     missing = [one for name, one in asked.items() if name not in found]
     try:
-        found |= _answers(library, missing, compute=compute)
+        found |= _answer_rules(library, missing, compute=compute)
     except BROKEN:  # the library has reconnected
-        found |= _answers(library, missing, compute=compute)
-    window, split = found.pop("window"), found.pop(_parts().name, {})
+        found |= _answer_rules(library, missing, compute=compute)
+    window, split = found.pop("window"), found.pop(_make_parts_analysis().name, {})
     ns, begin_ns = window.get("ns"), int(window.get("begin_ns") or 0)
     parts = tuple(Part(**one) for one in split.get("parts") or ())
     slower = slowed(library, report, window)
@@ -93,7 +101,7 @@ def answers(
 
 
 @cache
-def _window(compute: bool) -> Analysis:
+def _make_window_analysis(compute: bool) -> Analysis:
     return Analysis(
         "window",
         "",
@@ -109,7 +117,7 @@ def _window(compute: bool) -> Analysis:
 
 
 @cache
-def _parts() -> Analysis:
+def _make_parts_analysis() -> Analysis:
     """Return the analysis ``time_split`` as a single row."""
     split = header.get("time_split")
     sql = f"SELECT list({{'name': part, 'kind': kind, 'ns': ns}}) AS parts FROM ({split.sql.rstrip().rstrip(';')}\n)"
@@ -117,13 +125,13 @@ def _parts() -> Analysis:
 
 
 @cache
-def _asked(rule: Rule) -> Analysis:
+def _choose_analysis(rule: Rule) -> Analysis:
     """Return the analysis of a rule without a threshold that only the judge compares."""
     used = tuple(one for one in rule.analysis.params if one.name != "threshold" or "$threshold" in rule.analysis.sql)
     return replace(rule.analysis, params=used)
 
 
-def _answers(library: Library, asked: list[Request], *, compute: bool) -> dict[str, Row]:
+def _answer_rules(library: Library, asked: list[Request], *, compute: bool) -> dict[str, Row]:
     if not asked:
         return {}
     first = asked[0]
@@ -134,10 +142,10 @@ def _answers(library: Library, asked: list[Request], *, compute: bool) -> dict[s
         part.select()
         if first.partner and any(one.name == "profile" for one in views.needed(includes)):
             part.run("joined", read_sql("joined.sql", "profiledb.rules.findings"))
-        return {one.analysis.name: _answer(library, part, one) for one in asked}
+        return {one.analysis.name: _answer_rule(library, part, one) for one in asked}
 
 
-def _answer(library: Library, part: shared_rows.Part, asked: Request) -> Row:
+def _answer_rule(library: Library, part: shared_rows.Part, asked: Request) -> Row:
     """Run one rule and store its answer, or what the report lacks for it. A failed query is not stored."""
     analysis = asked.analysis
     try:
@@ -145,28 +153,28 @@ def _answer(library: Library, part: shared_rows.Part, asked: Request) -> Row:
         part.prepare(analysis)
         rows = query.table(part.cursor, analysis.sql, dict(asked.values)).slice(0, 1)
     except NotCapturedError as error:
-        rows = _lacks(error.message, error.command)
+        rows = _make_lack_table(error.message, error.command)
     except NotLinkedError as error:
-        rows = _lacks(error.message, _command(error))
+        rows = _make_lack_table(error.message, _find_command(error))
     except BROKEN:
         raise
     except duckdb.Error as error:
         return {"unjudged": "The query of this rule failed.", ERROR: str(error)[:2000]}
     answer_store.write(library, asked, rows)
-    return _row(rows)
+    return _read_first_row(rows)
 
 
-def _lacks(message: str, command: str) -> "pa.Table":
+def _make_lack_table(message: str, command: str) -> "pa.Table":
     """Return the answer of a rule whose data the report lacks, as a table, so that it is stored like any other."""
     import pyarrow as pa
 
     return pa.table({"unjudged": [message], COMMAND: [command]})
 
 
-def _row(table: "pa.Table") -> Row:
+def _read_first_row(table: "pa.Table") -> Row:
     rows: list[dict[str, Any]] = table.slice(0, 1).to_pylist()
     return rows[0] if rows else {}
 
 
-def _command(error: WarpdeckError) -> str:
+def _find_command(error: WarpdeckError) -> str:
     return error.hint.rpartition("or: ")[2] if "warpdeck link" in error.hint else ""

@@ -37,15 +37,15 @@ def load(folder: Path | None = None) -> dict[str, Rule]:
             file.
     """
     if folder is None:
-        return dict(_built_in())
-    found = dict(_built_in()) | {one.name: one for one in _own(folder)}
-    for name, values in _thresholds(folder / THRESHOLDS).items():
+        return dict(_load_built_in())
+    found = dict(_load_built_in()) | {one.name: one for one in _load_own(folder)}
+    for name, values in _read_thresholds(folder / THRESHOLDS).items():
         if name not in found:
             raise ConfigError(
                 f"{folder / THRESHOLDS}: no rule is called {name!r}.", hint="warpdeck findings --rules lists all."
             )
         found[name] = with_values(found[name], values)
-    return _ordered(found.values())
+    return _order_rules(found.values())
 
 
 def with_values(rule: Rule, values: Mapping[str, object]) -> Rule:
@@ -65,14 +65,14 @@ def with_values(rule: Rule, values: Mapping[str, object]) -> Rule:
     return replace(rule, analysis=replace(rule.analysis, params=tuple(changed)))
 
 
-def _ordered(found: object) -> dict[str, Rule]:
+def _order_rules(found: object) -> dict[str, Rule]:
     order = list(rules.GROUPS)
     ranked = sorted(found, key=lambda one: (order.index(one.group), one.name))  # type: ignore[call-overload]
     return {one.name: one for one in ranked}
 
 
 @cache
-def _built_in() -> Mapping[str, Rule]:
+def _load_built_in() -> Mapping[str, Rule]:
     package = resources.files("profiledb").joinpath("rules", "findings")
     folders = {group: package.joinpath(group) for group in rules.GROUPS}
     parsed = [
@@ -80,10 +80,10 @@ def _built_in() -> Mapping[str, Rule]:
         for group, folder in folders.items()
         for file in (folder.iterdir() if folder.is_dir() else ())
     ]
-    return _ordered(parsed)
+    return _order_rules(parsed)
 
 
-def _own(folder: Path) -> list[Rule]:
+def _load_own(folder: Path) -> list[Rule]:
     try:
         files = sorted(folder.glob("*.sql")) + sorted(folder.glob("*/*.sql"))
     except OSError as error:
@@ -92,17 +92,17 @@ def _own(folder: Path) -> list[Rule]:
         raise ConfigError(f"{folder}, named by WARPDECK_RULES, is no folder.")
     if len(files) > MOST_RULES:
         raise ConfigError(f"{folder} holds more than {MOST_RULES} rules.")
-    return [_read(file, folder) for file in files]
+    return [_read_rule(file, folder) for file in files]
 
 
-def _read(file: Path, folder: Path) -> Rule:
+def _read_rule(file: Path, folder: Path) -> Rule:
     name = file.stem
-    built_in = _built_in().get(name)
+    built_in = _load_built_in().get(name)
     group = file.parent.name if file.parent != folder else built_in.group if built_in else next(iter(rules.GROUPS))
     if not _NAME.fullmatch(name):
         raise ConfigError(f"{file}: the name of a rule is made of lowercase letters, digits and underscores.")
     try:
-        text = _text(file)
+        text = _read_text(file)
         rule = rules.parse(name, text, group, own=True)
     except AnalysisError as error:
         raise ConfigError(f"{file}: {error.message}", hint=error.hint, detail=error.detail) from error
@@ -110,7 +110,7 @@ def _read(file: Path, folder: Path) -> Rule:
     return rule
 
 
-def _text(file: Path) -> str:
+def _read_text(file: Path) -> str:
     try:
         if file.stat().st_size > MOST_BYTES:
             raise ConfigError(f"{file} is too large for a rule.")
@@ -129,11 +129,11 @@ def one_query(rule: Rule, file: Path) -> None:
         raise ConfigError(f"{file} must hold one query and nothing else.")
 
 
-def _thresholds(file: Path) -> dict[str, dict[str, object]]:
+def _read_thresholds(file: Path) -> dict[str, dict[str, object]]:
     if not file.exists():
         return {}
     try:
-        data = tomllib.loads(_text(file))
+        data = tomllib.loads(_read_text(file))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{file} cannot be read as thresholds.", detail=str(error)) from error
     if wrong := [name for name, values in data.items() if not isinstance(values, dict)]:

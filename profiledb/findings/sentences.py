@@ -33,15 +33,15 @@ def says(finding: Finding, name: Callable[[Any], str] = words.code) -> str:
     if finding.verdict == "cannot_judge":
         return finding.why
     sentences = finding.rule.says if finding.verdict == "fires" else finding.rule.clear
-    text = next((one for one in sentences if _fits(finding, one)), f"{finding.rule.title}: {{value}}.")
-    said = _filled(finding, text, name)
+    text = next((one for one in sentences if _has_all_values(finding, one)), f"{finding.rule.title}: {{value}}.")
+    said = _fill_text(finding, text, name)
     return f"{said} {finding.slowed.sentence(name)}" if finding.slowed else said
 
 
 def advice(finding: Finding, name: Callable[[Any], str] = words.code) -> tuple[str, ...]:
     """Return the advice with its placeholders filled in; empty if the finding does not fire."""
     lines = finding.advice if finding.verdict == "fires" else ()
-    return tuple(_filled(finding, line, name) for line in lines if _fits(finding, line))
+    return tuple(_fill_text(finding, line, name) for line in lines if _has_all_values(finding, line))
 
 
 def bound(finding: Finding) -> str:
@@ -67,29 +67,29 @@ def do_first(findings: Iterable[Finding]) -> str:
 
 def plain(finding: Finding) -> str:
     """Return the sentence without Markdown, for JSON and CSV."""
-    return says(finding, _shortened)
+    return says(finding, _shorten_name)
 
 
 def plain_advice(finding: Finding) -> tuple[str, ...]:
     """Return the advice without Markdown."""
-    return advice(finding, _shortened)
+    return advice(finding, _shorten_name)
 
 
 def judged(part: Steady) -> str:
     """Say which part of a report its findings judge, and which parts they leave out."""
-    return f"Judged: {_part(part)}. Left out: {_left_out(part)}."
+    return f"Judged: {_describe_part(part)}. Left out: {_describe_left_out(part)}."
 
 
 def covered(part: Steady) -> str:
     """Say which part of a report its summary covers, and which parts it leaves out."""
-    return f"This summary covers {_part(part)}. It leaves out {_left_out(part)}."
+    return f"This summary covers {_describe_part(part)}. It leaves out {_describe_left_out(part)}."
 
 
-def _part(part: Steady) -> str:
+def _describe_part(part: Steady) -> str:
     return f"{words.count(part.steps)} steps ({words.duration(part.to_ns - part.from_ns)})"
 
 
-def _left_out(part: Steady) -> str:
+def _describe_left_out(part: Steady) -> str:
     left = [f"{words.duration(part.before_ns)} of start-up before the first one"] if part.before_ns else []
     left += [f"{words.duration(part.after_ns)} after the last one"] if part.after_ns else []
     return " and ".join(left)
@@ -100,39 +100,41 @@ def amount(value: Any, unit: str) -> str:
     return FORMATS.get(unit, words.visible)(value)
 
 
-def _shortened(name: Any) -> str:
+def _shorten_name(name: Any) -> str:
     return words.shortened(name, LONGEST_NAME)
 
 
-def _fits(finding: Finding, text: str) -> bool:
+def _has_all_values(finding: Finding, text: str) -> bool:
     """Return True if the finding has values for all columns of a text."""
-    return all(_value(finding, place["column"]) is not None or _instead(place) for place in PLACE.finditer(text))
+    return all(
+        _find_value(finding, place["column"]) is not None or _find_fallback(place) for place in PLACE.finditer(text)
+    )
 
 
-def _instead(place: re.Match[str]) -> str | None:
+def _find_fallback(place: re.Match[str]) -> str | None:
     """Return the fallback text of a column without a value."""
     return None if place["many"] else place["one"]
 
 
-def _filled(finding: Finding, text: str, name: Callable[[Any], str]) -> str:
-    return _BOUND.sub(r"\1 ", PLACE.sub(lambda place: _written(finding, place, name), text))
+def _fill_text(finding: Finding, text: str, name: Callable[[Any], str]) -> str:
+    return _BOUND.sub(r"\1 ", PLACE.sub(lambda place: _write_value(finding, place, name), text))
 
 
-def _value(finding: Finding, column: str) -> Any:
+def _find_value(finding: Finding, column: str) -> Any:
     own = {"value": finding.value, "threshold": finding.threshold, "saving": finding.saving_ns, "cause": finding.cause}
     own |= {"place": finding.place or finding.line, "part": finding.part or finding.line}
     return own[column] if column in own else finding.facts.get(column)
 
 
-def _written(finding: Finding, place: re.Match[str], name: Callable[[Any], str]) -> str:
+def _write_value(finding: Finding, place: re.Match[str], name: Callable[[Any], str]) -> str:
     column = place["column"]
     if place["many"]:
-        return place["one"] if round(_value(finding, column)) == 1 else place["many"]
-    if _value(finding, column) is None:
+        return place["one"] if round(_find_value(finding, column)) == 1 else place["many"]
+    if _find_value(finding, column) is None:
         return str(place["one"])
     units = {one.name: one.unit for one in finding.rule.analysis.columns}
     units |= {"value": finding.rule.unit, "threshold": finding.rule.unit, "saving": "ns", "cause": "text"}
-    value, unit = _value(finding, column), "name" if column in WHERE else units[column]
+    value, unit = _find_value(finding, column), "name" if column in WHERE else units[column]
     if unit != "name":
         return amount(value, unit)
     named = name(words.shortened(value, LONGEST_NAME))

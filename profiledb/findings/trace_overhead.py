@@ -63,7 +63,7 @@ def slowed(library: Library, report: Manifest, window: Mapping[str, Any]) -> Slo
     if not options or not operators or not ns or not gpus:
         return None
     wall_ns = ns / gpus
-    told, name = _linked(library, report), ""
+    told, name = _compare_with_linked(library, report), ""
     if told is None:
         own_ns = min(wall_ns, float(operators * OPERATOR_NS))
         cost = (
@@ -83,7 +83,7 @@ def slowed(library: Library, report: Manifest, window: Mapping[str, Any]) -> Slo
     return Slowed(rest / idle if idle else 1.0, tuple(options), cost, name)
 
 
-def _linked(library: Library, report: Manifest) -> tuple[float, float, str] | None:
+def _compare_with_linked(library: Library, report: Manifest) -> tuple[float, float, str] | None:
     """Return the median step time on the CPU in this trace and in its linked Systems report, and that report's name."""
     try:
         of = {trace: nsys for nsys, trace in library.catalog.links.all("trace").items()}

@@ -140,10 +140,10 @@ class Visibility:
         version = self._version()
         with self._lock:
             if self._visible is None or self._visible.version != version:
-                self._visible = self._read(version)
+                self._visible = self._read_visible(version)
             return self._visible
 
-    def _read(self, version: tuple[int, int]) -> _Visible:
+    def _read_visible(self, version: tuple[int, int]) -> _Visible:
         if self._only:
             return _Visible(version, frozenset(), {})
         own_groups = self._groups or frozenset()

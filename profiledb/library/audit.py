@@ -89,7 +89,7 @@ class Audit:
 
     def note(self, db: Connection, action: Action, report_id: str = "", about: str = "") -> None:
         """Write an entry in the given transaction, so that it exists exactly if the change does."""
-        table = _table(action)
+        table = _find_table(action)
         db.execute(
             f"INSERT INTO {table} ({_ENTRY})"
             " VALUES (?, ?, ?, ?, ?, coalesce((SELECT name FROM report WHERE id = ?), ''), ?)",
@@ -102,7 +102,7 @@ class Audit:
 
     def write(self, action: Action, report_id: str = "", about: str = "") -> None:
         """Write an entry in a transaction of its own."""
-        connect = self._connect if _table(action) == "audit" else self._connect_quietly
+        connect = self._connect if _find_table(action) == "audit" else self._connect_quietly
         with connect() as db:
             self.note(db, action, report_id, about)
 
@@ -132,10 +132,10 @@ class Audit:
         values = {"held": contains(search[:LONGEST_SEARCH].lower()), "action": action, "report": report_id}
         where = " AND ".join(["id < :before", *conditions])
         tables = [table for table, actions in _TABLES.items() if not action or action in actions]
-        logs = (self._read(table, where, values, most) for table in tables)
+        logs = (self._read_entries(table, where, values, most) for table in tables)
         return islice(heapq.merge(*logs, key=lambda entry: entry.at, reverse=True), max(0, most))
 
-    def _read(self, table: str, where: str, values: dict[str, str], left: int) -> Iterator[Entry]:
+    def _read_entries(self, table: str, where: str, values: dict[str, str], left: int) -> Iterator[Entry]:
         """Yield entries in several short transactions, each below the last one, so that none holds the catalog for
         long.
         """
@@ -151,5 +151,5 @@ class Audit:
             before, left = rows[-1]["id"], left - most
 
 
-def _table(action: Action) -> str:
+def _find_table(action: Action) -> str:
     return next(table for table, actions in _TABLES.items() if action in actions)

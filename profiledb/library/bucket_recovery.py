@@ -43,7 +43,7 @@ def recover(store: ObjectStore, folder: ReportFolder, catalog: Catalog) -> None:
     version.require_names(file.name for found in objects.values() for file in _parse_files(found))
     for report_id, found in objects.items():
         if f"{report_id}{_DATABASE}" not in rows.get(report_id, {}):
-            _list(store, catalog, report_id, found)
+            _list_report(store, catalog, report_id, found)
     for report_id in listed_before - rows.keys() - objects.keys():
         catalog.unlist_report(report_id)  # of an older library, or all of it is gone
     listed = set(catalog.report_ids())
@@ -52,7 +52,7 @@ def recover(store: ObjectStore, folder: ReportFolder, catalog: Catalog) -> None:
         is_gone = _forget_lost(store, catalog, report_id, files, found, is_listed=report_id in listed)
         has_only_row = report_id not in listed and f"{report_id}{_DATABASE}" in undamaged_rows.get(report_id, {})
         if not is_gone and has_only_row:
-            _list(store, catalog, report_id, found)
+            _list_report(store, catalog, report_id, found)
     catalog.complete_listing()
     _remove_unnamed(store, objects)
     _remove_abandoned(folder.work)
@@ -68,15 +68,15 @@ def _find_objects(store: ObjectStore) -> dict[str, Objects]:
     return objects
 
 
-def _list(store: ObjectStore, catalog: Catalog, report_id: str, objects: Objects) -> None:
+def _list_report(store: ObjectStore, catalog: Catalog, report_id: str, objects: Objects) -> None:
     """List a report that the catalog lacks, with its database and the files beside it."""
     newest = _find_newest(objects)
-    database = max((file for file in newest.values() if _is_database(file)), key=_schema_of, default=None)
+    database = max((file for file in newest.values() if _is_database(file)), key=_read_schema, default=None)
     if database is None:
         return
     try:
-        text = store.bucket.read(database.key_of(_manifest_name(database)), _MOST_BYTES)
-        manifest = replace(Manifest.from_json(text.decode()), schema_version=_schema_of(database))
+        text = store.bucket.read(database.key_of(_name_manifest(database)), _MOST_BYTES)
+        manifest = replace(Manifest.from_json(text.decode()), schema_version=_read_schema(database))
     except (GoneError, ValueError):
         manifest = None
     if manifest is None or manifest.id != report_id:
@@ -91,7 +91,7 @@ def _find_newest(objects: Objects) -> dict[str, StoredFile]:
     """Return the newest file of each name; a database only if its manifest exists, too."""
     newest: dict[str, StoredFile] = {}
     for file in sorted(_parse_files(objects), key=lambda file: file.time_ns):
-        is_whole = not _is_database(file) or file.key_of(_manifest_name(file)) in objects
+        is_whole = not _is_database(file) or file.key_of(_name_manifest(file)) in objects
         if is_whole and (_is_database(file) or version.schema_of(file.name) is None):
             newest[file.name] = file
     return newest
@@ -105,12 +105,12 @@ def _is_database(file: StoredFile) -> bool:
     return file.name.endswith(".duckdb") and version.schema_of(file.name) is not None
 
 
-def _schema_of(file: StoredFile) -> int:
+def _read_schema(file: StoredFile) -> int:
     """Return the schema version of a report's database."""
     return version.schema_of(file.name) or 0
 
 
-def _manifest_name(database: StoredFile) -> str:
+def _name_manifest(database: StoredFile) -> str:
     return f"{database.name.removesuffix('.duckdb')}.json"
 
 
@@ -134,10 +134,10 @@ def _forget_lost(
     database = f"{report_id}{_DATABASE}"
     if any(_is_database(file) for name, file in files.items() if name not in lost and name != database):
         if not is_listed or database in lost:
-            _list(store, catalog, report_id, objects)  # as an older version made it
+            _list_report(store, catalog, report_id, objects)  # as an older version made it
         return False
     if database not in lost and (database in files or not is_listed):
-        if database not in files and all(found.time_ns < _left_before() for found in objects.values()):
+        if database not in files and all(found.time_ns < _compute_left_before() for found in objects.values()):
             store.index.forget_all(report_id)  # put while the report was deleted
         return False
     _log.warning("The file of %s is not in the bucket; its source is converted again.", report_id)
@@ -152,12 +152,12 @@ def _remove_unnamed(store: ObjectStore, objects: dict[str, Objects]) -> None:
     for files in store.index.all_files().values():
         for file in files.values():
             named |= {file.key, file.key_of(file.name.removesuffix(".duckdb") + ".json")}
-    before = _left_before()
+    before = _compute_left_before()
     old = [found.key for by_key in objects.values() for found in by_key.values() if found.time_ns < before]
     store.remove([key for key in old if key not in named])
 
 
-def _left_before() -> int:
+def _compute_left_before() -> int:
     """Return the time, in ns since 1970, before which whatever belongs to nothing was left behind."""
     return time.time_ns() - int(LEFT_S * 1e9)
 

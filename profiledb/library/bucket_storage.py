@@ -39,7 +39,7 @@ class BucketStorage:
         self.files = ReportFolder(folder)
         self._closers: list[Callable[[str], bool]] = []
         bucket = Bucket(url)
-        copies = CopyCache(folder, bucket, int(most_mb * 1e6), self._close)
+        copies = CopyCache(folder, bucket, int(most_mb * 1e6), self._close_report)
         self.store = ObjectStore(index, bucket, copies, self._is_needed)
 
     @property
@@ -56,7 +56,7 @@ class BucketStorage:
         was_here = self.store.is_here(report_id)
         self.store.fetch_report(report_id)
         if not was_here:
-            self._unpack(report_id)
+            self._unpack_answers(report_id)
 
     def is_here(self, report_id: str) -> bool:
         return self.store.is_here(report_id)
@@ -195,7 +195,7 @@ class BucketStorage:
     def recover(self, catalog: Catalog) -> None:
         bucket_recovery.recover(self.store, self.files, catalog)
 
-    def _close(self, report_id: str) -> bool:
+    def _close_report(self, report_id: str) -> bool:
         """Close a report everywhere in this process; False if a query is using it."""
         closed = [close(report_id) for close in self._closers]
         return all(closed)
@@ -208,7 +208,7 @@ class BucketStorage:
             or name.endswith((*sidecar.SUFFIX.values(), report_pair.SUFFIX, answer_pack.ENDING))
         )
 
-    def _unpack(self, report_id: str) -> None:
+    def _unpack_answers(self, report_id: str) -> None:
         """Write the prepared answers of a package into ``answers`` once, unless the settings leave no space for any."""
         most = config.load().answers_mb * 1_000_000
         file = self.store.files(report_id).get(f"{report_id}{answer_pack.ENDING}")

@@ -29,11 +29,11 @@ class CatalogFile:
         self._is_prepared = False
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(CatalogError):  # the first transaction reports it
-            self._prepare()
+            self._prepare_tables()
 
-    def _prepare(self) -> None:
+    def _prepare_tables(self) -> None:
         """Create missing tables, except those of the first version: a catalog without them has lost data."""
-        with self._open() as db:
+        with self._open_database() as db:
             tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if tables and not set(catalog_repair.CORE) <= tables:
                 return
@@ -56,19 +56,19 @@ class CatalogFile:
         """Open a transaction of any topic; if the disk is full or read-only, it can only read."""
         if not self._is_prepared:
             try:
-                self._prepare()
+                self._prepare_tables()
             except CatalogError:
                 if not self._has_tables():
                     raise
-        with self._open() as db:
+        with self._open_database() as db:
             yield db
 
     def _has_tables(self) -> bool:
-        with self._open() as db:
+        with self._open_database() as db:
             return db.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
 
     @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
+    def _open_database(self) -> Iterator[sqlite3.Connection]:
         try:
             with closing(catalog_repair.connect(self._path)) as db, db:
                 db.row_factory = sqlite3.Row
@@ -85,7 +85,7 @@ class CatalogFile:
         if not catalog_repair.is_damaged(self._path):
             return
         aside = catalog_repair.set_aside(self._path)
-        self._prepare()
+        self._prepare_tables()
         salvaged = catalog_repair.salvage(aside, self._path)
         _log.warning(
             "The catalog was damaged: %s. A new one is made; %d entries of the old one are in it.", aside, salvaged

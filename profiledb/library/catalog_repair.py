@@ -32,7 +32,7 @@ def connect(path: Path) -> sqlite3.Connection:
         db.close()
         log = Path(f"{path}-wal")
         has_log = log.exists() and log.stat().st_size > 0  # without its index, the log cannot be read
-        if _primary_code(error) not in _DISK | _READ_ONLY or has_log or not path.exists():
+        if _get_primary_code(error) not in _DISK | _READ_ONLY or has_log or not path.exists():
             raise
         return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     return db
@@ -40,7 +40,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def explain_error(error: sqlite3.Error, path: Path) -> Exception:
     """Translate an error of SQLite; return the error itself if the catalog's file is not at fault."""
-    code = _primary_code(error)
+    code = _get_primary_code(error)
     if code in _DAMAGED:
         return CatalogError(
             "The library's catalog is damaged.",
@@ -61,7 +61,7 @@ def explain_error(error: sqlite3.Error, path: Path) -> Exception:
 
 def is_damage(error: sqlite3.Error) -> bool:
     """Return True if an error means that the file's content is damaged."""
-    return _primary_code(error) in _DAMAGED
+    return _get_primary_code(error) in _DAMAGED
 
 
 def is_damaged(path: Path) -> bool:
@@ -74,12 +74,16 @@ def is_damaged(path: Path) -> bool:
         return False
     try:
         with closing(sqlite3.connect(path, timeout=PATIENCE_S)) as db:
-            tables = _tables(db)
+            tables = _list_tables(db)
             db.execute("BEGIN IMMEDIATE")
             db.rollback()
-            return bool(tables) and (db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",) or not _fits(tables))
+            return bool(tables) and (
+                db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",) or not _is_complete(tables)
+            )
     except sqlite3.Error as error:
-        if _primary_code(error) in _DAMAGED | {sqlite3.SQLITE_READONLY}:  # a copy of a read-only file can be written
+        if _get_primary_code(error) in _DAMAGED | {
+            sqlite3.SQLITE_READONLY
+        }:  # a copy of a read-only file can be written
             return True
         raise explain_error(error, path) from error
 
@@ -116,10 +120,10 @@ def expected_columns() -> dict[str, tuple[str, ...]]:
     """Return the columns of each table of a catalog."""
     with closing(sqlite3.connect(":memory:")) as db:
         db.executescript(read_sql("catalog.sql", __package__))
-        return _tables(db)
+        return _list_tables(db)
 
 
-def _tables(db: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+def _list_tables(db: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
     names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     return {
         name: tuple(column for (column,) in db.execute("SELECT name FROM pragma_table_info(?)", [name]))
@@ -127,7 +131,7 @@ def _tables(db: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _fits(tables: dict[str, tuple[str, ...]]) -> bool:
+def _is_complete(tables: dict[str, tuple[str, ...]]) -> bool:
     return set(CORE) <= set(tables) and all(
         set(columns) <= set(tables[table]) for table, columns in expected_columns().items() if table in tables
     )
@@ -139,6 +143,6 @@ def _read_rows(path: Path, query: str) -> Iterator[tuple[object, ...]]:
         yield from db.execute(query)
 
 
-def _primary_code(error: sqlite3.Error) -> int:
+def _get_primary_code(error: sqlite3.Error) -> int:
     """Return the primary code of an error; 0 if SQLite gave none."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -32,7 +32,7 @@ def recover(files: ReportFolder, catalog: Catalog) -> None:
     catalog.mend()
     listed = {manifest.id: manifest for manifest in catalog.reports()}
     for report_id in sorted(_find_published(files)):
-        _list(files, catalog, report_id, listed.get(report_id))
+        _list_report(files, catalog, report_id, listed.get(report_id))
     for report_id in sorted({path.name.partition(".")[0] for path in files.reports.glob("*.v*.duckdb")}):
         _list_outdated(files, catalog, report_id, listed.get(report_id))
     for report_id in listed:
@@ -45,7 +45,7 @@ def relist(files: ReportFolder, catalog: Catalog, report_id: str) -> bool:
     """List a report whose files exist; return True if it was not listed."""
     if catalog.listing.get([report_id]) or not files.database(report_id).exists():
         return False
-    _list(files, catalog, report_id, None)
+    _list_report(files, catalog, report_id, None)
     return True
 
 
@@ -55,7 +55,7 @@ def _find_published(files: ReportFolder) -> set[str]:
     return {path.name.removesuffix(end) for end in endings for path in files.reports.glob(f"*{end}")}
 
 
-def _list(files: ReportFolder, catalog: Catalog, report_id: str, listed: Manifest | None) -> None:
+def _list_report(files: ReportFolder, catalog: Catalog, report_id: str, listed: Manifest | None) -> None:
     path = files.manifest(report_id)
     if not files.database(report_id).exists():
         path.unlink()  # publishing was stopped before the database

@@ -43,7 +43,7 @@ class Health:
         if self._is_due() and self._lock.acquire(blocking=self._looked is None):
             try:
                 if self._is_due():
-                    self._found = self._look()
+                    self._found = self._check_parts()
                     self._looked = self._clock()
             finally:
                 self._lock.release()
@@ -52,12 +52,12 @@ class Health:
     def _is_due(self) -> bool:
         return self._looked is None or self._clock() - self._looked >= LOOK_S
 
-    def _look(self) -> dict[str, str]:
+    def _check_parts(self) -> dict[str, str]:
         try:
             library = self._library()
         except (WarpdeckError, OSError):
             return {"database": MISSING, "store": MISSING}
-        return {"database": _check(lambda: _read_catalog(library)), "store": _check_store(library)}
+        return {"database": _run_check(lambda: _read_catalog(library)), "store": _check_store(library)}
 
 
 def check_confinement() -> dict[str, str]:
@@ -82,11 +82,11 @@ def check_inbox(settings: Settings) -> dict[str, str]:
 
 def _check_store(library: Library) -> str:
     trouble = disk.find_trouble(library.folder)
-    word = _check(library.check_reachable)
+    word = _run_check(library.check_reachable)
     return trouble.word if trouble and word == OK else word
 
 
-def _check(look: Callable[[], None]) -> str:
+def _run_check(look: Callable[[], None]) -> str:
     try:
         look()
     except (WarpdeckError, OSError):

@@ -156,10 +156,10 @@ class Library:
         try:
             self.storage.fetch(report_id)
         except StorageError as error:
-            name = self._name(report_id)
+            name = self._get_name(report_id)
             raise StorageError(f"{name} cannot be fetched. {error.message}", hint=error.hint) from error
         except DamagedError:
-            raise self._damaged(report_id) from None
+            raise self._make_damage_error(report_id) from None
 
     def is_here(self, report_id: str) -> bool:
         """Return True if ``fetch`` has nothing to do."""
@@ -238,7 +238,7 @@ class Library:
         self.require_visible(report_id)
         if not self.storage.has_database(report_id):
             return False
-        return not self.storage.is_here(report_id) or self._opens(report_id)
+        return not self.storage.is_here(report_id) or self._does_open(report_id)
 
     def is_safe(self, report_id: str) -> bool:
         """Return True if the database is intact where the library keeps it, so that its source may be deleted."""
@@ -363,7 +363,7 @@ class Library:
         self, report_id: str, partner: str | None, views: Sequence[Views], joins: Partner
     ) -> Iterator[duckdb.DuckDBPyConnection]:
         report_ids = [report_id] if partner is None else [report_id, partner]
-        with self._readable(report_ids), self._attached.cursor(report_ids, views) as (cursor, catalogs):
+        with self._open_readable(report_ids), self._attached.cursor(report_ids, views) as (cursor, catalogs):
             self._set_up(cursor, report_ids, catalogs, joins)
             yield cursor
 
@@ -374,7 +374,10 @@ class Library:
         report_ids = [report_id] if partner is None else [report_id, partner]
         files = [*self.sidecar_paths(report_id), *([self._files.pairs(*report_ids)] if partner else [])]
         stamps = tuple(self.stamp(path) for path in files)
-        with self._readable(report_ids), self._attached.kept_cursor(report_ids, views, (joins, stamps, key)) as opened:
+        with (
+            self._open_readable(report_ids),
+            self._attached.kept_cursor(report_ids, views, (joins, stamps, key)) as opened,
+        ):
             if _SET_UP not in opened.made:
                 self._set_up(opened.cursor, report_ids, opened.catalogs, joins)
                 opened.made[_SET_UP] = True
@@ -391,7 +394,7 @@ class Library:
         sidecar.join(cursor, self.reports, report_ids[0])
 
     @contextmanager
-    def _readable(self, report_ids: Sequence[str]) -> Iterator[None]:
+    def _open_readable(self, report_ids: Sequence[str]) -> Iterator[None]:
         """Fetch reports, and explain errors of queries on files that are damaged."""
         for one in report_ids:
             self.fetch(one)
@@ -415,11 +418,11 @@ class Library:
         path = self._files.database(report_id)
         if path.exists() and not self.is_intact(report_id):
             if self.storage.check_copies(report_id):
-                raise self._damaged(report_id)
+                raise self._make_damage_error(report_id)
             self._attached.close(report_id)
             self.fetch(report_id)
             if path.exists() and not self.is_intact(report_id):
-                raise self._damaged(report_id)
+                raise self._make_damage_error(report_id)
         if not path.exists():
             for report in self.catalog.listing.get([report_id]).values():
                 report.require_current()
@@ -434,7 +437,7 @@ class Library:
                 self._attached.close(report_id)
                 self._files.damage_note(report_id).unlink(missing_ok=True)
                 hint = "Load the page again: it is fetched anew."
-                return DamagedError(f"The copy of {self._name(report_id)} on this server was damaged.", hint=hint)
+                return DamagedError(f"The copy of {self._get_name(report_id)} on this server was damaged.", hint=hint)
             if self._files.damage_note(report_id).exists():
                 self.storage.report_damage(report_id)
         return damaged
@@ -445,35 +448,35 @@ class Library:
             file = read_state(path)
             if file and not isinstance(error, _WRONG_VALUE) and damage.is_damaged(path, error):
                 durable.try_write_text(self._files.damage_note(report_id), str(file))
-                return self._damaged(report_id)
+                return self._make_damage_error(report_id)
         if kind := damage.find_damaged_sidecar(self.reports, report_ids[0]):
             ending = sidecar.SUFFIX[kind]
             return DamagedError(
-                f"The library's copy of NAME{ending} for {self._name(report_ids[0])} is damaged.",
+                f"The library's copy of NAME{ending} for {self._get_name(report_ids[0])} is damaged.",
                 hint=f"Drop NAME{ending} again; NAME is the report's name.",
             )
         return None
 
-    def _opens(self, report_id: str) -> bool:
+    def _does_open(self, report_id: str) -> bool:
         """Return True if the database on this machine opens and no query has found it damaged."""
         path = self._files.database(report_id)
         file = read_state(path)
-        if file is None or self._was_found_damaged(report_id, file):
+        if file is None or self._is_noted_damaged(report_id, file):
             return False
         known = self._intact.get(report_id)
         if known is None or known[0] != file:
             known = self._intact[report_id] = (file, damage.can_open(path))
         return known[1]
 
-    def _was_found_damaged(self, report_id: str, file: State) -> bool:
+    def _is_noted_damaged(self, report_id: str, file: State) -> bool:
         try:
             return self._files.damage_note(report_id).read_text(encoding="utf-8") == str(file)
         except (OSError, ValueError):
             return False
 
-    def _damaged(self, report_id: str) -> DamagedError:
-        return DamagedError(f"The file of {self._name(report_id)} in the library is damaged.", hint=_AGAIN)
+    def _make_damage_error(self, report_id: str) -> DamagedError:
+        return DamagedError(f"The file of {self._get_name(report_id)} in the library is damaged.", hint=_AGAIN)
 
-    def _name(self, report_id: str) -> str:
+    def _get_name(self, report_id: str) -> str:
         known = self.catalog.listing.get([report_id])
         return known[report_id].name if known else report_id

@@ -67,14 +67,14 @@ def open_inbox(settings: Settings) -> "Inbox":
     if settings.inbox_url:
         from profiledb.library.inbox.bucket import BucketInbox
 
-        return BucketInbox(settings.inbox_url, settings.inbox, partial(_alone, settings))
+        return BucketInbox(settings.inbox_url, settings.inbox, partial(_lock_names, settings))
     from profiledb.library.inbox.folder import FolderInbox
 
     return FolderInbox(settings.inbox)
 
 
 @contextmanager
-def _alone(settings: Settings) -> Iterator[None]:
+def _lock_names(settings: Settings) -> Iterator[None]:
     """Hold a lock that all users of this inbox share; without a database they are on this machine."""
     if settings.database:
         from profiledb.library.team_database import open_database

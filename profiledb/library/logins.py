@@ -62,16 +62,16 @@ class Logins:
             before = now - timedelta(hours=hours)
         except OverflowError:
             before = datetime.min.replace(tzinfo=UTC)
-        row = {"person": person, "name": name, "generation": secrets.token_hex(16), "at": _text(now)}
+        row = {"person": person, "name": name, "generation": secrets.token_hex(16), "at": _format_moment(now)}
         with self._connect() as db:
-            db.execute("DELETE FROM login WHERE at < ?", [_text(before)])
+            db.execute("DELETE FROM login WHERE at < ?", [_format_moment(before)])
             db.execute(
                 "INSERT INTO login (person, name, generation, at) VALUES (:person, :name, :generation, :at)"
                 " ON CONFLICT (person) DO UPDATE SET name = excluded.name, at = excluded.at",
                 row,
             )
             ((generation,),) = db.execute("SELECT generation FROM login WHERE person = ?", [person]).fetchall()
-        self._forget()
+        self._forget_cached()
         return str(generation)
 
     def generation(self, person: str) -> str:
@@ -101,7 +101,7 @@ class Logins:
         """End every login of a person; return True if there was one."""
         with self._connect() as db:
             ended = db.execute("DELETE FROM login WHERE person = ?", [person]).rowcount
-        self._forget()
+        self._forget_cached()
         return ended > 0
 
     def all(self) -> list[Login]:
@@ -109,11 +109,11 @@ class Logins:
         with self._connect() as db:
             return [Login(*row) for row in db.execute("SELECT person, name, at FROM login ORDER BY at DESC, person")]
 
-    def _forget(self) -> None:
+    def _forget_cached(self) -> None:
         """Drop cached values, so that this process's own write counts at once."""
         with self._lock:
             self._seen = None
 
 
-def _text(moment: datetime) -> str:
+def _format_moment(moment: datetime) -> str:
     return moment.isoformat(timespec="seconds")

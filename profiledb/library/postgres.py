@@ -147,7 +147,7 @@ class Postgres:
         self._free_slots = threading.BoundedSemaphore(MOST)
         self._idle: list[Connected] = []
         self._guard = postgres_timeout.SilenceGuard()
-        weakref.finalize(self, _close, self._idle)
+        weakref.finalize(self, _close_connections, self._idle)
         self._lock = threading.Lock()
         self._written = 0
         self._versions: dict[str, tuple[float, tuple[int, int]]] = {}
@@ -158,7 +158,7 @@ class Postgres:
         if not self._free_slots.acquire(timeout=PATIENCE_S):
             raise CatalogError("The catalog's database is busy.", hint="Try again in a moment.")
         try:
-            transaction = _Transaction(topic, self._acquire)
+            transaction = _Transaction(topic, self._acquire_connection)
             try:
                 yield transaction
                 transaction.commit()
@@ -197,9 +197,9 @@ class Postgres:
 
     def close(self) -> None:
         """Close idle connections."""
-        _close(self._idle)
+        _close_connections(self._idle)
 
-    def _acquire(self) -> Connected:
+    def _acquire_connection(self) -> Connected:
         """Return a connection whose server answers: an idle one, else a new one."""
         with self._guard.enter():
             connection = self._take_idle()
@@ -254,7 +254,7 @@ def _require_known(connection: Connected) -> None:
         raise
 
 
-def _close(connections: list[Connected]) -> None:
+def _close_connections(connections: list[Connected]) -> None:
     while connections:
         connections.pop().close()
 
@@ -270,12 +270,12 @@ class _Transaction:
 
     def execute(self, sql: str, parameters: Values = (), /) -> Rows:
         """Run one statement."""
-        return self._ready(sql).execute(_translate(sql), _clean_values(parameters))
+        return self._get_ready(sql).execute(_translate_sql(sql), _clean_values(parameters))
 
     def executemany(self, sql: str, parameters: Iterable[Values], /) -> Rows:
         """Run a statement once for each of several sets of values."""
-        cursor = self._ready(sql).cursor()
-        cursor.executemany(_translate(sql), [_clean_values(values) for values in parameters])
+        cursor = self._get_ready(sql).cursor()
+        cursor.executemany(_translate_sql(sql), [_clean_values(values) for values in parameters])
         return cursor
 
     def commit(self) -> None:
@@ -283,7 +283,7 @@ class _Transaction:
         if self.connection is not None:
             self.connection.commit()
 
-    def _ready(self, sql: str) -> Connected:
+    def _get_ready(self, sql: str) -> Connected:
         """Return the connection, with the transaction begun and, before the first write, the topic's number
         increased.
         """
@@ -326,7 +326,7 @@ def _make_row_factory(cursor: "psycopg.Cursor[Any]") -> Any:
 
 
 @lru_cache(maxsize=512)
-def _translate(sql: str) -> Any:
+def _translate_sql(sql: str) -> Any:
     """Translate placeholders to those of psycopg; quoted names and texts stay as they are."""
 
     def mark(match: re.Match[str]) -> str:

@@ -58,13 +58,15 @@ class SharingLinks:
                 f"A link lasts from 1 to {most_days:g} days." if most_days else "Links are not allowed."
             )
         number, secret, now = secrets.token_hex(6), secrets.token_hex(32), datetime.now(UTC)
-        share = Share(number, report_id, self._visitor.name, _text(now), _text(now + timedelta(days=days)))
+        share = Share(
+            number, report_id, self._visitor.name, _format_moment(now), _format_moment(now + timedelta(days=days))
+        )
         with self._connect() as db:
-            db.execute("DELETE FROM share WHERE ends_at <= ?", [_text(now)])
+            db.execute("DELETE FROM share WHERE ends_at <= ?", [_format_moment(now)])
             ((count,),) = db.execute("SELECT count(*) FROM share").fetchall()
             if count >= MOST:
                 raise AnalysisError(f"A library has at most {MOST:,} links.", hint="End some first.")
-            values = vars(share) | {"digest": _digest(secret)}
+            values = vars(share) | {"digest": _digest_secret(secret)}
             names = ", ".join(f":{name}" for name in _COLUMNS.split(", "))
             db.execute(f"INSERT INTO share ({_COLUMNS}, digest) VALUES ({names}, :digest)", values)
             self._audit.note(db, "shared", report_id, f"link {number}, {days} days")
@@ -74,7 +76,7 @@ class SharingLinks:
         """Return the active links to visible reports, newest first."""
         with self._connect() as db:
             query = f"SELECT {_COLUMNS} FROM share WHERE ends_at > ? ORDER BY made_at DESC, id"
-            links = [_share(row) for row in db.execute(query, [_text(datetime.now(UTC))])]
+            links = [_make_share(row) for row in db.execute(query, [_format_moment(datetime.now(UTC))])]
         return self._visibility.filter_items(links, lambda share: share.report_id)
 
     def end(self, number: str) -> None:
@@ -97,17 +99,17 @@ class SharingLinks:
                 f"SELECT {_COLUMNS}, digest FROM share"
                 " WHERE id = ? AND ends_at > ? AND report_id IN (SELECT id FROM report)"
             )
-            row = db.execute(query, [match[1], _text(datetime.now(UTC))]).fetchone()
-        return _share(row) if row and hmac.compare_digest(row["digest"], _digest(match[2])) else None
+            row = db.execute(query, [match[1], _format_moment(datetime.now(UTC))]).fetchone()
+        return _make_share(row) if row and hmac.compare_digest(row["digest"], _digest_secret(match[2])) else None
 
 
-def _share(row: Any) -> Share:
+def _make_share(row: Any) -> Share:
     return Share(*(row[name] for name in _COLUMNS.split(", ")))
 
 
-def _text(moment: datetime) -> str:
+def _format_moment(moment: datetime) -> str:
     return moment.isoformat(timespec="seconds")
 
 
-def _digest(secret: str) -> str:
+def _digest_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()

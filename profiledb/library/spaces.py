@@ -51,10 +51,10 @@ def read_from_manifests(reports: Iterable[Sequence[str]]) -> list[tuple[str, str
 
     A report whose manifest cannot be read is for admins alone, until it is listed from its own file.
     """
-    return [(report_id, _space_in(manifest)) for report_id, manifest in reports]
+    return [(report_id, _read_space(manifest)) for report_id, manifest in reports]
 
 
-def _space_in(manifest: str) -> str:
+def _read_space(manifest: str) -> str:
     try:
         return Manifest.from_json(manifest).space
     except ValueError:

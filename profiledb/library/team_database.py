@@ -16,7 +16,7 @@ def open_database(url: str) -> Shared:
         ConfigError: the address is malformed, or the packages for PostgreSQL are missing. No password is repeated.
     """
     with _one_at_a_time:
-        return _open(url)
+        return _open_database(url)
 
 
 def require_access(url: str) -> None:
@@ -34,7 +34,7 @@ def require_access(url: str) -> None:
 
 
 @cache
-def _open(url: str) -> Shared:
+def _open_database(url: str) -> Shared:
     try:
         from profiledb.library.postgres import Postgres
     except ImportError as error:

@@ -82,7 +82,7 @@ def require_text(text: str) -> None:
 def require_number(version: int) -> None:
     """Refuse a later version by its number."""
     if version > VERSION:
-        raise _newer(f"is of version {version}", f"{VERSION}")
+        raise _make_newer_error(f"is of version {version}", f"{VERSION}")
 
 
 def schema_of(name: str) -> int | None:
@@ -102,7 +102,7 @@ def require_names(names: Iterable[str]) -> None:
     for name in names:
         schema = schema_of(name)
         if schema is not None and schema > SCHEMA_VERSION:
-            raise _newer(
+            raise _make_newer_error(
                 f"holds a report of schema {schema} ({name})", f"{VERSION} with reports of schema {SCHEMA_VERSION}"
             )
 
@@ -110,7 +110,7 @@ def require_names(names: Iterable[str]) -> None:
 def require_revision(revision: str | None, known: Iterable[str]) -> None:
     """Refuse a later version by the revision of a team's database; an unknown revision counts as later."""
     if revision and revision not in known:
-        raise _newer(f"has a database of revision {revision[:40]}", f"{VERSION} with revision {max(known)}")
+        raise _make_newer_error(f"has a database of revision {revision[:40]}", f"{VERSION} with revision {max(known)}")
 
 
 def require_catalog(file: Path) -> None:
@@ -133,7 +133,7 @@ def write_number(storage: TextStore) -> None:
         storage.write_text(NAME, format_number())
 
 
-def _newer(state: str, known: str) -> NewerLibraryError:
+def _make_newer_error(state: str, known: str) -> NewerLibraryError:
     return NewerLibraryError(
         f"A later version of Warpdeck has changed this library: it {state}, and this program knows version {known}.",
         hint="Use that later version of Warpdeck, or restore a backup made before it.",

@@ -37,7 +37,7 @@ class Counts:
     def add(self, value: str) -> None:
         """Count one event."""
         with self._lock:
-            self._counts[_bounded(value, self._counts)] += 1
+            self._counts[_bound_label(value, self._counts)] += 1
 
     def all(self) -> dict[str, int]:
         """Return the counts by label."""
@@ -67,7 +67,7 @@ class Seconds:
     def add(self, value: str, seconds: float) -> None:
         """Count one duration."""
         with self._lock:
-            value = _bounded(value, self._counts)
+            value = _bound_label(value, self._counts)
             self._counts.setdefault(value, [0] * (len(self.bounds) + 1))[bisect_left(self.bounds, seconds)] += 1
             self._sums[value] = self._sums.get(value, 0.0) + seconds
 
@@ -77,7 +77,7 @@ class Seconds:
             return {value: (list(counts), self._sums[value]) for value, counts in self._counts.items()}
 
 
-def _bounded(value: str, known: "Counter[str] | dict[str, list[int]]") -> str:
+def _bound_label(value: str, known: "Counter[str] | dict[str, list[int]]") -> str:
     return value if value in known or len(known) < MOST_LABELS else OTHER
 
 

@@ -76,7 +76,7 @@ class Formatter(logging.Formatter):
         line: dict[str, Any] = {"time": moment.replace("+00:00", "Z"), "level": record.levelname.lower()}
         fields = getattr(record, "fields", None)
         if record.name == _events.name and isinstance(fields, Mapping):
-            line |= {"event": record.getMessage()} | {key: _plain(value) for key, value in fields.items()}
+            line |= {"event": record.getMessage()} | {key: _clean_value(value) for key, value in fields.items()}
         else:
             line |= {"event": "log", "logger": record.name, "message": without_secrets(record.getMessage())[:LONGEST]}
         if record.exc_info:
@@ -95,7 +95,7 @@ def without_secrets(text: str) -> str:
     return text
 
 
-def _plain(value: Any) -> Any:
+def _clean_value(value: Any) -> Any:
     if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     return without_secrets(str(value))[:LONGEST]

@@ -74,7 +74,7 @@ class Figures:
 
     def __init__(self, gauges: Sequence[Gauge] = ()) -> None:
         self._gauges = gauges
-        self._registry = self._made()
+        self._registry = self._build_registry()
 
     def collect(self) -> "Iterator[Metric]":
         """Yield the metrics for the registry."""
@@ -90,7 +90,7 @@ class Figures:
 
         return generate_latest(self._registry), CONTENT_TYPE_LATEST
 
-    def _made(self) -> "CollectorRegistry":
+    def _build_registry(self) -> "CollectorRegistry":
         try:
             from prometheus_client import CollectorRegistry, ProcessCollector
         except ImportError as error:
@@ -117,8 +117,8 @@ class Listener:
             ConfigError: the address is not permitted, or another program uses it.
         """
         try:
-            self._server = _server(self._where)(
-                (self._where.host, self._where.port), _handler(self._figures, self._health)
+            self._server = _make_server_class(self._where)(
+                (self._where.host, self._where.port), _make_handler_class(self._figures, self._health)
             )
         except OSError as error:
             message = f"Cannot listen on port {self._where.port} of {self._where.host} for figures: {error.strerror}."
@@ -134,7 +134,7 @@ class Listener:
             self._server = None
 
 
-def _server(where: Address) -> type[ThreadingHTTPServer]:
+def _make_server_class(where: Address) -> type[ThreadingHTTPServer]:
     import socket
 
     class Server(ThreadingHTTPServer):
@@ -144,7 +144,7 @@ def _server(where: Address) -> type[ThreadingHTTPServer]:
     return Server
 
 
-def _handler(figures: Figures, health: Health) -> type[BaseHTTPRequestHandler]:
+def _make_handler_class(figures: Figures, health: Health) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         timeout = PATIENCE_S
         server_version = "Warpdeck"
@@ -154,14 +154,14 @@ def _handler(figures: Figures, health: Health) -> type[BaseHTTPRequestHandler]:
             """Answer with the metrics or the health."""
             path = self.path.partition("?")[0]
             if path == "/metrics":
-                self._answer(200, *figures.text())
+                self._send_answer(200, *figures.text())
             elif path == "/health":
                 well, states = health()
-                self._answer(200 if well else 503, encode_health(well, states), "application/json")
+                self._send_answer(200 if well else 503, encode_health(well, states), "application/json")
             else:
-                self._answer(404, b"Not found", "text/plain")
+                self._send_answer(404, b"Not found", "text/plain")
 
-        def _answer(self, status: int, body: bytes, kind: str) -> None:
+        def _send_answer(self, status: int, body: bytes, kind: str) -> None:
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))

@@ -56,12 +56,12 @@ def answer(library: Library, asked: Request) -> "pd.DataFrame":
 def rows(library: Library, asked: Request) -> "pa.Table":
     """Answer a request as an Arrow table."""
     try:
-        return _rows(library, asked)
+        return _query_rows(library, asked)
     except BROKEN:  # the library has reconnected
-        return _rows(library, asked)
+        return _query_rows(library, asked)
 
 
-def _rows(library: Library, asked: Request) -> "pa.Table":
+def _query_rows(library: Library, asked: Request) -> "pa.Table":
     with ready(library, asked) as (cursor, sql, values):
         return table(cursor, sql, values)
 
@@ -77,31 +77,31 @@ def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyCon
     """Yield a cursor prepared for a request, the SQL that answers it, and its values. Raises the errors of ``run``."""
     analysis = asked.analysis
     joins = analysis.joins or "ncu"
-    partner = _compute(library, asked.partner) if asked.partner and joins == "ncu" else asked.partner
+    partner = _find_compute_report(library, asked.partner) if asked.partner and joins == "ncu" else asked.partner
     if shared_rows.fit(analysis, asked.values, asked.selection):
         others: dict[str, Any] = {"partner": partner, "joins": joins, "alone": partner is None}
         with shared_rows.opened(library, asked.report_id, asked.selection, asked.includes, **others) as part:
             part.check(analysis)
             part.prepare(analysis)
-            with _wrong_values():
-                yield part.cursor, *_kept_or_own(part.cursor, asked)
+            with _explain_wrong_values():
+                yield part.cursor, *_choose_sql(part.cursor, asked)
         return
     with library.cursor(asked.report_id, partner, views.needed((*needs.INCLUDES, *asked.includes)), joins) as cursor:
         needs.check(cursor, analysis, alone=partner is None)
         apply.apply(cursor, asked.selection)
         if analysis.by_phases:
             phases.apply(cursor)
-        with _wrong_values():
-            yield cursor, *_kept_or_own(cursor, asked)
+        with _explain_wrong_values():
+            yield cursor, *_choose_sql(cursor, asked)
 
 
-def _kept_or_own(cursor: duckdb.DuckDBPyConnection, asked: Request) -> tuple[str, dict[str, Any]]:
+def _choose_sql(cursor: duckdb.DuckDBPyConnection, asked: Request) -> tuple[str, dict[str, Any]]:
     """Return the SQL that reads a precomputed answer, or that of the analysis, with its values."""
     kept = precomputed_answers.query(cursor, asked)
     return (kept, {}) if kept else (asked.analysis.sql, dict(asked.values))
 
 
-def _compute(library: Library, named: str) -> str:
+def _find_compute_report(library: Library, named: str) -> str:
     report = library.find(named)
     if LAUNCHES not in report.subjects:
         raise AnalysisError(
@@ -123,13 +123,13 @@ def frame(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -
 
 def table(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> "pa.Table":
     """Run a query on a cursor and return its rows as an Arrow table in small batches (``_BATCH_ROWS``)."""
-    with _wrong_values():
+    with _explain_wrong_values():
         relation = cursor.execute(sql, values) if values else cursor.execute(sql)
         rows = relation.to_arrow_table(_BATCH_ROWS)
-    return _compacted(rows) if rows.num_rows < _BATCH_ROWS else rows
+    return _compact_rows(rows) if rows.num_rows < _BATCH_ROWS else rows
 
 
-def _compacted(rows: "pa.Table") -> "pa.Table":
+def _compact_rows(rows: "pa.Table") -> "pa.Table":
     """Copy rows into buffers of their own size: DuckDB allocates ``_BATCH_ROWS`` rows for each column of a batch."""
     import pyarrow as pa
 
@@ -138,12 +138,12 @@ def _compacted(rows: "pa.Table") -> "pa.Table":
 
 def frame_of(table: "pa.Table") -> "pd.DataFrame":
     """Convert an Arrow table to a frame with the column types of ``run``."""
-    found: pd.DataFrame = table.to_pandas(types_mapper=_arrow_types().get)
+    found: pd.DataFrame = table.to_pandas(types_mapper=_map_arrow_types().get)
     return found
 
 
 @contextmanager
-def _wrong_values() -> Iterator[None]:
+def _explain_wrong_values() -> Iterator[None]:
     try:
         yield
     except (duckdb.ConversionException, duckdb.InvalidInputException) as error:
@@ -151,7 +151,7 @@ def _wrong_values() -> Iterator[None]:
 
 
 @cache
-def _arrow_types() -> dict[Any, Any]:
+def _map_arrow_types() -> dict[Any, Any]:
     import pandas as pd
     import pyarrow as pa
 

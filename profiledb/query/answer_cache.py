@@ -44,7 +44,7 @@ class Answers:
             with self.cache.turn(key):
                 found = self.cache.find(key)
                 if found is None:
-                    found = self._work_out(library, asked)
+                    found = self._work_out_answer(library, asked)
                 else:
                     counters.ANSWERS.add("memory")  # another thread answered it in the meantime
         if isinstance(found, NotCapturedError):
@@ -52,22 +52,22 @@ class Answers:
         rows: pd.DataFrame = pickle.loads(found)  # noqa: S301 (pickled below, never out of this process)
         return rows
 
-    def _work_out(self, library: Library, asked: Request) -> _Answer:
+    def _work_out_answer(self, library: Library, asked: Request) -> _Answer:
         """Read an answer from disk, or compute and store it."""
         rows = answer_store.read(library, asked)
         counters.ANSWERS.add("worked out" if rows is None else "disk")
         if rows is not None:
-            return self._put(library, asked, _pickled(rows))
+            return self._put_answer(library, asked, _pickle_rows(rows))
         try:
             rows = analysis.rows(library, asked)
         except NotCapturedError as error:
-            return self._put(library, asked, error.with_traceback(None))
+            return self._put_answer(library, asked, error.with_traceback(None))
         answer_store.write(library, asked, rows)
-        return self._put(library, asked, _pickled(rows))
+        return self._put_answer(library, asked, _pickle_rows(rows))
 
-    def _put(self, library: Library, asked: Request, answer: _Answer) -> _Answer:
+    def _put_answer(self, library: Library, asked: Request, answer: _Answer) -> _Answer:
         return self.cache.put(asked.key(library), answer, len(answer) if isinstance(answer, bytes) else 0)
 
 
-def _pickled(rows: "pa.Table") -> bytes:
+def _pickle_rows(rows: "pa.Table") -> bytes:
     return pickle.dumps(analysis.frame_of(rows), protocol=pickle.HIGHEST_PROTOCOL)

@@ -59,10 +59,10 @@ def read(library: Library, asked: Request) -> "pa.Table | None":
         return None
     try:
         with path.open("rb") as file:
-            found = _decoded(file.read(MOST_BYTES + 100))
+            found = _decode_rows(file.read(MOST_BYTES + 100))
     except OSError:
         return None
-    if found is None or not all(map(library.is_intact, _reports(asked))):
+    if found is None or not all(map(library.is_intact, _list_reports(asked))):
         return None
     with suppress(OSError):  # marks the file as recently used; another process may have deleted it
         os.utime(path)
@@ -74,7 +74,7 @@ def write(library: Library, asked: Request, rows: "pa.Table") -> None:
     path, most = where(library, asked), config.load().answers_mb * 1_000_000
     if path is None or rows.nbytes > 16 * MOST_BYTES:
         return
-    encoded = _encoded(rows)
+    encoded = _encode_rows(rows)
     if len(encoded) > min(MOST_BYTES, most):
         return
     with suppress(OSError):  # a full disk or a read-only library: the answer is recomputed next time
@@ -86,7 +86,7 @@ def write(library: Library, asked: Request, rows: "pa.Table") -> None:
 def where(library: Library, asked: Request) -> Path | None:
     """Return the path of the stored answer to a request, or None if its report does not exist."""
     _, *key = asked.key(library)  # without the folder: a library may be moved
-    if not all(_ID.fullmatch(one) and library.path(one).exists() for one in _reports(asked)):
+    if not all(_ID.fullmatch(one) and library.path(one).exists() for one in _list_reports(asked)):
         return None
     text = repr((code(), key))
     name = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:40]
@@ -99,18 +99,18 @@ def code() -> str:
     digest = hashlib.sha256(f"{SCHEMA_VERSION} {duckdb.__version__}".encode())
     package = resources.files("profiledb")
     for folder in _CODE:
-        for name, content in sorted(_texts(package.joinpath(folder), folder)):
+        for name, content in sorted(_read_texts(package.joinpath(folder), folder)):
             digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()
 
 
-def _texts(folder: Traversable, name: str) -> list[tuple[str, bytes]]:
+def _read_texts(folder: Traversable, name: str) -> list[tuple[str, bytes]]:
     """Return the paths and contents of a folder's code files, without the SQL that ``request.fingerprint`` covers."""
     found = []
     for one in folder.iterdir():
         path = f"{name}/{one.name}"
         if one.is_dir():
-            found += _texts(one, path)
+            found += _read_texts(one, path)
         elif one.name.endswith((".py", ".toml")) or (one.name.endswith(".sql") and not _NAMED.fullmatch(path)):
             found.append((path, one.read_bytes()))
     return found
@@ -120,11 +120,11 @@ _NAMED = re.compile(r"analyses/\w+/(views/)?\w+\.sql|selection/selected\.sql|rep
 """SQL files that ``request.fingerprint`` covers."""
 
 
-def _reports(asked: Request) -> list[str]:
+def _list_reports(asked: Request) -> list[str]:
     return [one for one in (asked.report_id, asked.partner) if one]
 
 
-def _encoded(rows: "pa.Table") -> bytes:
+def _encode_rows(rows: "pa.Table") -> bytes:
     import pyarrow as pa
 
     out = pa.BufferOutputStream()
@@ -135,7 +135,7 @@ def _encoded(rows: "pa.Table") -> bytes:
     return b"".join((_BEGINS, hashlib.sha256(content).digest(), content))
 
 
-def _decoded(file: bytes) -> "pa.Table | None":
+def _decode_rows(file: bytes) -> "pa.Table | None":
     import pyarrow as pa
 
     start = len(_BEGINS) + 32

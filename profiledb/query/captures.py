@@ -171,7 +171,7 @@ def was_asked_for(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
     return cursor.execute(asked).fetchone() is not None
 
 
-def _own(cursor: duckdb.DuckDBPyConnection) -> Advice | None:
+def _find_own_advice(cursor: duckdb.DuckDBPyConnection) -> Advice | None:
     """Return the advice specific to the profiler that wrote this report, or None."""
     kinds = cursor.execute("SELECT kind FROM report").fetchall()
     return next((BY_KIND[kind] for (kind,) in kinds if kind in BY_KIND), None)
@@ -183,22 +183,22 @@ def _is_wsl(cursor: duckdb.DuckDBPyConnection) -> bool:
 
 def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
     """Return the data that this report lacks compared with other reports on the same subject, most important first."""
-    if own := _own(cursor):
+    if own := _find_own_advice(cursor):
         return [one for one in own.captures if not has_rows(cursor, one.table)]
     subject = LAUNCHES if has_rows(cursor, "ncu_launch") else TIMELINE
     found = [one for one in CAPTURES if one.subject == subject and not has_rows(cursor, one.table)]
-    found = [one for one in found if one.table != "openmp_event" or _tells_openmp(cursor)]
+    found = [one for one in found if one.table != "openmp_event" or _has_openmp_events(cursor)]
     graphs = has_rows(cursor, "graph_launch")
     return [
         replace(one, flag=f"nsys profile {NODES}") if graphs and one.table == "kernel"
-        else _asked(cursor, one) if was_asked_for(cursor, one.table)
+        else _drop_flag(cursor, one) if was_asked_for(cursor, one.table)
         else one
         for one in found
         if one.table != "openacc_event" or _uses_openacc(cursor)
     ]  # fmt: skip
 
 
-def _asked(cursor: duckdb.DuckDBPyConnection, one: Capture) -> Capture:
+def _drop_flag(cursor: duckdb.DuckDBPyConnection, one: Capture) -> Capture:
     """Return the capture for data that was requested but not recorded.
 
     If kernels were recorded, missing copies mean that the program copied nothing.
@@ -213,7 +213,7 @@ def _uses_openacc(cursor: duckdb.DuckDBPyConnection) -> bool:
     return cursor.execute(named).fetchone() is not None
 
 
-def _tells_openmp(cursor: duckdb.DuckDBPyConnection) -> bool:
+def _has_openmp_events(cursor: duckdb.DuckDBPyConnection) -> bool:
     """Return True if OpenMP was requested or an OpenMP runtime that reports to tools was loaded; libgomp does not."""
     seen = "SELECT 1 FROM string WHERE regexp_matches(value, '/lib(omp|iomp5)[^/]*[.]so') LIMIT 1"
     return was_asked_for(cursor, "openmp_event") or cursor.execute(seen).fetchone() is not None
@@ -251,8 +251,8 @@ OF_SIDECARS = {
 
 def lacking(cursor: duckdb.DuckDBPyConnection, table: str) -> NotCapturedError:
     """Return the error for a question that needs an empty table. Reads the view ``machine``."""
-    if own := _own(cursor):
-        return _how_with(own, table)
+    if own := _find_own_advice(cursor):
+        return _make_own_error(own, table)
     work = any(has_rows(cursor, one) for one in GPU_SIDE)
     return how_to_capture(
         table,
@@ -299,7 +299,7 @@ def how_to_capture(
     return NotCapturedError(f"This report has no rows in {table}.", why="Capture with the trace that records it.")
 
 
-def _how_with(own: Advice, table: str) -> NotCapturedError:
+def _make_own_error(own: Advice, table: str) -> NotCapturedError:
     """Return the same error for a profiler other than Nsight: how to record the data with it, or which profiler can."""
     if table in OF_SIDECARS:
         return copy(OF_SIDECARS[table])

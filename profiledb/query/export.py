@@ -28,10 +28,10 @@ def write_all(
         AnalysisError: no analysis accepts a parameter, or one rejects its value.
         WarpdeckError: the folder cannot be written.
     """
-    _check(params)
+    _check_parameters(params)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        index = [_write(library, report, one, folder, params) for one in header.analyses().values()]
+        index = [_write_analysis(library, report, one, folder, params) for one in header.analyses().values()]
         text = spreadsheet.csv_lines([("analysis", "title", "rows", "why"), *index])
         (folder / INDEX).write_text(text, encoding="utf-8", newline="")
     except OSError as error:
@@ -41,13 +41,13 @@ def write_all(
     return index
 
 
-def _check(params: Mapping[str, Any]) -> None:
+def _check_parameters(params: Mapping[str, Any]) -> None:
     known = frozenset[str]().union(*(one.takes for one in header.analyses().values()))
     if unknown := sorted(set(params) - known):
         raise AnalysisError(f"No analysis has a parameter {unknown[0]!r}.", hint="warpdeck analyses lists them.")
 
 
-def _write(
+def _write_analysis(
     library: Library, report: Manifest, one: Analysis, folder: Path, params: Mapping[str, Any]
 ) -> tuple[str, str, str, str]:
     """Write one CSV file and return its index row. Delete the file of an earlier export if there is no data."""

@@ -214,8 +214,8 @@ def of(name: str, lines: Mapping[str, list[str]], text: str, topic: str = "") ->
         title=lines["title"][0],
         prose=" ".join(lines.get("", [])).strip(),
         needs=tuple(tuple(need.split(" or ")) for need in lines.get("needs", [])),
-        params=tuple(_param(line) for line in lines.get("param", [])),
-        columns=tuple(_column(line) for line in lines.get("column", [])),
+        params=tuple(_parse_param(line) for line in lines.get("param", [])),
+        columns=tuple(_parse_column(line) for line in lines.get("column", [])),
         sql=text,
         stored=bool(lines.get("stored")),
         joins="trace" if lines.get("joins") == ["trace"] else "ncu" if lines.get("joins") else None,
@@ -224,8 +224,8 @@ def of(name: str, lines: Mapping[str, list[str]], text: str, topic: str = "") ->
         once=listed(lines.get("once", [])),
         topic=topic,
         page=next(iter(lines.get("page", [])), ""),
-        show=tuple(map(_shown, listed(lines.get("show", [])))),
-        prefetch=tuple(map(_asked, lines.get("prefetch", []))),
+        show=tuple(map(_parse_shown, listed(lines.get("show", [])))),
+        prefetch=tuple(map(_parse_asked, lines.get("prefetch", []))),
     )
 
 
@@ -246,20 +246,20 @@ def listed(values: list[str]) -> tuple[str, ...]:
     return tuple(name.strip() for value in values for name in value.split(","))
 
 
-def _column(line: str) -> Column:
+def _parse_column(line: str) -> Column:
     named, unit, form, about = (part.strip() for part in line.split("|"))
     name, _, title = named.partition(" = ")
     return Column(name, unit, form, about, title)
 
 
-def _shown(text: str) -> Shown:
+def _parse_shown(text: str) -> Shown:
     match = _SHOWN.fullmatch(text)
     if match is None:
         raise AnalysisError(f"A show line cannot be read: {text}")
     return Shown(match["column"], match["bar"] is not None, int(match["width"]) if match["width"] else None)
 
 
-def _asked(line: str) -> Asked:
+def _parse_asked(line: str) -> Asked:
     part, *params = line.split()
     if part not in PARTS:
         raise AnalysisError(f"A prefetch line names no part of a report: {line}")
@@ -267,7 +267,7 @@ def _asked(line: str) -> Asked:
     return Asked(part, tuple((name, int(value) if value.isdigit() else value) for name, value in values))
 
 
-def _param(line: str) -> Param:
+def _parse_param(line: str) -> Param:
     match = _PARAM.match(line)
     if match is None:
         raise AnalysisError(f"A param line cannot be read: {line}")

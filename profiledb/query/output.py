@@ -44,8 +44,8 @@ def write_csv(library: Library, report: Manifest, name: str, params: Mapping[str
     with ready(library, asked) as (cursor, sql, values):
         csv.writer(header, lineterminator="\n").writerow(column.name for column in asked.analysis.columns)
         cursor.execute(f"SET streaming_buffer_size = '{_BUFFER}'")
-        lines = _execute(cursor, _lines_sql(cursor, asked.analysis, sql, values), values)
-        pieces = _large_pieces(lines) if max(report.rows.values(), default=0) >= LARGE else _pieces(lines)
+        lines = _execute_query(cursor, _build_lines_sql(cursor, asked.analysis, sql, values), values)
+        pieces = _read_large_pieces(lines) if max(report.rows.values(), default=0) >= LARGE else _read_pieces(lines)
         rows, first = next(pieces, (0, b""))
         out.write(header.getvalue().encode())
         out.write(first)
@@ -56,16 +56,16 @@ def write_csv(library: Library, report: Manifest, name: str, params: Mapping[str
     return rows
 
 
-def _lines_sql(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, sql: str, values: Mapping[str, Any]) -> str:
+def _build_lines_sql(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, sql: str, values: Mapping[str, Any]) -> str:
     """Return a query with a single text column: the lines of the CSV file, in the order of the analysis."""
     query = sql.rstrip().removesuffix(";")
     formats = {column.name: column.format for column in analysis.columns}
-    found = _execute(cursor, f"DESCRIBE {query}", values).fetchall()
+    found = _execute_query(cursor, f"DESCRIBE {query}", values).fetchall()
     defused = ", ".join(
         f"{spreadsheet.defused_sql(identifier(name))} AS {identifier(name)}" if kind == "VARCHAR" else identifier(name)
         for name, kind, *_ in found
     )
-    cells = [_cell(identifier(name), kind, formats.get(name, "")) for name, kind, *_ in found]
+    cells = [_build_cell_sql(identifier(name), kind, formats.get(name, "")) for name, kind, *_ in found]
     if len(cells) == 1:  # an empty line would not count as a row
         cells = [f"""coalesce(nullif({cells[0]}, ''), '""')"""]
     separated = ", ',', ".join(cells)
@@ -73,7 +73,9 @@ def _lines_sql(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, sql: str, 
     return f"SELECT concat({separated}, chr(10)) AS line FROM (SELECT {defused} FROM (\n{query}\n))"
 
 
-def _execute(cursor: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
+def _execute_query(
+    cursor: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, Any]
+) -> duckdb.DuckDBPyConnection:
     """Run a query with its values as literals: binding a parameter makes DuckDB import pandas, which takes 0.3 s."""
     cursor.execute(f"PREPARE output AS {query}")
     literals = {name: quote(None if value is None else str(value)) for name, value in values.items()}
@@ -81,12 +83,12 @@ def _execute(cursor: duckdb.DuckDBPyConnection, query: str, values: Mapping[str,
     return cursor.execute(f"EXECUTE output({given})" if given else "EXECUTE output")
 
 
-def _cell(column: str, kind: str, spec: str) -> str:
+def _build_cell_sql(column: str, kind: str, spec: str) -> str:
     """Return a SQL expression for the text of a cell, NULL if its value is missing."""
     if spec:
-        return f"format('{{:{spec}}}', {_number(column)})"
+        return f"format('{{:{spec}}}', {_build_number_sql(column)})"
     if kind in ("DOUBLE", "FLOAT"):
-        return f"{_number(column)}::VARCHAR"
+        return f"{_build_number_sql(column)}::VARCHAR"
     if kind == "BOOLEAN":
         return f"if({column} IS NULL, NULL, if({column}, 'True', 'False'))"
     if kind != "VARCHAR":
@@ -98,17 +100,17 @@ def _cell(column: str, kind: str, spec: str) -> str:
     )
 
 
-def _number(column: str) -> str:
+def _build_number_sql(column: str) -> str:
     return f"nullif({column}::DOUBLE, 'nan'::DOUBLE)"
 
 
-def _pieces(lines: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, bytes]]:
+def _read_pieces(lines: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, bytes]]:
     """Yield batches of lines, each with its number of lines."""
     while rows := lines.fetchmany(_BATCH):
         yield len(rows), "".join(line for (line,) in rows).encode()
 
 
-def _large_pieces(lines: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, memoryview]]:
+def _read_large_pieces(lines: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, memoryview]]:
     """Yield the same batches through pyarrow in a third of the time, without creating a Python object per line."""
     for batch in lines.to_arrow_reader(_BATCH):
         column = batch.column(0)

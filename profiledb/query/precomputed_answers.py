@@ -36,15 +36,15 @@ def write(db: duckdb.DuckDBPyConnection) -> None:
             needs.check(db, analysis)
         except NotCapturedError:
             continue
-        if ("range",) in analysis.needs and _nested_too_deep(db):
+        if ("range",) in analysis.needs and _is_nested_too_deep(db):
             continue
         apply.set_mode(db, analysis.mode)
-        db.execute(f"CREATE TABLE {CATALOG}.{_table(analysis.name)} AS {_with_defaults(analysis)}")
+        db.execute(f"CREATE TABLE {CATALOG}.{_quote_table(analysis.name)} AS {_fill_in_defaults(analysis)}")
         db.execute(f"INSERT INTO stored_result VALUES ({quote(analysis.name)}, {quote(fingerprint(analysis))})")
     db.execute(f"USE {CATALOG}")
 
 
-def _nested_too_deep(db: duckdb.DuckDBPyConnection) -> bool:
+def _is_nested_too_deep(db: duckdb.DuckDBPyConnection) -> bool:
     """Return True if ranges nest so deeply that counting each kernel in every enclosing range would take minutes."""
     (pairs, kernels) = db.execute(
         """
@@ -61,14 +61,14 @@ def query(cursor: duckdb.DuckDBPyConnection, asked: Request) -> str | None:
     if not analysis.stored or not asked.plain:
         return None
     row = cursor.execute(f"SELECT fingerprint FROM stored_result WHERE name = {quote(analysis.name)}").fetchone()
-    return f"FROM {_table(analysis.name)}" if row == (fingerprint(analysis),) else None
+    return f"FROM {_quote_table(analysis.name)}" if row == (fingerprint(analysis),) else None
 
 
-def _table(name: str) -> str:
+def _quote_table(name: str) -> str:
     return f"result.{identifier(name)}"
 
 
-def _with_defaults(analysis: Analysis) -> str:
+def _fill_in_defaults(analysis: Analysis) -> str:
     """Return the query with its parameters as literals: a table cannot be created from a prepared statement."""
     defaults = header.bind(analysis, {})
     sql = re.sub(r"\$(\w+)", lambda match: quote(defaults[match[1]]), analysis.sql)

@@ -51,10 +51,10 @@ def files() -> Mapping[str, Shared]:
     """Return the files of shared rows by name."""
     folders = [topic.joinpath("once") for topic in resources.files("profiledb").joinpath("analyses").iterdir()]
     texts = [(file.name, file.read_text(encoding="utf-8")) for one in folders if one.is_dir() for file in one.iterdir()]
-    return {name.removesuffix(".sql"): _shared(text) for name, text in sorted(texts)}
+    return {name.removesuffix(".sql"): _parse_shared(text) for name, text in sorted(texts)}
 
 
-def _shared(text: str) -> Shared:
+def _parse_shared(text: str) -> Shared:
     lines = header.read(text, _LINE)
     return Shared(text, header.listed(lines.get("defaults", [])), header.listed(lines.get("once", [])))
 
@@ -91,24 +91,24 @@ class Part:
         """Make what an analysis builds on, unless it is there: the selection, the phases, shared rows."""
         self.select()
         if analysis.by_phases:
-            self._first("phases", lambda: phases.apply(self.cursor))
-        self._make((*(ALWAYS if analysis.by_part else ()), *analysis.once))
+            self._do_first("phases", lambda: phases.apply(self.cursor))
+        self._make_once((*(ALWAYS if analysis.by_part else ()), *analysis.once))
 
     def select(self) -> None:
         """Apply the selection. Raises the errors of ``selection.apply``."""
-        self._first("selection", lambda: apply.apply(self.cursor, self._selection))
+        self._do_first("selection", lambda: apply.apply(self.cursor, self._selection))
 
-    def _make(self, once: Iterable[str]) -> None:
+    def _make_once(self, once: Iterable[str]) -> None:
         for name in once:
             one = files()[name]
-            self._make(one.once)
+            self._make_once(one.once)
             self.run(name, one.sql)
 
     def run(self, name: str, sql: str) -> None:
         """Run SQL unless it has run by this name."""
-        self._first(name, lambda: self.cursor.execute(sql))
+        self._do_first(name, lambda: self.cursor.execute(sql))
 
-    def _first(self, name: str, do: Callable[[], object]) -> None:
+    def _do_first(self, name: str, do: Callable[[], object]) -> None:
         if name not in self._made:
             do()
             self._made[name] = True

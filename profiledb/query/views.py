@@ -40,10 +40,10 @@ def files() -> dict[str, Views]:
     for topic in (*package.joinpath("analyses").iterdir(), package.joinpath("rules", "findings")):
         folder = topic.joinpath("views")
         texts |= {file.name[:-4]: file for file in (folder.iterdir() if folder.is_dir() else ())}
-    return {name: _views(name, file.read_text(encoding="utf-8")) for name, file in sorted(texts.items())}
+    return {name: _parse_views(name, file.read_text(encoding="utf-8")) for name, file in sorted(texts.items())}
 
 
-def _views(name: str, text: str) -> Views:
+def _parse_views(name: str, text: str) -> Views:
     return Views(name, text, header.listed(header.read(text, _LINE).get("includes", [])))
 
 

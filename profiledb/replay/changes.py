@@ -96,12 +96,12 @@ class Change:
 
 def without_waits(graph: Graph, part: Part, _: str) -> Graph | None:
     """Remove all waits of the host for the GPU. Results of a few bytes are read later, all at once."""
-    return _without_waits(graph, part, part.calls)
+    return _remove_waits(graph, part, part.calls)
 
 
 def without_waits_hopeful(graph: Graph, part: Part, _: str) -> Graph | None:
     """Remove what the framework does to read results, too."""
-    return _without_waits(graph, part, part.calls, unread=True)
+    return _remove_waits(graph, part, part.calls, unread=True)
 
 
 def without_waits_in(graph: Graph, part: Part, value: str) -> Graph | None:
@@ -109,10 +109,10 @@ def without_waits_in(graph: Graph, part: Part, value: str) -> Graph | None:
     spans = part.ranges.get(value)
     if spans is None:
         return None
-    return _without_waits(graph, part, part.calls & _calls_in(graph, spans))
+    return _remove_waits(graph, part, part.calls & _find_calls(graph, spans))
 
 
-def _calls_in(graph: Graph, spans: Integers) -> Flags:
+def _find_calls(graph: Graph, spans: Integers) -> Flags:
     """Return the calls that start in ranges, given as rows of thread, start and end."""
     start = graph.recording.calls.start
     inside = np.zeros(len(start), np.bool_)
@@ -129,7 +129,7 @@ def without_range(graph: Graph, part: Part, value: str) -> Graph | None:
     if spans is None:
         return None
     changed = host_code(graph, part, value) or graph
-    calls = _calls_in(graph, spans) & part.calls
+    calls = _find_calls(graph, spans) & part.calls
     of = graph.recording.operations.call
     gone = np.zeros(len(of), np.bool_)
     gone[of >= 0] = calls[of[of >= 0]]
@@ -139,7 +139,7 @@ def without_range(graph: Graph, part: Part, value: str) -> Graph | None:
     return None if changed.cost is graph.cost else changed
 
 
-def _without_waits(graph: Graph, part: Part, chosen: Flags, *, unread: bool = False) -> Graph | None:
+def _remove_waits(graph: Graph, part: Part, chosen: Flags, *, unread: bool = False) -> Graph | None:
     calls, operations = graph.recording.calls, graph.recording.operations
     few = (operations.kind == COPY) & operations.to_host & (operations.bytes <= FEW_BYTES) & part.operations
     reads = np.zeros(len(calls), np.bool_)
@@ -153,10 +153,10 @@ def _without_waits(graph: Graph, part: Part, chosen: Flags, *, unread: bool = Fa
     cost[reads] = 0 if unread else np.minimum(cost[reads], LAUNCH_NS)
     cost[waits] = 0
     wrapped = waits | reads if unread else waits & ~find_after_reads(graph, reads)
-    return replace(graph, cost=cost, waits=kept, gap=_without_wrappers(graph, wrapped))
+    return replace(graph, cost=cost, waits=kept, gap=_remove_wrappers(graph, wrapped))
 
 
-def _without_wrappers(graph: Graph, waits: Flags) -> Integers:
+def _remove_wrappers(graph: Graph, waits: Flags) -> Integers:
     """Return the gaps without what the framework does around each of these waits.
 
     That is at least the least host time around any wait of the name (its 5th percentile), beyond the median gap of a
@@ -181,7 +181,7 @@ def _without_wrappers(graph: Graph, waits: Flags) -> Integers:
 
 def host_code(graph: Graph, part: Part, value: str) -> Graph | None:
     """Remove the host's own work in a range; its calls and kernels stay."""
-    return _less_host_code(graph, part, value, 1.0)
+    return _shorten_host_code(graph, part, value, 1.0)
 
 
 def _parse_workers(value: str) -> tuple[str, int]:
@@ -195,10 +195,10 @@ def _parse_workers(value: str) -> tuple[str, int]:
 def workers(graph: Graph, part: Part, value: str) -> Graph | None:
     """Divide the host's own work in a range by a number of workers."""
     name, count = _parse_workers(value)
-    return _less_host_code(graph, part, name, 1 - 1 / count)
+    return _shorten_host_code(graph, part, name, 1 - 1 / count)
 
 
-def _less_host_code(graph: Graph, part: Part, name: str, share: float) -> Graph | None:
+def _shorten_host_code(graph: Graph, part: Part, name: str, share: float) -> Graph | None:
     spans = part.ranges.get(name)
     calls = graph.recording.calls
     if spans is None or not len(calls):
@@ -208,17 +208,17 @@ def _less_host_code(graph: Graph, part: Part, name: str, share: float) -> Graph 
     for one in np.unique(spans[:, 0]):
         ours = graph.recording.calls_of(int(one))
         if not ours.any():  # a framework whose other threads launch, as JAX does
-            ours = _busiest(graph, int(one))
+            ours = _find_busiest_thread(graph, int(one))
         if not ours.any():
             continue
         chain = graph.chain[int(np.argmax(ours))]
         mine = np.flatnonzero((graph.chain == chain) & (gap > 0))
-        covered = _covered(spans[spans[:, 0] == one, 1:], begin[mine], end[mine])
-        gap[mine] -= (np.where(end[mine] >= _begin(part, calls.start), covered, 0) * share).astype(np.int64)
+        covered = _measure_covered(spans[spans[:, 0] == one, 1:], begin[mine], end[mine])
+        gap[mine] -= (np.where(end[mine] >= _find_begin(part, calls.start), covered, 0) * share).astype(np.int64)
     return replace(graph, gap=gap) if np.any(gap != graph.gap) else None
 
 
-def _busiest(graph: Graph, thread: int) -> Flags:
+def _find_busiest_thread(graph: Graph, thread: int) -> Flags:
     """Return the calls of the thread of the same process with the most calls."""
     threads, calls = graph.recording.threads, graph.recording.calls
     counts = np.bincount(calls.thread, minlength=len(threads))
@@ -226,11 +226,11 @@ def _busiest(graph: Graph, thread: int) -> Flags:
     return np.equal(calls.thread, max(own, key=counts.__getitem__, default=-1))
 
 
-def _begin(part: Part, start: Integers) -> int:
+def _find_begin(part: Part, start: Integers) -> int:
     return int(start[part.calls][0]) if part.calls.any() else 0
 
 
-def _covered(spans: Integers, begin: Integers, end: Integers) -> Integers:
+def _measure_covered(spans: Integers, begin: Integers, end: Integers) -> Integers:
     """Return the time in each interval that the union of the spans covers."""
     spans = spans[np.argsort(spans[:, 0])]
     until = np.maximum.accumulate(spans[:, 1])
@@ -247,7 +247,7 @@ def _covered(spans: Integers, begin: Integers, end: Integers) -> Integers:
     return before(end) - before(begin)
 
 
-def _ranges(graph: Graph, part: Part) -> list[str]:
+def _list_ranges(graph: Graph, part: Part) -> list[str]:
     """Return the ranges of the part with the most host work, at most five."""
     took = {}
     for name in part.ranges:
@@ -266,11 +266,11 @@ def without_allocations(graph: Graph, part: Part, _: str) -> Graph | None:
     return replace(graph, cost=cost, waits=without_waits_of(graph, gone))
 
 
-def _unchanged(_graph: Graph, _part: Part, _: str) -> None:
+def _save_nothing(_graph: Graph, _part: Part, _: str) -> None:
     """Save nothing: kernels beside collectives may take longer by as much as is hidden."""
 
 
-def _merged(graph: Graph, part: Part) -> list[str]:
+def _list_merge_counts(graph: Graph, part: Part) -> list[str]:
     """Return a number to try if there are many collectives."""
     count = int((graph.recording.operations.in_class("communication") & part.operations).sum())
     return ["8"] if count >= 16 * max(1, part.steps) else []
@@ -292,7 +292,7 @@ CHANGES = {
         ),
         Change(
             "host_code", "Non-CUDA code in {} takes no time",
-            "Other threads or processes do it in time; calls and kernels stay.", host_code, "a range", _ranges,
+            "Other threads or processes do it in time; calls and kernels stay.", host_code, "a range", _list_ranges,
         ),
         Change(
             "cuda_graph", "CUDA graphs launch the steps",
@@ -347,12 +347,12 @@ CHANGES = {
         Change(
             "overlapped_collectives", "Collectives run while the gradients of other layers are computed",
             "The data of each is ready at its share of the last two thirds of the kernels before a row of collectives.",
-            overlapped_collectives, cautious=_unchanged,
+            overlapped_collectives, cautious=_save_nothing,
         ),
         Change(
             "merged_collectives", "{} collectives are one",
             "The fixed time and the launch of all but the last go; the data moves with the last.", merged_collectives,
-            "the number that one replaces", _merged, parse_count,
+            "the number that one replaces", _list_merge_counts, parse_count,
         ),
         Change(
             "faster_link", "Data moves {:g} times as fast between host and GPU and between ranks",

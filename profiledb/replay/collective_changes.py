@@ -27,7 +27,7 @@ def balanced_ranks(graph: Graph, part: Part, _: str) -> Graph | None:
             "This report holds one rank, and not how long the others take.",
             why="Import the reports of the other ranks under names such as train_rank0 and train_rank1.",
         )
-    gap, length, chain_of = graph.gap.copy(), graph.length.copy(), _chains(graph, part)
+    gap, length, chain_of = graph.gap.copy(), graph.length.copy(), _find_chains(graph, part)
     works = part.operations & ~sends
     host = {device: np.isin(graph.chain, chains) & part.calls for device, chains in chain_of.items()}
     calls = np.ones(len(graph.chain), np.bool_)
@@ -38,18 +38,18 @@ def balanced_ranks(graph: Graph, part: Part, _: str) -> Graph | None:
     busy = {device: int(length[works & (operations.device == device)].sum()) for device in chain_of}
     for device, mine in host.items():
         idle = took[device] - np.mean([*took.values()])
-        gap[mine & (gap > 0)] = _shortened(gap[mine & (gap > 0)], float(idle))
+        gap[mine & (gap > 0)] = _shorten_gaps(gap[mine & (gap > 0)], float(idle))
         ours = works & (operations.device == device)
         length[ours] = (length[ours] * (np.mean([*busy.values()]) / max(1, busy[device]))).astype(np.int64)
     return replace(graph, gap=gap, length=length)
 
 
-def _shortened(gap: Integers, by: float) -> Integers:
+def _shorten_gaps(gap: Integers, by: float) -> Integers:
     """Return gaps that are shorter (or longer) by so much in all, each in proportion."""
     return (gap * max(0.0, 1 - by / max(1, int(gap.sum())))).astype(np.int64)
 
 
-def _chains(graph: Graph, part: Part) -> dict[int, Integers]:
+def _find_chains(graph: Graph, part: Part) -> dict[int, Integers]:
     """Return the chains that launch the operations of each GPU."""
     operations = graph.recording.operations
     return {
@@ -75,7 +75,7 @@ def merged_collectives(graph: Graph, part: Part, value: str) -> Graph | None:
     operations = graph.recording.operations
     mine = operations.in_class("communication") & part.operations
     gone, length = np.zeros(len(operations), np.bool_), graph.length.copy()
-    waits = _waits(graph)
+    waits = _measure_waits(graph)
     keys = np.stack([operations.stream, operations.name], axis=1)
     for stream, name in np.unique(keys[mine], axis=0).tolist():
         members = np.flatnonzero(mine & (operations.stream == stream) & (operations.name == name))
@@ -90,13 +90,13 @@ def merged_collectives(graph: Graph, part: Part, value: str) -> Graph | None:
         return None
     changed = without(replace(graph, length=length), gone)
     assert changed is not None
-    around = _around(graph, only_launching(graph, gone))
+    around = _find_around(graph, only_launching(graph, gone))
     gap, cost = graph.gap.copy(), changed.cost.copy()
     usual = int(np.median(graph.gap[part.calls])) if part.calls.any() else 0
     gap[around] = np.minimum(gap[around], usual)
-    cost[around & ~_waiting(graph)] = 0
+    cost[around & ~_find_waiting(graph)] = 0
     partners = [group for group in changed.partners if not gone[list(group)].any()]
-    return _without_groups(replace(changed, gap=gap, cost=cost), partners)
+    return _remove_groups(replace(changed, gap=gap, cost=cost), partners)
 
 
 def overlapped_collectives(graph: Graph, part: Part, _: str) -> Graph | None:
@@ -139,7 +139,7 @@ def overlapped_collectives(graph: Graph, part: Part, _: str) -> Graph | None:
     )
 
 
-def _waits(graph: Graph) -> Integers:
+def _measure_waits(graph: Graph) -> Integers:
     """Return how long each collective waits for the last rank, as recorded."""
     start = graph.recording.operations.start
     found = np.zeros(len(start), np.int64)
@@ -149,15 +149,15 @@ def _waits(graph: Graph) -> Integers:
     return found
 
 
-def _waiting(graph: Graph) -> Flags:
+def _find_waiting(graph: Graph) -> Flags:
     found = np.zeros(len(graph.chain), np.bool_)
     found[[*graph.waits, *graph.queued]] = True
     return found
 
 
-def _around(graph: Graph, launches: Flags) -> Flags:
+def _find_around(graph: Graph, launches: Flags) -> Flags:
     """Return these calls, and those next to them on their chain that launch nothing and wait for nothing."""
-    quiet = ~_waiting(graph)
+    quiet = ~_find_waiting(graph)
     quiet[graph.recording.operations.call[graph.recording.operations.call >= 0]] = False
     found = launches.copy()
     for one in np.unique(graph.chain[launches]):
@@ -167,7 +167,7 @@ def _around(graph: Graph, launches: Flags) -> Flags:
     return found
 
 
-def _without_groups(graph: Graph, partners: list[tuple[int, ...]]) -> Graph:
+def _remove_groups(graph: Graph, partners: list[tuple[int, ...]]) -> Graph:
     """Return the graph with these collectives alone."""
     places = {group: place for place, group in enumerate(partners)}
     order = []

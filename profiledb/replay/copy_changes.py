@@ -23,15 +23,15 @@ def pinned_copies(graph: Graph, part: Part, _: str) -> Graph | None:
 
     They take as long as large copies from pinned memory of the recording, or else as the GPU's link allows.
     """
-    return _pinned_copies(graph, part, _pinned_rate(graph) or graph.recording.link_rate)
+    return _pin_copies(graph, part, _measure_pinned_rate(graph) or graph.recording.link_rate)
 
 
 def pinned_copies_cautious(graph: Graph, part: Part, _: str) -> Graph | None:
     """Keep their time if the recording has no copies from pinned memory."""
-    return _pinned_copies(graph, part, _pinned_rate(graph))
+    return _pin_copies(graph, part, _measure_pinned_rate(graph))
 
 
-def _pinned_copies(graph: Graph, part: Part, rate: float) -> Graph | None:
+def _pin_copies(graph: Graph, part: Part, rate: float) -> Graph | None:
     calls, operations = graph.recording.calls, graph.recording.operations
     copies = np.flatnonzero(operations.from_host & operations.pageable & part.operations & (operations.call >= 0))
     if not len(copies):
@@ -46,12 +46,12 @@ def _pinned_copies(graph: Graph, part: Part, rate: float) -> Graph | None:
     launch_lag = graph.launch_lag.copy()
     launch_lag[copies] = np.minimum(launch_lag[copies], LAUNCH_NS)
     return replace(
-        graph, cost=cost, length=_at_rate(graph, copies, rate), launch_lag=launch_lag,
+        graph, cost=cost, length=_copy_at_rate(graph, copies, rate), launch_lag=launch_lag,
         waits=without_waits_of(graph, asynchronous),
     )  # fmt: skip
 
 
-def _at_rate(graph: Graph, copies: Integers, rate: float) -> Integers:
+def _copy_at_rate(graph: Graph, copies: Integers, rate: float) -> Integers:
     """Return the lengths of operations if these copies move so many bytes per ns; 0 leaves them as they are."""
     length = graph.length.copy()
     if rate:
@@ -60,7 +60,7 @@ def _at_rate(graph: Graph, copies: Integers, rate: float) -> Integers:
     return length
 
 
-def _pinned_rate(graph: Graph) -> float:
+def _measure_pinned_rate(graph: Graph) -> float:
     """Return the rate of large copies from pinned memory to the GPU in bytes per ns, or 0 if the recording has none."""
     operations = graph.recording.operations
     large = operations.from_host & ~operations.pageable & (operations.bytes >= 1 << 20)
@@ -74,15 +74,15 @@ def overlapped_copies(graph: Graph, part: Part, _: str) -> Graph | None:
     A kernel waits for the copy from the host before it in its stream, a copy to the host for the kernel before it.
     Copies of one direction follow each other. The host waits for none of them.
     """
-    return _overlapped_copies(graph, part, _pinned_rate(graph) or graph.recording.link_rate)
+    return _overlap_copies(graph, part, _measure_pinned_rate(graph) or graph.recording.link_rate)
 
 
 def overlapped_copies_cautious(graph: Graph, part: Part, _: str) -> Graph | None:
     """Keep their time if the recording has no copies from pinned memory."""
-    return _overlapped_copies(graph, part, _pinned_rate(graph))
+    return _overlap_copies(graph, part, _measure_pinned_rate(graph))
 
 
-def _overlapped_copies(graph: Graph, part: Part, rate: float) -> Graph | None:
+def _overlap_copies(graph: Graph, part: Part, rate: float) -> Graph | None:
     operations, calls = graph.recording.operations, graph.recording.calls
     large = (operations.kind == COPY) & (operations.bytes > FEW_BYTES) & part.operations
     up, down = large & operations.from_host, large & operations.to_host
@@ -115,7 +115,7 @@ def _overlapped_copies(graph: Graph, part: Part, rate: float) -> Graph | None:
     launch_lag = graph.launch_lag.copy()
     launch_lag[large] = np.minimum(launch_lag[large], LAUNCH_NS)
     return replace(
-        graph, length=_at_rate(graph, np.flatnonzero(large & operations.pageable), rate), stream_before=before,
+        graph, length=_copy_at_rate(graph, np.flatnonzero(large & operations.pageable), rate), stream_before=before,
         after=after, other_lag=other_lag, stream_lag=stream_lag, launch_lag=launch_lag,
         cost=cost, waits=without_waits_of(graph, of | following),
     )  # fmt: skip

@@ -34,17 +34,17 @@ class _Walk:
     def __init__(self, graph: Graph, replayed: Replayed, begin_ns: int) -> None:
         self.graph, self.replayed, self.begin_ns = graph, replayed, begin_ns
         self.took: Counter[tuple[str, str]] = Counter()
-        self.before = _chain_before(graph, replayed)
+        self.before = _find_chain_before(graph, replayed)
         self.last_of = {j: group for group in graph.partners for j in group}
 
     def run(self, end_ns: int) -> None:
         """Follow the path from the event that ended last."""
-        at = self._last(end_ns)
+        at = self._find_last(end_ns)
         while at is not None:
             kind, i = at
-            at = self._from_operation(i) if kind == "operation" else self._from_call(i, ended=kind == "end")
+            at = self._step_from_operation(i) if kind == "operation" else self._step_from_call(i, ended=kind == "end")
 
-    def _last(self, end_ns: int) -> tuple[str, int] | None:
+    def _find_last(self, end_ns: int) -> tuple[str, int] | None:
         ends, call_ends = np.array(self.replayed.end), np.array(self.replayed.call_end)
         found = []
         for kind, times in (("operation", ends), ("end", call_ends)):
@@ -54,10 +54,10 @@ class _Walk:
                 found.append((int(times[i]), kind, i))
         return max(found)[1:] if found else None
 
-    def _add(self, kind: str, name: str, begin: int, end: int) -> None:
+    def _add_time(self, kind: str, name: str, begin: int, end: int) -> None:
         self.took[kind, name] += max(0, end - max(begin, self.begin_ns))
 
-    def _from_operation(self, j: int) -> tuple[str, int] | None:
+    def _step_from_operation(self, j: int) -> tuple[str, int] | None:
         replayed, operations = self.replayed, self.graph.recording.operations
         end = replayed.end[j]
         if group := self.last_of.get(j):
@@ -66,23 +66,23 @@ class _Walk:
         code = int(operations.name[j])
         kernel = operations.kind[j] == KERNEL and code >= 0
         kind = operations.classes[code] if kernel else _OTHERS.get(int(operations.kind[j]), "CUDA graphs")
-        self._add(kind, operations.names[code] if kernel else "", begin, end)
+        self._add_time(kind, operations.names[code] if kernel else "", begin, end)
         cause, call = replayed.cause[j], int(operations.call[j])
         if begin <= self.begin_ns or cause == ORIGIN:
             return None
         if cause == LAUNCH:
-            self._add(LATENCY, "", replayed.call_begin[call], begin)
+            self._add_time(LATENCY, "", replayed.call_begin[call], begin)
             return "begin", call
         before = int(self.graph.stream_before[j]) if cause == STREAM else self.graph.after[j]
-        self._add(LATENCY, "", replayed.end[before], begin)
+        self._add_time(LATENCY, "", replayed.end[before], begin)
         return "operation", before
 
-    def _from_call(self, i: int, *, ended: bool) -> tuple[str, int] | None:
+    def _step_from_call(self, i: int, *, ended: bool) -> tuple[str, int] | None:
         replayed, calls = self.replayed, self.graph.recording.calls
         if ended:
             begin, end, j = replayed.call_begin[i], replayed.call_end[i], replayed.awaited[i]
             rest = self.graph.after_wait.get(i, 0)
-            self._add(CALLS, base_name(calls.names[calls.name[i]]), end - rest if j >= 0 else begin, end)
+            self._add_time(CALLS, base_name(calls.names[calls.name[i]]), end - rest if j >= 0 else begin, end)
             if end <= self.begin_ns:
                 return None
             if j >= 0 and i not in self.graph.queued:
@@ -91,11 +91,11 @@ class _Walk:
                 before = int(self.graph.stream_before[j])
                 return ("operation", before) if before >= 0 else None
         begin, before = replayed.call_begin[i], self.before[i]
-        self._add(HOST, "", begin - int(self.graph.gap[i]), begin)
+        self._add_time(HOST, "", begin - int(self.graph.gap[i]), begin)
         return ("end", before) if before >= 0 and begin > self.begin_ns else None
 
 
-def _chain_before(graph: Graph, replayed: Replayed) -> list[int]:
+def _find_chain_before(graph: Graph, replayed: Replayed) -> list[int]:
     """Return, for each call, the earlier call of its chain that ended last."""
     found, last = [-1] * len(graph.chain), dict[int, int]()
     for i, one in enumerate(graph.chain.tolist()):

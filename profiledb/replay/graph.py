@@ -98,28 +98,28 @@ def base_name(name: str) -> str:
 def build(recording: Recording, collectives: list[tuple[int, ...]] | None = None) -> Graph:
     """Infer the dependencies of a recording, and its collectives unless they are known."""
     calls, operations = recording.calls, recording.operations
-    chain = _chains(recording)
-    stream_before = _stream_before(operations)
+    chain = _assign_chains(recording)
+    stream_before = _find_stream_before(operations)
     nodes = graph_nodes(recording)
-    waits, queued = _waits(calls, operations, chain), _queued(calls, operations, nodes)
+    waits, queued = _find_waits(calls, operations, chain), _find_queued(calls, operations, nodes)
     after_wait = {i: int(calls.end[i] - max(calls.start[i], *operations.end[list(js)])) for i, js in waits.items()}
     cost = calls.end - calls.start
     for i, j in queued.items():
         cost[i] = LAUNCH_NS
         after_wait[i] = int(calls.end[i] - max(calls.start[i] + LAUNCH_NS, operations.start[j]))
-    after_nodes, inner = _after_nodes(operations, nodes, stream_before)
-    produced = _produced(calls, operations)
-    after = _after(calls, operations, stream_before, inner) | produced | after_nodes
-    free = _free(calls, operations, stream_before, after, produced)
+    after_nodes, inner = _find_node_waits(operations, nodes, stream_before)
+    produced = _find_producers(calls, operations)
+    after = _find_stream_waits(calls, operations, stream_before, inner) | produced | after_nodes
+    free = _find_free(calls, operations, stream_before, after, produced)
     held = np.zeros(len(operations), np.bool_)
     held[[j for j in after if j not in free]] = True
-    launch_lag, stream_lag = _lags(calls, operations, stream_before, held, nodes, inner)
-    other_lag = _other_lags(operations, after, produced, free)
-    partners = _partners(operations) if collectives is None else collectives
+    launch_lag, stream_lag = _measure_lags(calls, operations, stream_before, held, nodes, inner)
+    other_lag = _measure_other_lags(operations, after, produced, free)
+    partners = _find_partners(operations) if collectives is None else collectives
     return Graph(
-        recording, chain, _gaps(calls, chain, {*waits, *queued}), cost, waits, queued, after_wait,
+        recording, chain, _measure_gaps(calls, chain, {*waits, *queued}), cost, waits, queued, after_wait,
         operations.end - operations.start, stream_before, after, launch_lag, stream_lag, other_lag, partners,
-        _order(calls, operations, waits | {i: (j,) for i, j in queued.items()}, partners),
+        _order_events(calls, operations, waits | {i: (j,) for i, j in queued.items()}, partners),
     )  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def copying(calls: Calls) -> Flags:
     return np.isin(calls.name, codes)
 
 
-def _chains(recording: Recording) -> Integers:
+def _assign_chains(recording: Recording) -> Integers:
     """Assign calls to chains. PyTorch's main thread and autograd thread form one, because one waits for the other."""
     calls, operations, threads = recording.calls, recording.operations, recording.threads
     counts = np.bincount(calls.thread, minlength=len(threads))
@@ -172,19 +172,19 @@ def _hand_over(calls: Calls, first: Flags, second: Flags) -> bool:
     return bool(row >= LEAST_RUN and overlaps <= MOST_OVERLAP * np.count_nonzero(turns))
 
 
-def _gaps(calls: Calls, chain: Integers, waiting: set[int]) -> Integers:
+def _measure_gaps(calls: Calls, chain: Integers, waiting: set[int]) -> Integers:
     gap = np.zeros(len(calls), np.int64)
     for one in np.unique(chain):
         mine = np.flatnonzero(chain == one)
         until = np.maximum.accumulate(calls.end[mine])[:-1]
         if np.any(calls.start[mine[1:]] < until):
-            until = _known_ends(calls, mine, waiting)
+            until = _find_known_ends(calls, mine, waiting)
         gap[mine[0]] = calls.start[mine[0]] - calls.start[0]
         gap[mine[1:]] = calls.start[mine[1:]] - until
     return gap
 
 
-def _known_ends(calls: Calls, mine: Integers, waiting: set[int]) -> Integers:
+def _find_known_ends(calls: Calls, mine: Integers, waiting: set[int]) -> Integers:
     """Return the latest end before each call of a chain but the first. A call that still waits then has no end yet."""
     found, until, pending = [], int(calls.start[0]), list[int]()
     for i in mine.tolist():
@@ -199,7 +199,7 @@ def _known_ends(calls: Calls, mine: Integers, waiting: set[int]) -> Integers:
     return np.array(found[1:], np.int64)
 
 
-def _stream_before(operations: Operations) -> Integers:
+def _find_stream_before(operations: Operations) -> Integers:
     found = np.full(len(operations), -1, np.int64)
     order = np.argsort(operations.stream, kind="stable")
     same = operations.stream[order][1:] == operations.stream[order][:-1]
@@ -207,7 +207,7 @@ def _stream_before(operations: Operations) -> Integers:
     return found
 
 
-def _waits(calls: Calls, operations: Operations, chain: Integers) -> dict[int, tuple[int, ...]]:
+def _find_waits(calls: Calls, operations: Operations, chain: Integers) -> dict[int, tuple[int, ...]]:
     """Return the operations that each waiting call waits for, at most one per stream."""
     launched = np.flatnonzero(operations.call >= 0)
     last_own = np.full(len(calls), -1, np.int64)
@@ -222,7 +222,7 @@ def _waits(calls: Calls, operations: Operations, chain: Integers) -> dict[int, t
     streams = [np.flatnonzero(operations.stream == one) for one in range(int(operations.stream.max(initial=-1)) + 1)]
     streams = [one[np.argsort(issued[one], kind="stable")] for one in streams]
     issues = [issued[one].tolist() for one in streams]
-    used = _last_stream(calls, operations, chain, last_own)
+    used = _find_last_stream(calls, operations, chain, last_own)
     for i in np.flatnonzero((device_waits | named(calls, STREAM_WAITS)) & (last_own < 0)):
         start, end = int(calls.start[i]), int(calls.end[i])
         last = []
@@ -243,7 +243,7 @@ def _waits(calls: Calls, operations: Operations, chain: Integers) -> dict[int, t
     return waits
 
 
-def _last_stream(calls: Calls, operations: Operations, chain: Integers, last_own: Integers) -> Integers:
+def _find_last_stream(calls: Calls, operations: Operations, chain: Integers, last_own: Integers) -> Integers:
     """Return the stream that the chain of each call last launched into, or -1 before its first launch."""
     found = np.full(len(calls), -1, np.int64)
     for one in np.unique(chain):
@@ -255,7 +255,7 @@ def _last_stream(calls: Calls, operations: Operations, chain: Integers, last_own
     return found
 
 
-def _queued(calls: Calls, operations: Operations, nodes: Flags) -> dict[int, int]:
+def _find_queued(calls: Calls, operations: Operations, nodes: Flags) -> dict[int, int]:
     """Map launches that wait for a slot in the GPU's queue to the operation whose start frees it.
 
     A CUDA graph takes one slot and long to launch, whatever its number of nodes, so its launch never counts.
@@ -277,7 +277,7 @@ def _queued(calls: Calls, operations: Operations, nodes: Flags) -> dict[int, int
     return found
 
 
-def _after_nodes(operations: Operations, nodes: Flags, before: Integers) -> tuple[dict[int, int], Flags]:
+def _find_node_waits(operations: Operations, nodes: Flags, before: Integers) -> tuple[dict[int, int], Flags]:
     """Map nodes of CUDA graphs, and operations behind them, to the node of another stream whose end they wait for.
 
     Once a graph runs, nothing but another of its nodes holds a node back: the one that ended last before it. An
@@ -308,7 +308,7 @@ def _after_nodes(operations: Operations, nodes: Flags, before: Integers) -> tupl
     return after, inner
 
 
-def _after(calls: Calls, operations: Operations, before: Integers, inner: Flags) -> dict[int, int]:
+def _find_stream_waits(calls: Calls, operations: Operations, before: Integers, inner: Flags) -> dict[int, int]:
     """Map operations to an operation of another stream on their GPU whose end they wait for.
 
     Such an operation starts right after the other one ends, and long after its own launch and the previous one in its
@@ -333,7 +333,7 @@ def _after(calls: Calls, operations: Operations, before: Integers, inner: Flags)
     return after
 
 
-def _produced(calls: Calls, operations: Operations) -> dict[int, int]:
+def _find_producers(calls: Calls, operations: Operations) -> dict[int, int]:
     """Map each collective to the operation that produces its input.
 
     Frameworks have the stream of a collective wait for an event that they record where the program stands, thus for
@@ -353,7 +353,7 @@ def _produced(calls: Calls, operations: Operations) -> dict[int, int]:
     return found
 
 
-def _free(
+def _find_free(
     calls: Calls, operations: Operations, before: Integers, after: dict[int, int], produced: dict[int, int]
 ) -> set[int]:
     """Return the collectives that something later than the operation in ``produced`` delayed."""
@@ -366,7 +366,7 @@ def _free(
     return found
 
 
-def _other_lags(
+def _measure_other_lags(
     operations: Operations, after: dict[int, int], produced: dict[int, int], free: set[int]
 ) -> dict[int, int]:
     """Return the lags behind operations of other streams; ``free`` ones get the median of collectives, if shorter."""
@@ -376,7 +376,7 @@ def _other_lags(
     return lags | {j: min(lags[j], usual) for j in free}
 
 
-def _lags(
+def _measure_lags(
     calls: Calls, operations: Operations, before: Integers, elsewhere: Flags, nodes: Flags, inner: Flags
 ) -> tuple[Integers, Integers]:
     """Return the lags after the launch and in the stream.
@@ -400,7 +400,7 @@ def _lags(
     return launch, stream
 
 
-def _partners(operations: Operations) -> list[tuple[int, ...]]:
+def _find_partners(operations: Operations) -> list[tuple[int, ...]]:
     """Return the operations of each collective: one of its name on every GPU, which end at the same time.
 
     Where all GPUs ran as many, those with the same number belong together.
@@ -413,14 +413,14 @@ def _partners(operations: Operations) -> list[tuple[int, ...]]:
     for code in np.unique(operations.name[mine]):
         lists = [mine[(operations.name[mine] == code) & (operations.device[mine] == one)] for one in devices]
         if len({len(one) for one in lists}) > 1:
-            lists = _ending_together(operations.end, lists)
+            lists = _find_ending_together(operations.end, lists)
         groups = np.stack(lists, axis=1)
         overlap = operations.start[groups].max(axis=1) < operations.end[groups].min(axis=1)
         found += [tuple(one) for one in groups[overlap].tolist()]
     return found
 
 
-def _ending_together(end: Integers, lists: list[Integers]) -> list[Integers]:
+def _find_ending_together(end: Integers, lists: list[Integers]) -> list[Integers]:
     """Return the operations of the first list that end within ``TOGETHER_NS`` of one of each other list, and these."""
     known, partners = np.ones(len(lists[0]), np.bool_), [lists[0]]
     for one in lists[1:]:
@@ -437,7 +437,7 @@ def _ending_together(end: Integers, lists: list[Integers]) -> list[Integers]:
     return [one[known] for one in partners]
 
 
-def _order(
+def _order_events(
     calls: Calls, operations: Operations, needed: dict[int, tuple[int, ...]], partners: list[tuple[int, ...]]
 ) -> list[int]:
     """Order the events by time. ``needed`` lists the operations that must start before a waiting call ends."""

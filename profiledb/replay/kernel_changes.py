@@ -75,7 +75,7 @@ def faster_kernels(graph: Graph, part: Part, value: str) -> Graph | None:
 
 def fused_elementwise(graph: Graph, part: Part, _: str) -> Graph | None:
     """Fuse consecutive elementwise kernels of a stream into one that takes as long as the longest of them."""
-    return _fused(graph, part, frozenset({"elementwise"}))
+    return _fuse_kernels(graph, part, frozenset({"elementwise"}))
 
 
 def compiled(graph: Graph, part: Part, value: str) -> Graph | None:
@@ -98,7 +98,7 @@ def compiled(graph: Graph, part: Part, value: str) -> Graph | None:
 
 def compiled_cautious(graph: Graph, part: Part, _: str) -> Graph | None:
     """Keep the framework's time before what is left."""
-    return _fused(graph, part, _COMPILED)
+    return _fuse_kernels(graph, part, _COMPILED)
 
 
 def compiled_hopeful(graph: Graph, part: Part, value: str) -> Graph | None:
@@ -107,7 +107,7 @@ def compiled_hopeful(graph: Graph, part: Part, value: str) -> Graph | None:
     return None if fused is None else cuda_graph(fused, part, "") or fused
 
 
-def _fused(graph: Graph, part: Part, classes: frozenset[str]) -> Graph | None:
+def _fuse_kernels(graph: Graph, part: Part, classes: frozenset[str]) -> Graph | None:
     require_nodes(graph, part)
     operations = graph.recording.operations
     mine = np.zeros(len(operations), np.bool_)
@@ -139,20 +139,20 @@ def fused_optimizer(graph: Graph, part: Part, value: str) -> Graph | None:
     writes each tensor once: AdamW seven times in all, where its formula by single operations takes 28. Launches shrink
     to a twentieth, as in PyTorch (lists of up to 48 tensors for a kernel).
     """
-    return _fused_optimizer(graph, part, value, moved=0.25, launched=0.05)
+    return _fuse_optimizer(graph, part, value, moved=0.25, launched=0.05)
 
 
 def fused_optimizer_cautious(graph: Graph, part: Part, value: str) -> Graph | None:
     """Move all the data as before, and keep a fifth of the host's time."""
-    return _fused_optimizer(graph, part, value, moved=1.0, launched=0.2)
+    return _fuse_optimizer(graph, part, value, moved=1.0, launched=0.2)
 
 
 def fused_optimizer_hopeful(graph: Graph, part: Part, value: str) -> Graph | None:
     """Leave nothing to the host."""
-    return _fused_optimizer(graph, part, value, moved=0.2, launched=0.0)
+    return _fuse_optimizer(graph, part, value, moved=0.2, launched=0.0)
 
 
-def _fused_optimizer(graph: Graph, part: Part, value: str, *, moved: float, launched: float) -> Graph | None:
+def _fuse_optimizer(graph: Graph, part: Part, value: str, *, moved: float, launched: float) -> Graph | None:
     spans = part.ranges.get(value)
     calls, operations = graph.recording.calls, graph.recording.operations
     if spans is None:

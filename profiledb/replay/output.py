@@ -30,8 +30,8 @@ def record(report: Manifest, found: WhatIf) -> dict[str, Any]:
         "baseline_ns": found.baseline_ns,
         "replayed_ns": found.replayed_ns,
         "error_pct": found.error_pct,
-        **_lengths(told),
-        "changes": [_change(one) for one in found.predictions],
+        **_list_lengths(told),
+        "changes": [_describe_change(one) for one in found.predictions],
         "refused": [
             {"change": one.change[0], "value": one.change[1] or None, "title": one.title, "reason": one.reason}
             for one in found.refused
@@ -44,15 +44,15 @@ def record(report: Manifest, found: WhatIf) -> dict[str, Any]:
     }
 
 
-def _lengths(one: Predicted | None) -> dict[str, Any]:
+def _list_lengths(one: Predicted | None) -> dict[str, Any]:
     names = ("predicted_ns", "low_ns", "high_ns", "saving_ns", "saving_pct", "next", "next_pct")
     return {name: getattr(one, name, None) for name in names}
 
 
-def _change(one: Predicted) -> dict[str, Any]:
+def _describe_change(one: Predicted) -> dict[str, Any]:
     ((name, value),) = one.changes
     told = {"change": name, "value": value or None, "title": one.title, "assumes": one.assumes}
-    return told | _lengths(one)
+    return told | _list_lengths(one)
 
 
 def markdown(report: Manifest, found: WhatIf) -> str:
@@ -75,7 +75,7 @@ def markdown(report: Manifest, found: WhatIf) -> str:
             "| Change | Then it takes | Between | Saves | Largest part then |",
             "| --- | ---: | ---: | ---: | --- |",
         ]
-        lines += [_row(one) for one in rows]
+        lines += [_format_row(one) for one in rows]
         lines += ["", "Each change assumes:", ""]
         lines += [f"- {words.plain(one.title)}: {words.plain(one.assumes)}" for one in found.predictions]
     else:
@@ -102,7 +102,7 @@ def markdown(report: Manifest, found: WhatIf) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(one: Predicted) -> str:
+def _format_row(one: Predicted) -> str:
     saving = words.percent(one.saving_pct)
     between = f"{words.duration(one.low_ns)} – {words.duration(one.high_ns)}"
     title = "All of these" if len(one.changes) > 1 else words.plain(one.title)

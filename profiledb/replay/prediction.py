@@ -64,7 +64,7 @@ class Predicted:
     @property
     def saving_pct(self) -> float:
         """Return it as a share of the length without changes, in percent."""
-        return _share_pct(self.saving_ns, self.baseline_ns)
+        return _compute_share_pct(self.saving_ns, self.baseline_ns)
 
     @property
     def next(self) -> str:
@@ -74,7 +74,7 @@ class Predicted:
     @property
     def next_pct(self) -> float:
         """Return its share of the length in percent."""
-        return _share_pct(self.parts[0][1], self.predicted_ns) if self.parts else 0.0
+        return _compute_share_pct(self.parts[0][1], self.predicted_ns) if self.parts else 0.0
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,10 @@ class WhatIf:
 
     def share_pct(self, ns: int) -> float:
         """Return a time as a share of the unchanged length, in percent."""
-        return _share_pct(ns, self.baseline_ns)
+        return _compute_share_pct(ns, self.baseline_ns)
 
 
-def _share_pct(ns: int, whole_ns: int) -> float:
+def _compute_share_pct(ns: int, whole_ns: int) -> float:
     return 100 * ns / whole_ns if whole_ns else 0.0
 
 
@@ -144,14 +144,14 @@ def predict(
     """
     if len(wanted) > MOST_CHANGES:
         raise AnalysisError(f"At most {MOST_CHANGES} changes can be replayed at once.")
-    changes = [_known(name, value) for name, value in wanted]
+    changes = [_find_change(name, value) for name, value in wanted]
     count = min(1 + len(peers), MOST_RANKS)
     with library.cursor(report_id) as db:
-        own = _source(db, choose_window(library, report_id, db, MOST_OPERATIONS // count))
+        own = _read_source(db, choose_window(library, report_id, db, MOST_OPERATIONS // count))
     case, alone = _Case(graph.build(own.recording), own), ""
     if peers:
         try:
-            case = _joined(library, own, peers)
+            case = _join_ranks(library, own, peers)
         except NotCapturedError as error:
             alone, count = f"The other ranks of this run are left out: {error.message}", 1
     if case.error_pct > MOST_ERROR_PCT:
@@ -197,7 +197,7 @@ def parse(texts: Sequence[str]) -> list[tuple[str, str]]:
     return [(name, value) for name, _, value in (text.partition("=") for text in texts)]
 
 
-def _known(name: str, value: str) -> tuple[Change, str]:
+def _find_change(name: str, value: str) -> tuple[Change, str]:
     if name not in CHANGES:
         raise AnalysisError(f"There is no change {name!r}.", hint=f"Changes: {', '.join(CHANGES)}.")
     change = CHANGES[name]
@@ -208,7 +208,7 @@ def _known(name: str, value: str) -> tuple[Change, str]:
     return change, value
 
 
-def _check(recorded: recording.Recording) -> None:
+def _check_orphans(recorded: recording.Recording) -> None:
     calls, operations = recorded.calls, recorded.operations
     if not len(operations):
         raise NotCapturedError("Nothing ran on a GPU, so there is nothing to replay.")
@@ -226,13 +226,13 @@ def _check(recorded: recording.Recording) -> None:
         )
 
 
-def _source(db: duckdb.DuckDBPyConnection, window: Window) -> Source:
+def _read_source(db: duckdb.DuckDBPyConnection, window: Window) -> Source:
     recorded = recording.read(db, window.begin_ns, window.end_ns)
-    _check(recorded)
+    _check_orphans(recorded)
     return Source(recorded, window, read_ranges(db, window))
 
 
-def _joined(library: Library, own: Source, peers: Sequence[str]) -> "_Case":
+def _join_ranks(library: Library, own: Source, peers: Sequence[str]) -> "_Case":
     """Return the case of all ranks of a run, whose parts are the same steps."""
     if not own.window.steps:
         raise NotCapturedError("No steps tell which parts are the same.")
@@ -242,18 +242,18 @@ def _joined(library: Library, own: Source, peers: Sequence[str]) -> "_Case":
             steps = read_steps(library, peer, db)
             if not own.window.steps.keys() <= steps.keys():
                 raise NotCapturedError("One of their reports lacks some of the steps.")
-            sources.append(_source(db, bound_steps({number: steps[number] for number in own.window.steps})))
+            sources.append(_read_source(db, bound_steps({number: steps[number] for number in own.window.steps})))
     joined = ranks.join([one.recording for one in sources], [
-        _launched(one.recording, _inside(one.recording.calls, one.window)) for one in sources
+        _find_launched(one.recording, _find_inside(one.recording.calls, one.window)) for one in sources
     ])  # fmt: skip
     return _Case(graph.build(joined.recording, joined.collectives), *sources, joined=joined)
 
 
-def _inside(calls: recording.Calls, window: Window, shift: int = 0) -> Flags:
+def _find_inside(calls: recording.Calls, window: Window, shift: int = 0) -> Flags:
     return np.asarray((calls.start - shift >= window.begin_ns) & (calls.start - shift < window.end_ns))
 
 
-def _launched(recorded: recording.Recording, calls: Flags) -> Flags:
+def _find_launched(recorded: recording.Recording, calls: Flags) -> Flags:
     """Return the operations that these calls launched."""
     of = recorded.operations.call
     found = np.zeros(len(of), np.bool_)
@@ -261,20 +261,20 @@ def _launched(recorded: recording.Recording, calls: Flags) -> Flags:
     return found
 
 
-def _part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | None) -> Part:
+def _build_part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | None) -> Part:
     calls = built.recording.calls
     if joined is None:
-        inside = _inside(calls, sources[0].window)
-        return Part(inside, _launched(built.recording, inside), sources[0].ranges, len(sources[0].window.steps))
+        inside = _find_inside(calls, sources[0].window)
+        return Part(inside, _find_launched(built.recording, inside), sources[0].ranges, len(sources[0].window.steps))
     inside = np.zeros(len(calls), np.bool_)
     ranges: dict[str, list[Integers]] = {}
     for rank, (one, shift) in enumerate(zip(sources, joined.shift_ns, strict=True)):
-        inside |= _inside(calls, one.window, shift) & (joined.rank_of_call == rank)
+        inside |= _find_inside(calls, one.window, shift) & (joined.rank_of_call == rank)
         for name, spans in one.ranges.items():
             threads = np.array([ranks.thread_id(rank, thread) for thread in spans[:, 0].tolist()], np.int64)
             ranges.setdefault(name, []).append(np.column_stack([threads, spans[:, 1:] + shift]))
     every = {name: np.concatenate(spans) for name, spans in ranges.items()}
-    return Part(inside, _launched(built.recording, inside), every, len(sources[0].window.steps))
+    return Part(inside, _find_launched(built.recording, inside), every, len(sources[0].window.steps))
 
 
 def usual(built: Graph) -> Graph:
@@ -300,15 +300,15 @@ def usual(built: Graph) -> Graph:
     return replace(built, launch_lag=launch_lag, stream_lag=stream_lag, other_lag=other_lag, after_wait=after_wait)
 
 
-def _of_thread(built: Graph, window: Window) -> int:
+def _find_first_call(built: Graph, window: Window) -> int:
     """Return the first call of the window's thread."""
     return int(np.argmax(built.recording.calls_of(window.thread)))
 
 
-def _moments(built: Graph, window: Window, replayed: Replayed, times: Integers) -> Integers:
+def _map_moments(built: Graph, window: Window, replayed: Replayed, times: Integers) -> Integers:
     """Map times of the recording on the window's thread to times of a replay."""
     calls = built.recording.calls
-    chain = built.chain[_of_thread(built, window)]
+    chain = built.chain[_find_first_call(built, window)]
     mine = np.flatnonzero(built.chain == chain)
     at = np.searchsorted(calls.start[mine], times, "right") - 1
     begins, ends = np.array(replayed.call_begin)[mine], np.array(replayed.call_end)[mine]
@@ -324,10 +324,10 @@ def _moments(built: Graph, window: Window, replayed: Replayed, times: Integers) 
     return np.where(at < 0, first, moment)
 
 
-def _step_lengths(built: Graph, window: Window, replayed: Replayed) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _measure_step_lengths(built: Graph, window: Window, replayed: Replayed) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the time from the start of each step to the start of the next one."""
     begins = np.array([begin for begin, _ in window.steps.values()] + [window.end_ns] * bool(window.steps), np.int64)
-    return np.diff(_moments(built, window, replayed, begins)).astype(np.float64)
+    return np.diff(_map_moments(built, window, replayed, begins)).astype(np.float64)
 
 
 class _Case:
@@ -335,25 +335,25 @@ class _Case:
 
     def __init__(self, built: Graph, *sources: Source, joined: ranks.Joined | None = None) -> None:
         self.graph, self.window = built, sources[0].window
-        self.part = _part(built, sources, joined)
+        self.part = _build_part(built, sources, joined)
         own = np.ones(len(built.chain), np.bool_) if joined is None else joined.rank_of_call == 0
-        self._own = self.part.operations & _launched(built.recording, own)
+        self._own = self.part.operations & _find_launched(built.recording, own)
         self._original = simulation.replay(built)
-        self._steps = _step_lengths(built, self.window, self._original)
-        self.baseline = self._length(self._original)
-        self.explained = self._length(simulation.replay(usual(built)))
-        self.error_pct = _share_pct(abs(self.explained - self.baseline), self.baseline)
+        self._steps = _measure_step_lengths(built, self.window, self._original)
+        self.baseline = self._measure_length(self._original)
+        self.explained = self._measure_length(simulation.replay(usual(built)))
+        self.error_pct = _compute_share_pct(abs(self.explained - self.baseline), self.baseline)
 
     def path(self) -> list[critical_path.Piece]:
         """Return the critical path of the unchanged program."""
-        return critical_path.pieces(self.graph, self._original, *self._bounds(self._original))
+        return critical_path.pieces(self.graph, self._original, *self._find_bounds(self._original))
 
     def slack(self) -> list[slack.Slack]:
         """Return how much longer kernels, calls and ranges may take."""
-        _, end = self._bounds(self._original)
+        _, end = self._find_bounds(self._original)
         ends = np.where(self._own, end, slack.NEVER)
         calls, leaves = self.graph.recording.calls, dict[int, int]()
-        mine = np.flatnonzero(self.graph.chain == self.graph.chain[_of_thread(self.graph, self.window)])
+        mine = np.flatnonzero(self.graph.chain == self.graph.chain[_find_first_call(self.graph, self.window)])
         last = int(np.searchsorted(calls.start[mine], self.window.end_ns, "right")) - 1
         if last >= 0:  # the host leaves the part as long after its last call as recorded
             rest = max(0, self.window.end_ns - int(calls.end[mine[last]]))
@@ -363,25 +363,25 @@ class _Case:
 
     def predict(self, chosen: Sequence[tuple[Change, str]], least_ns: float = -float("inf")) -> Predicted | None:
         """Return the prediction with changes, or None if they have no effect or save no more than ``least_ns``."""
-        changed = self._changed([(change.apply, value) for change, value in chosen])
+        changed = self._change_graph([(change.apply, value) for change, value in chosen])
         if changed is self.graph:
             return None
         replayed = simulation.replay(changed)
-        begin, end = self._bounds(replayed)
+        begin, end = self._find_bounds(replayed)
         length = int((end - begin) / changed.items)
         if self.baseline - length <= least_ns:
             return None
         path = kinds(critical_path.pieces(changed, replayed, begin, end))
         parts = tuple((kind, int(ns / changed.items)) for kind, ns in path)
-        off = self._uncertainty(replayed, length, changed.items, parts)
+        off = self._estimate_uncertainty(replayed, length, changed.items, parts)
         low, high = length, length
         if any(change.cautious or change.hopeful for change, _ in chosen):
             for bound in (
                 [one.cautious or one.apply for one, _ in chosen],
                 [one.hopeful or one.apply for one, _ in chosen],
             ):
-                other = self._changed([(apply, value) for apply, (_, value) in zip(bound, chosen, strict=True)])
-                far = int(self._length(simulation.replay(other)) / other.items)
+                other = self._change_graph([(apply, value) for apply, (_, value) in zip(bound, chosen, strict=True)])
+                far = int(self._measure_length(simulation.replay(other)) / other.items)
                 low, high = min(low, far), max(high, far)
         return Predicted(
             tuple((change.name, value) for change, value in chosen),
@@ -391,24 +391,26 @@ class _Case:
             parts,
         )  # fmt: skip
 
-    def _changed(self, chosen: Sequence[tuple[Apply, str]]) -> Graph:
+    def _change_graph(self, chosen: Sequence[tuple[Apply, str]]) -> Graph:
         """Return the graph with changes; the unchanged graph if none has an effect."""
         changed = self.graph
         for apply, value in chosen:
             changed = apply(changed, self.part, value) or changed
         return changed
 
-    def _bounds(self, replayed: Replayed) -> tuple[int, int]:
+    def _find_bounds(self, replayed: Replayed) -> tuple[int, int]:
         """Return the start of the part in a replay, and when the host has left it and its last operation has ended."""
         bounds = np.array([self.window.begin_ns, self.window.end_ns])
-        begin, left = _moments(self.graph, self.window, replayed, bounds).tolist()
+        begin, left = _map_moments(self.graph, self.window, replayed, bounds).tolist()
         return begin, max(left, int(np.array(replayed.end)[self._own].max(initial=left)))
 
-    def _length(self, replayed: Replayed) -> int:
-        begin, end = self._bounds(replayed)
+    def _measure_length(self, replayed: Replayed) -> int:
+        begin, end = self._find_bounds(replayed)
         return end - begin
 
-    def _uncertainty(self, replayed: Replayed, length: int, items: float, parts: Sequence[tuple[str, int]]) -> float:
+    def _estimate_uncertainty(
+        self, replayed: Replayed, length: int, items: float, parts: Sequence[tuple[str, int]]
+    ) -> float:
         """Return half of the interval.
 
         It comes from the spread between steps, the error of the model, the host's time that is left, and unexplained
@@ -416,7 +418,7 @@ class _Case:
         """
         spread = 0.0
         if len(self._steps) > 2:
-            gained = self._steps - _step_lengths(self.graph, self.window, replayed) / items
+            gained = self._steps - _measure_step_lengths(self.graph, self.window, replayed) / items
             spread = 1.96 * float(np.std(gained, ddof=1)) * len(gained) ** 0.5
         model = MODEL_ERROR * (self.baseline - length)
         host = HOST_ERROR * sum(ns for kind, ns in parts if kind in (critical_path.HOST, critical_path.CALLS))

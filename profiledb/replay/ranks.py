@@ -48,7 +48,7 @@ def join(ranks: Sequence[Recording], inside: Sequence[Flags]) -> Joined:
     Raises:
         NotCapturedError: the ranks did not run the same collectives in these steps.
     """
-    lists = [_collectives(one, mask) for one, mask in zip(ranks, inside, strict=True)]
+    lists = [_list_collectives(one, mask) for one, mask in zip(ranks, inside, strict=True)]
     if any(len(one) != len(lists[0]) or not len(one) for one in lists) or any(
         [ranks[0].operations.names[ranks[0].operations.name[i]] for i in lists[0][:, 0]]
         != [one.operations.names[one.operations.name[i]] for i in mine[:, 0]]
@@ -63,10 +63,10 @@ def join(ranks: Sequence[Recording], inside: Sequence[Flags]) -> Joined:
             "The collectives of the reports of this run do not end together on all ranks.",
             why="They belong to several groups of ranks, or the reports are not of one run.",
         )
-    return _joined(ranks, lists, shifts, apart <= TOGETHER_NS)
+    return _join_recordings(ranks, lists, shifts, apart <= TOGETHER_NS)
 
 
-def _collectives(rank: Recording, inside: Flags) -> Integers:
+def _list_collectives(rank: Recording, inside: Flags) -> Integers:
     """Return the operations of each collective of a rank, a column for each of its GPUs."""
     operations = rank.operations
     mine = np.flatnonzero(operations.in_class("communication") & inside)
@@ -77,7 +77,7 @@ def _collectives(rank: Recording, inside: Flags) -> Integers:
     return np.stack(columns, axis=1)
 
 
-def _joined(ranks: Sequence[Recording], lists: Sequence[Integers], shifts: list[int], same: Flags) -> Joined:
+def _join_recordings(ranks: Sequence[Recording], lists: Sequence[Integers], shifts: list[int], same: Flags) -> Joined:
     names = sorted({pair for one in ranks for pair in zip(one.operations.names, one.operations.classes, strict=True)})
     call_names = sorted({name for one in ranks for name in one.calls.names})
     calls, operations, threads = [], [], list[int]()
@@ -103,7 +103,7 @@ def _joined(ranks: Sequence[Recording], lists: Sequence[Integers], shifts: list[
     of_rank = np.repeat(np.arange(len(ranks)), [len(one) for one in calls])
     start, end = (np.concatenate([getattr(one, name) for one in calls]) for name in ("start", "end"))
     order = np.lexsort((-end, start))
-    place = _inverse(order)
+    place = _invert_order(order)
     every = {
         field: np.concatenate([getattr(one, field) for one in operations])
         for field in Operations.__dataclass_fields__ if field not in ("names", "classes")
@@ -112,7 +112,7 @@ def _joined(ranks: Sequence[Recording], lists: Sequence[Integers], shifts: list[
     every["call"] = np.where(every["call"] >= 0, place[every["call"]], -1)
     firsts = np.cumsum([0, *(len(one) for one in operations)])
     groups = np.concatenate([mine + first for mine, first in zip(lists, firsts, strict=False)], axis=1)[same]
-    groups = _inverse(moved)[groups]
+    groups = _invert_order(moved)[groups]
     thread, name = (np.concatenate([getattr(one, field) for one in calls])[order] for field in ("thread", "name"))
     recording = Recording(
         Calls(start[order], end[order], thread, name, call_names),
@@ -126,7 +126,7 @@ def _joined(ranks: Sequence[Recording], lists: Sequence[Integers], shifts: list[
     return Joined(recording, [tuple(one) for one in groups[starts < last].tolist()], shifts, of_rank[order])
 
 
-def _inverse(order: Integers) -> Integers:
+def _invert_order(order: Integers) -> Integers:
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     return place

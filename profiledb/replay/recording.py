@@ -138,38 +138,38 @@ def read(db: duckdb.DuckDBPyConnection, begin_ns: int, end_ns: int) -> Recording
     (lead,) = db.execute(_LEAD, bounds).fetchone() or (None,)
     bounds["begin"] = min(begin_ns, lead or begin_ns)
     table = db.execute(_CALLS, bounds).fetchnumpy()
-    start, end = _integers(table["start_ns"]), _integers(table["end_ns"])
-    threads, thread = np.unique(_integers(table["global_tid"]), return_inverse=True)
+    start, end = _convert_integers(table["start_ns"]), _convert_integers(table["end_ns"])
+    threads, thread = np.unique(_convert_integers(table["global_tid"]), return_inverse=True)
     outer = outermost(start, end, thread.reshape(-1))
     top = np.flatnonzero(outer == np.arange(len(start)))
     place = np.full(len(start), -1, np.int64)
     place[top] = np.arange(len(top))
     names = dict(db.execute(_CALL_NAMES).fetchall())
-    ids, name = np.unique(_integers(table["name_id"])[top], return_inverse=True)
+    ids, name = np.unique(_convert_integers(table["name_id"])[top], return_inverse=True)
     listed = [str(names.get(int(one), "")) for one in ids]
     calls = Calls(start[top], end[top], thread.reshape(-1)[top], name.reshape(-1), listed)
     multiprocessors, capability = db.execute(_GPU).fetchone() or (0, 0.0)
     link_rate = next((rate for least, rate in LINK_RATES.items() if capability >= least), 0.0)
-    operations = _operations(db, bounds, _integers(table["call_id"]), place[outer])
+    operations = _read_operations(db, bounds, _convert_integers(table["call_id"]), place[outer])
     return Recording(calls, operations, threads.tolist(), int(multiprocessors), link_rate)
 
 
-def _operations(
+def _read_operations(
     db: duckdb.DuckDBPyConnection, bounds: Mapping[str, int], call_ids: Integers, places: Integers
 ) -> Operations:
     table = {name: np.ma.getdata(values) for name, values in db.execute(_OPERATIONS, bounds).fetchnumpy().items()}
     known = {int(name_id): (str(short), str(class_)) for name_id, short, class_ in db.execute(_KERNEL_NAMES).fetchall()}
-    ids, name = np.unique(_integers(table["name_id"]), return_inverse=True)
+    ids, name = np.unique(_convert_integers(table["name_id"]), return_inverse=True)
     listed = [known.get(int(one), ("", "")) for one in ids]
-    name = np.where(_integers(table["kind"]) == KERNEL, name.reshape(-1), -1)
-    keys = np.stack([_integers(table[key]) for key in ("global_pid", "device_id", "context_id", "stream_id")])
+    name = np.where(_convert_integers(table["kind"]) == KERNEL, name.reshape(-1), -1)
+    keys = np.stack([_convert_integers(table[key]) for key in ("global_pid", "device_id", "context_id", "stream_id")])
     _, stream = np.unique(keys, axis=1, return_inverse=True)
     to_host, from_host, pageable = (np.asarray(table[flag], np.bool_) for flag in ("to_host", "from_host", "pageable"))
     return Operations(
-        _integers(table["start_ns"]), _integers(table["end_ns"]),
-        _look_up(_integers(table["call_id"]), call_ids, places), stream.reshape(-1), keys[1],
-        _integers(table["kind"]), name, _integers(table["bytes"]),
-        to_host, from_host, pageable, _integers(table["blocks"]),
+        _convert_integers(table["start_ns"]), _convert_integers(table["end_ns"]),
+        _look_up(_convert_integers(table["call_id"]), call_ids, places), stream.reshape(-1), keys[1],
+        _convert_integers(table["kind"]), name, _convert_integers(table["bytes"]),
+        to_host, from_host, pageable, _convert_integers(table["blocks"]),
         [short for short, _ in listed], [class_ for _, class_ in listed],
     )  # fmt: skip
 
@@ -198,5 +198,5 @@ def outermost(start: Integers, end: Integers, thread: Integers) -> Integers:
     return found
 
 
-def _integers(values: Any) -> Integers:
+def _convert_integers(values: Any) -> Integers:
     return np.asarray(np.ma.getdata(values)).astype(np.int64)

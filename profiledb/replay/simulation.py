@@ -42,7 +42,7 @@ def replay(graph: Graph) -> Replayed:  # noqa: C901, PLR0912, PLR0915 (one loop:
     call_begin, call_end, awaited = [0] * len(chain), [0] * len(chain), [-1] * len(chain)
     begin, end, cause = [0] * len(length), [0] * len(length), [ORIGIN] * len(length)
     until = [int(calls.start[0]) if len(calls) else 0] * (max(chain, default=0) + 1)
-    for kind, i in zip(*_events(graph), strict=True):
+    for kind, i in zip(*_list_events(graph), strict=True):
         if kind == _CALL:
             one = chain[i]
             call_begin[i] = moment = until[one] + gap[i]
@@ -90,7 +90,7 @@ def replay(graph: Graph) -> Replayed:  # noqa: C901, PLR0912, PLR0915 (one loop:
 _CALL, _RETURN, _OPERATION, _WAITING_CALL, _COLLECTIVE = range(5)
 
 
-def _events(graph: Graph) -> tuple[list[int], list[int]]:
+def _list_events(graph: Graph) -> tuple[list[int], list[int]]:
     """Return kind and index of each event in order; calls that do not wait have no event when they return."""
     order = np.array(graph.order, np.int64)
     kind, index = np.where(order < 0, _COLLECTIVE, order % 3), np.where(order < 0, -1 - order, order // 3)

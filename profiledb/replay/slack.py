@@ -117,25 +117,25 @@ def of_part(graph: Graph, replayed: Replayed, part: Part, found: Latest) -> list
     waiting = [*graph.waits]
     longer[waiting] = (found.returned - call_end)[waiting]
     rows = [
-        *_by_name("kernel", operations.names, operations.name, found.operation - begin, length, part.operations),
-        *_by_name("call", [base_name(name) for name in calls.names], calls.name, longer,
+        *_list_by_name("kernel", operations.names, operations.name, found.operation - begin, length, part.operations),
+        *_list_by_name("call", [base_name(name) for name in calls.names], calls.name, longer,
                   call_end - call_begin, part.calls),
-        *(_of_range(graph, name, spans, found.call - call_begin) for name, spans in part.ranges.items()),
+        *(_compute_range_slack(graph, name, spans, found.call - call_begin) for name, spans in part.ranges.items()),
     ]  # fmt: skip
     for kind, name in _KINDS.items():
-        rows.append(_row(name, "", found.operation - begin, length, part.operations & (operations.kind == kind)))
+        rows.append(_make_row(name, "", found.operation - begin, length, part.operations & (operations.kind == kind)))
     return sorted((row for row in rows if row and row.median_ns < NEVER // 2), key=lambda row: (-row.ns, row.name))
 
 
-def _by_name(
+def _list_by_name(
     kind: str, names: Sequence[str], codes: Integers, slack: Integers, took: Integers, chosen: Flags
 ) -> Iterable[Slack | None]:
     listed = sorted(set(names))
     place = np.array([listed.index(name) for name in names] + [-1], np.int64)[codes]
-    return [_row(kind, name, slack, took, chosen & (place == at)) for at, name in enumerate(listed)]
+    return [_make_row(kind, name, slack, took, chosen & (place == at)) for at, name in enumerate(listed)]
 
 
-def _row(kind: str, name: str, slack: Integers, took: Integers, chosen: Flags) -> Slack | None:
+def _make_row(kind: str, name: str, slack: Integers, took: Integers, chosen: Flags) -> Slack | None:
     if not chosen.any():
         return None
     values = slack[chosen]
@@ -145,7 +145,7 @@ def _row(kind: str, name: str, slack: Integers, took: Integers, chosen: Flags) -
     )  # fmt: skip
 
 
-def _of_range(graph: Graph, name: str, spans: Integers, of_calls: Integers) -> Slack | None:
+def _compute_range_slack(graph: Graph, name: str, spans: Integers, of_calls: Integers) -> Slack | None:
     """Return the slack of a range: by how much the next call on its thread may be late."""
     values, took = [np.empty(0, np.int64)], 0
     for thread in np.unique(spans[:, 0]).tolist():
@@ -156,4 +156,6 @@ def _of_range(graph: Graph, name: str, spans: Integers, of_calls: Integers) -> S
         values.append(of_calls[mine[at[known]]])
         took += int((ours[known, 2] - ours[known, 1]).sum())
     every = np.concatenate(values)
-    return _row("range", name, every, np.full(len(every), took // max(1, len(every))), np.ones(len(every), np.bool_))
+    return _make_row(
+        "range", name, every, np.full(len(every), took // max(1, len(every))), np.ones(len(every), np.bool_)
+    )

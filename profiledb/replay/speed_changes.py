@@ -36,15 +36,15 @@ def faster_link(graph: Graph, part: Part, value: str) -> Graph | None:
     A transfer takes a fixed time, that of the shortest of its kind in the recording, and the time of its data. Copies
     from pageable memory keep their time, because the host copies, too.
     """
-    return _faster_link(graph, part, value, pageable=False)
+    return _speed_up_link(graph, part, value, pageable=False)
 
 
 def faster_link_hopeful(graph: Graph, part: Part, value: str) -> Graph | None:
     """Speed up copies from pageable memory, too."""
-    return _faster_link(graph, part, value, pageable=True)
+    return _speed_up_link(graph, part, value, pageable=True)
 
 
-def _faster_link(graph: Graph, part: Part, value: str, *, pageable: bool) -> Graph | None:
+def _speed_up_link(graph: Graph, part: Part, value: str, *, pageable: bool) -> Graph | None:
     (times,) = parse_times("faster_link", value)
     operations, length = graph.recording.operations, graph.length.copy()
     collectives = operations.in_class("communication") & part.operations
@@ -79,20 +79,20 @@ def batch(graph: Graph, part: Part, value: str) -> Graph | None:
     So does host code of ``HOST_WORK_NS`` or more in one piece, which prepares data. Launches, the framework's time
     between them, optimizers and collectives stay.
     """
-    return _batch(graph, part, value, per_multiprocessor=1)
+    return _enlarge_batch(graph, part, value, per_multiprocessor=1)
 
 
 def batch_cautious(graph: Graph, part: Part, value: str) -> Graph | None:
     """Grow all kernels in proportion."""
-    return _batch(graph, part, value, per_multiprocessor=0)
+    return _enlarge_batch(graph, part, value, per_multiprocessor=0)
 
 
 def batch_hopeful(graph: Graph, part: Part, value: str) -> Graph | None:
     """Place two blocks on a multiprocessor at once."""
-    return _batch(graph, part, value, per_multiprocessor=2)
+    return _enlarge_batch(graph, part, value, per_multiprocessor=2)
 
 
-def _batch(graph: Graph, part: Part, value: str, *, per_multiprocessor: int) -> Graph | None:
+def _enlarge_batch(graph: Graph, part: Part, value: str, *, per_multiprocessor: int) -> Graph | None:
     (times,) = parse_times("batch", value)
     operations, length = graph.recording.operations, graph.length.copy()
     if not part.steps:
@@ -109,14 +109,14 @@ def _batch(graph: Graph, part: Part, value: str, *, per_multiprocessor: int) -> 
     if not kernels.any():
         return None
     fixed = int(length[kernels].min())
-    grown = _growth(operations.blocks[kernels], graph.recording.multiprocessors * per_multiprocessor, times)
+    grown = _compute_growth(operations.blocks[kernels], graph.recording.multiprocessors * per_multiprocessor, times)
     length[kernels] = fixed + ((length[kernels] - fixed) * grown).astype(np.int64)
     length[copies] = (length[copies] * times).astype(np.int64)
     gap = np.where(part.calls & (graph.gap >= HOST_WORK_NS), graph.gap * times, graph.gap).astype(np.int64)
     return replace(graph, length=length, gap=gap, items=graph.items * times)
 
 
-def _growth(blocks: Integers, at_once: int, times: float) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _compute_growth(blocks: Integers, at_once: int, times: float) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     if not at_once:
         return np.full(len(blocks), times)
     before, after = np.ceil(blocks / at_once), np.ceil(blocks * times / at_once)

@@ -73,13 +73,13 @@ def choose_window(library: Library, report_id: str, db: duckdb.DuckDBPyConnectio
     if window and (len(steady) or window.end_ns - window.begin_ns >= LEAST_IN_STEPS * (end - begin)):
         starts = np.sort(np.ma.getdata(db.execute(_STARTS).fetchnumpy()["start_ns"]))
         counts = {number: int(np.diff(np.searchsorted(starts, span))[0]) for number, (_, *span) in steps.items()}
-        return bound_steps({number: steps[number] for number in _middle(counts, most)})
-    return _bounded(db, most, begin, end)
+        return bound_steps({number: steps[number] for number in _choose_middle_steps(counts, most)})
+    return _bound_window(db, most, begin, end)
 
 
-def _bounded(db: duckdb.DuckDBPyConnection, most: int, begin: int, end: int) -> Window:
+def _bound_window(db: duckdb.DuckDBPyConnection, most: int, begin: int, end: int) -> Window:
     """Return a part without steps of at most so many operations."""
-    while (count := _count(db, begin, end)) > most:
+    while (count := _count_operations(db, begin, end)) > most:
         end = begin + (end - begin) * most // (count + 1)
     busiest = db.execute(_BUSIEST, {"begin": begin, "end": end}).fetchone()
     return Window(begin, end, busiest[0] if busiest else -1, {})
@@ -97,12 +97,12 @@ def read_steps(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) 
     return {numbers[row[0]]: row[1:] for row in rows if row[1] == rows[0][1]}
 
 
-def _count(db: duckdb.DuckDBPyConnection, begin: int, end: int) -> int:
+def _count_operations(db: duckdb.DuckDBPyConnection, begin: int, end: int) -> int:
     (count,) = db.execute(_COUNT, {"begin": begin, "end": end}).fetchone() or (0,)
     return int(count)
 
 
-def _middle(counts: Mapping[int, int], most: int) -> list[int]:
+def _choose_middle_steps(counts: Mapping[int, int], most: int) -> list[int]:
     """Return as many steps around the middle one as there may be operations, at least one."""
     numbers = list(counts)
     low = high = len(numbers) // 2

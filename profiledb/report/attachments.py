@@ -98,8 +98,8 @@ class Attachments:
             duckdb.Error: the file of a report cannot be opened; the other reports stay usable.
         """
         with self._lock:
-            catalogs = self._hold(report_ids, views)
-            cursor = self._connection().cursor()
+            catalogs = self._hold_reports(report_ids, views)
+            cursor = self._get_connection().cursor()
         try:
             yield cursor, catalogs
         except BROKEN:
@@ -117,8 +117,8 @@ class Attachments:
         It is kept unless the block ends with an error. Nobody else uses it meanwhile.
         """
         with self._lock:
-            catalogs = self._hold(report_ids, views)
-            opened = self._kept.pop((tuple(report_ids), key), None) or Opened(self._connection().cursor(), catalogs)
+            catalogs = self._hold_reports(report_ids, views)
+            opened = self._kept.pop((tuple(report_ids), key), None) or Opened(self._get_connection().cursor(), catalogs)
             database = self._db
         try:
             yield opened
@@ -130,14 +130,14 @@ class Attachments:
         else:
             with self._lock:
                 if self._db is database:
-                    self._keep((tuple(report_ids), key), opened)
+                    self._keep_cursor((tuple(report_ids), key), opened)
                 else:
                     opened.cursor.close()
         finally:
             with self._lock:
                 self._in_use.subtract(report_ids)
 
-    def _keep(self, key: tuple[Sequence[str], Hashable], opened: Opened) -> None:
+    def _keep_cursor(self, key: tuple[Sequence[str], Hashable], opened: Opened) -> None:
         if another := self._kept.pop(key, None):
             another.cursor.close()
         self._kept[key] = opened
@@ -152,7 +152,7 @@ class Attachments:
     def reconnect(self) -> None:
         """Drop a connection that refuses every further query; cursors that are still open keep theirs."""
         with self._lock:
-            self._forget()
+            self._forget_all()
 
     def buffers_bytes(self) -> int:
         """Return the bytes that DuckDB holds: blocks read from open reports, and the memory of running queries."""
@@ -168,35 +168,35 @@ class Attachments:
         """Close the file of a report unless a query is using it; return True if it is closed now."""
         with self._lock:
             if report_id in self._attached and not self._in_use[report_id]:
-                self._close(report_id)
+                self._close_report(report_id)
             return report_id not in self._attached
 
-    def _hold(self, report_ids: Sequence[str], views: Sequence[Views]) -> Sequence[str]:
+    def _hold_reports(self, report_ids: Sequence[str], views: Sequence[Views]) -> Sequence[str]:
         """Attach reports and mark each as in use, so that attaching the second cannot evict the first; all or none."""
         for report_id in report_ids:
-            self._renew(report_id)
+            self._renew_report(report_id)
         self._in_use.update(report_ids)
         try:
-            catalogs = [self._attach(report_id) for report_id in report_ids]
-            self._create(catalogs[0], views)
+            catalogs = [self._attach_report(report_id) for report_id in report_ids]
+            self._create_views(catalogs[0], views)
             return catalogs
         except BaseException as error:
             self._in_use.subtract(report_ids)
             if isinstance(error, BROKEN):
-                self._forget()
+                self._forget_all()
             raise
 
-    def _renew(self, report_id: str) -> None:
+    def _renew_report(self, report_id: str) -> None:
         """Detach a file that was replaced or removed: DuckDB would go on reading the old one."""
         attached = self._attached.get(report_id)
         if attached is None or attached.file == read_state(self._path(report_id)):
             return
         if self._in_use[report_id]:
-            self._forget()
+            self._forget_all()
         else:
-            self._close(report_id)
+            self._close_report(report_id)
 
-    def _attach(self, report_id: str) -> str:
+    def _attach_report(self, report_id: str) -> str:
         if attached := self._attached.get(report_id):
             self._attached.move_to_end(report_id)
             return attached.catalog
@@ -207,26 +207,26 @@ class Attachments:
             )
         self._close_idle()
         catalog = f"r_{report_id}"
-        self._connection().execute(f"ATTACH {quote(str(path))} AS {catalog} (READ_ONLY)")
+        self._get_connection().execute(f"ATTACH {quote(str(path))} AS {catalog} (READ_ONLY)")
         self._attached[report_id] = _Attachment(catalog, file)
         return catalog
 
-    def _create(self, catalog: str, views: Sequence[Views]) -> None:
+    def _create_views(self, catalog: str, views: Sequence[Views]) -> None:
         """Create the missing views; they are bound at each query and so serve every report."""
         missing = [view for view in views if view.name not in self._created]
         if not missing:
             return
         try:
-            with self._connection().cursor() as cursor:
+            with self._get_connection().cursor() as cursor:
                 cursor.execute(f"SET search_path = 'memory,{catalog}'")
                 for view in missing:
                     cursor.execute(view.sql)
         except BaseException:
-            self._forget()  # a file without some tables leaves views behind that cannot be created a second time
+            self._forget_all()  # a file without some tables leaves views behind that cannot be created a second time
             raise
         self._created.update(view.name for view in missing)
 
-    def _connection(self) -> duckdb.DuckDBPyConnection:
+    def _get_connection(self) -> duckdb.DuckDBPyConnection:
         if self._db is None:
             # A folder of its own: processes that share one overwrite each other's files, and a worker that starts would
             # empty
@@ -236,7 +236,7 @@ class Attachments:
             self._db = duckdb.connect(config={"temp_directory": str(spill), **threads})
         return self._db
 
-    def _forget(self) -> None:
+    def _forget_all(self) -> None:
         self._db = None
         self._kept.clear()
         self._attached.clear()
@@ -246,8 +246,8 @@ class Attachments:
         """Close an attachment that no query is using, to make space for one more."""
         idle = [report_id for report_id in self._attached if not self._in_use[report_id]]
         for report_id in idle[: max(0, len(self._attached) - OPEN_REPORTS + 1)]:
-            self._close(report_id)
+            self._close_report(report_id)
 
-    def _close(self, report_id: str) -> None:
+    def _close_report(self, report_id: str) -> None:
         self.drop_kept(report_id)
-        self._connection().execute(f"DETACH {self._attached.pop(report_id).catalog}")
+        self._get_connection().execute(f"DETACH {self._attached.pop(report_id).catalog}")

@@ -78,7 +78,7 @@ def attach(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         duckdb.Error: the file does not open.
     """
     with _one_at_a_time:
-        db = _connection()
+        db = _open_connection()
         try:
             db.execute(f"ATTACH {quote(str(path))} AS {CATALOG} (READ_ONLY)")
             try:
@@ -87,12 +87,12 @@ def attach(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             finally:
                 db.execute(f"DETACH {CATALOG}")
         except _BROKEN:
-            _connection.cache_clear()
+            _open_connection.cache_clear()
             raise
 
 
 @cache
-def _connection() -> duckdb.DuckDBPyConnection:
+def _open_connection() -> duckdb.DuckDBPyConnection:
     """Cached, because connecting takes longer than looking at a file."""
     return duckdb.connect(config={"threads": 1})
 

@@ -88,10 +88,10 @@ class DerivedFiles:
             self._bytes += size
             self._unmeasured -= size
             if self._unmeasured <= 0 or self._bytes > most:
-                self._tidy(most)
+                self._remove_oldest(most)
                 self._unmeasured = _LOOK_EVERY * most
 
-    def _tidy(self, most: int) -> None:
+    def _remove_oldest(self, most: int) -> None:
         files = []
         for path in self.answers.glob("*/*"):
             with suppress(OSError):

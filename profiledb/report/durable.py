@@ -14,10 +14,10 @@ def write_text(path: Path, text: str, temporary: Path) -> None:
 
 def move(source: Path, target: Path) -> None:
     """Rename a file over another one; return when content and name are on the disk."""
-    _sync(source)
+    _sync_file(source)
     source.replace(target)
     with contextlib.suppress(OSError):  # some file systems do not sync folders
-        _sync(target.parent)
+        _sync_file(target.parent)
 
 
 def try_write_text(path: Path, text: str) -> None:
@@ -26,7 +26,7 @@ def try_write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def _sync(path: Path) -> None:
+def _sync_file(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -62,7 +62,7 @@ class Manifest:
         Raises:
             ValueError: the text is no manifest.
         """
-        return _read(text)
+        return _parse_manifest(text)
 
     @property
     def subjects(self) -> frozenset[Subject]:
@@ -94,7 +94,7 @@ _MANIFEST = frozenset(f.name for f in fields(Manifest))
 
 
 @lru_cache(maxsize=MOST_READ)
-def _read(text: str) -> Manifest:
+def _parse_manifest(text: str) -> Manifest:
     try:
         manifest = Manifest(**{key: value for key, value in json.loads(text).items() if key in _MANIFEST})
     except (TypeError, AttributeError) as error:

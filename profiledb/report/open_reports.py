@@ -40,16 +40,16 @@ class OpenReports:
         self, report_ids: Sequence[str], views: Sequence[Views] = ()
     ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Sequence[str]]]:
         """Open a cursor, as ``Attachments.cursor`` does."""
-        with self._of(report_ids).cursor(report_ids, views) as opened:
+        with self._choose_attachments(report_ids).cursor(report_ids, views) as opened:
             yield opened
 
     @contextmanager
     def kept_cursor(self, report_ids: Sequence[str], views: Sequence[Views], key: Hashable) -> Iterator[Opened]:
         """Open a cursor, as ``Attachments.kept_cursor`` does."""
-        with self._of(report_ids).kept_cursor(report_ids, views, key) as opened:
+        with self._choose_attachments(report_ids).kept_cursor(report_ids, views, key) as opened:
             yield opened
 
-    def _of(self, report_ids: Sequence[str]) -> Attachments:
+    def _choose_attachments(self, report_ids: Sequence[str]) -> Attachments:
         files = [read_state(self._path(report_id)) for report_id in report_ids]
         return self._large if any(file and file[1] > self._small_bytes for file in files) else self._small
 

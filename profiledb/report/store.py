@@ -74,9 +74,9 @@ def create(
         threads: threads of DuckDB; 0 for as many as there are cores.
     """
     access, ready = access or Access(), ready or Ready()
-    db = _connect(path, memory_limit, access, ready, threads)
+    db = _open_connection(path, memory_limit, access, ready, threads)
     try:
-        _seal(db, [path.parent, *access.reads])
+        _seal_connection(db, [path.parent, *access.reads])
         if ready.empty:
             path.write_bytes(ready.empty)
         db.execute(f"ATTACH {quote(str(path))} AS {CATALOG} ({_FORMAT})")
@@ -87,7 +87,7 @@ def create(
         yield db
         db.execute("USE memory")
         db.execute(f"DETACH {CATALOG}")
-        _extend(db, path)
+        _extend_file(db, path)
     finally:
         db.close()
 
@@ -100,7 +100,7 @@ def full_length(db: duckdb.DuckDBPyConnection, catalog: str) -> int:
     return _HEADERS + int(row[0] if row else 0)
 
 
-def _extend(db: duckdb.DuckDBPyConnection, path: Path) -> None:
+def _extend_file(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Extend a file to its full length: DuckDB omits free blocks at the end, and a truncated file looks the same."""
     db.execute(f"ATTACH {quote(str(path))} AS {CATALOG} (READ_ONLY)")
     length = full_length(db, CATALOG)
@@ -109,7 +109,9 @@ def _extend(db: duckdb.DuckDBPyConnection, path: Path) -> None:
         os.truncate(path, length)
 
 
-def _connect(path: Path, memory_limit: str, access: Access, ready: Ready, threads: int) -> duckdb.DuckDBPyConnection:
+def _open_connection(
+    path: Path, memory_limit: str, access: Access, ready: Ready, threads: int
+) -> duckdb.DuckDBPyConnection:
     """Open a connection with its extensions; signatures are checked unless they were for every extension."""
     checked = bool(access.extensions) and all(one.name in ready.extensions for one in access.extensions)
     config: dict[str, Any] = {"memory_limit": memory_limit, "temp_directory": f"{path}.spill"}
@@ -140,7 +142,7 @@ def link_descriptor(folder: Path, name: str, descriptor: int) -> Iterator[Path]:
         link.unlink()
 
 
-def _seal(db: duckdb.DuckDBPyConnection, allowed: list[Path]) -> None:
+def _seal_connection(db: duckdb.DuckDBPyConnection, allowed: list[Path]) -> None:
     """Deny all files but those allowed, for good: a name from a report may end up in a statement by mistake."""
     folders = ", ".join(quote(f"{path}/") for path in allowed if path.is_dir())
     files = ", ".join(quote(str(path)) for path in allowed if not path.is_dir())

@@ -84,13 +84,13 @@ def load(override: Path | None = None) -> list[KernelClass]:
         ConfigError: the user's file cannot be read or has an invalid entry; the message names file, class and pattern,
             and the detail holds RE2's error message.
     """
-    bundled = _read(BUNDLED)
-    own = _read(override) if override else []
-    ranked = _ranked(own + bundled)
+    bundled = _read_entries(BUNDLED)
+    own = _read_entries(override) if override else []
+    ranked = _rank_patterns(own + bundled)
     names = [name for name in dict.fromkeys(e.name for e in bundled + own) if name != OTHER]
     known = {entry.name for entry in bundled}
     added = [name for name in names if name not in known]
-    return [_merge(name, own + bundled, ranked, added) for name in [*names, OTHER]]
+    return [_merge_class(name, own + bundled, ranked, added) for name in [*names, OTHER]]
 
 
 def case_sql(column: str, classes: Sequence[KernelClass], names: str = "") -> str:
@@ -109,7 +109,7 @@ def case_sql(column: str, classes: Sequence[KernelClass], names: str = "") -> st
         if names or not beside
     )
     whens = [
-        f"WHEN {_company(beside, names)}{_matches(column, (one.pattern for one in group))} THEN {quote(name)}"
+        f"WHEN {_write_company(beside, names)}{_write_match(column, (one.pattern for one in group))} THEN {quote(name)}"
         for (name, beside), group in groupby(ranked, key=lambda one: (one.name, one.beside))
     ]
     return f"CASE {' '.join(whens)} ELSE {quote(OTHER)} END" if whens else quote(OTHER)
@@ -128,14 +128,14 @@ def colors(classes: Sequence[KernelClass], theme: Theme = "light") -> dict[str, 
     return {c.name: c.dark if theme == "dark" else c.light for c in classes}
 
 
-def _read(path: Path) -> list[_Entry]:
+def _read_entries(path: Path) -> list[_Entry]:
     entries = reader.read(path, _FORM)
     if path != BUNDLED:
         reader.check_patterns(path, entries, _FORM)
-    return [_entry(path, entry) for entry in entries]
+    return [_make_entry(path, entry) for entry in entries]
 
 
-def _entry(path: Path, raw: reader.Entry) -> _Entry:
+def _make_entry(path: Path, raw: reader.Entry) -> _Entry:
     """Convert an entry after checking its colors."""
     for theme in ("light", "dark"):
         if theme in raw and not re.fullmatch("#[0-9A-Fa-f]{6}", raw[theme]):
@@ -143,13 +143,13 @@ def _entry(path: Path, raw: reader.Entry) -> _Entry:
     return _Entry(**{**raw, "patterns": tuple(raw.get("patterns", []))})
 
 
-def _ranked(entries: Sequence[_Entry]) -> list[_Ranked]:
+def _rank_patterns(entries: Sequence[_Entry]) -> list[_Ranked]:
     """Return every pattern of the entries, in order."""
     each = ((entry, pattern) for entry in entries for pattern in entry.patterns)
     return [_Ranked(rank, entry.name, pattern, entry.beside) for rank, (entry, pattern) in enumerate(each)]
 
 
-def _merge(name: str, entries: Sequence[_Entry], ranked: Sequence[_Ranked], added: Sequence[str]) -> KernelClass:
+def _merge_class(name: str, entries: Sequence[_Entry], ranked: Sequence[_Ranked], added: Sequence[str]) -> KernelClass:
     """Merge all entries of a class. The first entry that sets a title or color wins."""
     mine = [entry for entry in entries if entry.name == name]
     own = [one for one in ranked if one.name == name]
@@ -165,16 +165,16 @@ def _merge(name: str, entries: Sequence[_Entry], ranked: Sequence[_Ranked], adde
     )
 
 
-def _matches(column: str, patterns: Iterable[str]) -> str:
-    return f"regexp_matches({column}, {quote(_either(patterns))}, 'i')"
+def _write_match(column: str, patterns: Iterable[str]) -> str:
+    return f"regexp_matches({column}, {quote(_join_patterns(patterns))}, 'i')"
 
 
-def _company(beside: str, names: str) -> str:
+def _write_company(beside: str, names: str) -> str:
     """Return the SQL condition for a kernel with a matching name, ending in AND, or "" if none is required."""
     if not beside:
         return ""
-    return f"EXISTS (SELECT 1 FROM ({names}) AS kernels(beside) WHERE {_matches('kernels.beside', [beside])}) AND "
+    return f"EXISTS (SELECT 1 FROM ({names}) AS kernels(beside) WHERE {_write_match('kernels.beside', [beside])}) AND "
 
 
-def _either(patterns: Iterable[str]) -> str:
+def _join_patterns(patterns: Iterable[str]) -> str:
     return "|".join(f"(?:{pattern})" for pattern in patterns)

@@ -50,7 +50,7 @@ def load(override: Path | None = None) -> Rules:
     Raises:
         ConfigError: the user's file cannot be read or has an invalid entry; the message names file and entry.
     """
-    return _load(override, override.stat().st_mtime_ns if override and override.exists() else 0)
+    return _load_rules(override, override.stat().st_mtime_ns if override and override.exists() else 0)
 
 
 def current() -> Rules:
@@ -72,9 +72,9 @@ def apply(cursor: duckdb.DuckDBPyConnection) -> None:
 
 
 @cache
-def _load(override: Path | None, _changed: int) -> Rules:
-    own = _read(override) if override else []
-    bundled = _read(BUNDLED)
+def _load_rules(override: Path | None, _changed: int) -> Rules:
+    own = _read_entries(override) if override else []
+    bundled = _read_entries(BUNDLED)
     names = [name for name in dict.fromkeys(e["name"] for e in bundled + own) if name != NONE]
     titles = {e["name"]: e["title"] for e in reversed(own + bundled) if e.get("title")}
     titles = {NONE: "No phase"} | titles
@@ -84,7 +84,7 @@ def _load(override: Path | None, _changed: int) -> Rules:
     )
 
 
-def _read(path: Path) -> list[reader.Entry]:
+def _read_entries(path: Path) -> list[reader.Entry]:
     entries = reader.read(path, _FORM)
     if any(entry["name"] == ALL for entry in entries):
         raise _FORM.wrong(f"{path}: a phase cannot be called {ALL!r}, which means all phases.")

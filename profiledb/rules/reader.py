@@ -49,10 +49,10 @@ def read(path: Path, form: Form) -> list[Entry]:
     entries = data.pop(form.kind, [])
     if data or not isinstance(entries, list):
         raise form.wrong(f"{path} has something other than [[{form.kind}]] entries.", ", ".join(data))
-    return [_checked(path, number, entry, form) for number, entry in enumerate(entries, 1)]
+    return [_check_entry(path, number, entry, form) for number, entry in enumerate(entries, 1)]
 
 
-def _checked(path: Path, number: int, entry: object, form: Form) -> Entry:
+def _check_entry(path: Path, number: int, entry: object, form: Form) -> Entry:
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(entry, dict) or not isinstance(name, str) or not re.fullmatch("[a-z][a-z0-9_]*", name):
         raise form.wrong(f"{path}: {form.kind} entry {number} needs a name in lowercase letters.")

@@ -65,20 +65,22 @@ def load(path: Path) -> Rules:
             told: Mapping[str, Any] = tomllib.loads(file.read(MOST_BYTES).decode())
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as rules of retention.", hint=_HINT, detail=str(error)) from error
-    _known(path, told, ("uploads_days", "total_gb", "rule"))
+    _check_keys(path, told, ("uploads_days", "total_gb", "rule"))
     several = told.get("rule", [])
     if not isinstance(several, list) or len(several) > MOST_RULES:
         raise ConfigError(f"{path}: rule must be sections, [[rule]].", hint=_HINT)
     return Rules(
-        _number(path, told, "uploads_days"), _number(path, told, "total_gb"), tuple(_rule(path, one) for one in several)
+        _read_number(path, told, "uploads_days"),
+        _read_number(path, told, "total_gb"),
+        tuple(_make_rule(path, one) for one in several),
     )
 
 
-def _rule(path: Path, told: Any) -> Rule:
+def _make_rule(path: Path, told: Any) -> Rule:
     if not isinstance(told, Mapping):
         raise ConfigError(f"{path}: rule must be sections, [[rule]].", hint=_HINT)
-    _known(path, told, ("days", *_TEXTS))
-    days = _number(path, told, "days")
+    _check_keys(path, told, ("days", *_TEXTS))
+    days = _read_number(path, told, "days")
     if days is None:
         raise ConfigError(f"{path}: a rule lacks its days.", hint=_HINT)
     texts = {name: told.get(name, "") for name in _TEXTS}
@@ -88,14 +90,14 @@ def _rule(path: Path, told: Any) -> Rule:
     return Rule(days, **texts)
 
 
-def _known(path: Path, told: Mapping[str, Any], names: tuple[str, ...]) -> None:
+def _check_keys(path: Path, told: Mapping[str, Any], names: tuple[str, ...]) -> None:
     """Reject unknown keys: a misspelled condition must not turn a rule about few reports into one about all."""
     for name in told:
         if name not in names:
             raise ConfigError(f"{path}: {name!r} is no rule of retention.", hint=f"It has {', '.join(names)}.")
 
 
-def _number(path: Path, told: Mapping[str, Any], name: str) -> float | None:
+def _read_number(path: Path, told: Mapping[str, Any], name: str) -> float | None:
     value = told.get(name)
     if value is None:
         return None

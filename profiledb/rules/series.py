@@ -48,25 +48,25 @@ def load(override: Path | None = None) -> Rules:
         stamp = override.stat().st_mtime_ns if override else 0
     except OSError as error:
         raise ConfigError(f"{override} cannot be read as rules of series.", hint=_HINT) from error
-    return _load(override, stamp)
+    return _load_rules(override, stamp)
 
 
 @cache
-def _load(override: Path | None, stamp: int) -> Rules:  # noqa: ARG001 (part of the key)
+def _load_rules(override: Path | None, stamp: int) -> Rules:  # noqa: ARG001 (part of the key)
     bundled = Rules(**{key: tuple(values) for key, values in tomllib.loads(BUNDLED.read_text("utf-8")).items()})
-    return replace(bundled, **_own(override)) if override else bundled
+    return replace(bundled, **_read_own(override)) if override else bundled
 
 
-def _own(path: Path) -> dict[str, tuple[str, ...]]:
+def _read_own(path: Path) -> dict[str, tuple[str, ...]]:
     try:
         with path.open("rb") as file:
             told: Mapping[str, Any] = tomllib.loads(file.read(MOST_BYTES).decode())
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as rules of series.", hint=_HINT, detail=str(error)) from error
-    return {key: _checked(path, key, values) for key, values in told.items()}
+    return {key: _check_values(path, key, values) for key, values in told.items()}
 
 
-def _checked(path: Path, key: str, values: object) -> tuple[str, ...]:
+def _check_values(path: Path, key: str, values: object) -> tuple[str, ...]:
     if key not in Rules.__dataclass_fields__:
         known = ", ".join(Rules.__dataclass_fields__)
         raise ConfigError(f"{path}: {key!r} is no rule of series.", hint=f"It has {known}.")
@@ -74,7 +74,7 @@ def _checked(path: Path, key: str, values: object) -> tuple[str, ...]:
         raise ConfigError(f"{path}: {key} is not a list of texts.", hint=_HINT)
     for value in values:
         if key == "ignore":
-            _pattern(path, value)
+            _check_pattern(path, value)
         elif not _FACT.fullmatch(value):
             raise ConfigError(
                 f"{path}: {key}: {value!r} is no fact.", hint=f"It is one of {', '.join(FACTS)}, meta.KEY or label.KEY."
@@ -82,7 +82,7 @@ def _checked(path: Path, key: str, values: object) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _pattern(path: Path, value: str) -> None:
+def _check_pattern(path: Path, value: str) -> None:
     try:
         re.compile(value)
     except re.error as error:

@@ -61,10 +61,10 @@ def _choose_ranges(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> C
 
 def _find_paths(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int], int, int]:
     """Resolve a text; return whether it is a path or a name, the matching paths, and the first and last instance."""
-    if matching := _paths(cursor, text):
+    if matching := _match_paths(cursor, text):
         return *matching, 1, _ALL
     match = INSTANCE.fullmatch(text)
-    if match and (matching := _paths(cursor, match["path"])):
+    if match and (matching := _match_paths(cursor, match["path"])):
         return *matching, int(match["first"]), int(match["last"] or match["first"])
     raise AnalysisError(f"No range of this report is called {text!r}.", hint="The analysis nvtx_tree lists all paths.")
 
@@ -73,7 +73,7 @@ _ALL = 2**62
 _NO_RANGE = "SELECT range_id, path_id, pre, post, false AS by_path FROM range LIMIT 0"
 
 
-def _paths(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int]] | None:
+def _match_paths(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int]] | None:
     encoded = text.encode(errors="backslashreplace").hex()  # SQL ends at a NUL, even between quotation marks
     for column in ("path", "name"):
         query = f"SELECT path_id FROM range_path WHERE {column} = decode(unhex('{encoded}'))"

@@ -80,11 +80,11 @@ def parse(values: Mapping[str, Any], mode: str = CHOICES["mode"][0]) -> Selectio
         if given.get(name, choices[0]) not in choices:
             raise AnalysisError(f"{name} cannot be {given[name]!r}.", hint=f"It is one of: {', '.join(choices)}.")
     ranges = given.pop("range", ())
-    fields: dict[str, Any] = {n: value if n in CHOICES else _whole(n, value) for n, value in given.items()}
+    fields: dict[str, Any] = {n: value if n in CHOICES else _parse_whole(n, value) for n, value in given.items()}
     return Selection(ranges=(ranges,) if isinstance(ranges, str) else tuple(ranges), **fields)
 
 
-def _whole(name: str, value: Any) -> int:
+def _parse_whole(name: str, value: Any) -> int:
     try:
         return int(value)
     except (OverflowError, TypeError, ValueError) as error:

@@ -116,25 +116,29 @@ def create_views(
         within: keep only this content, and only the time of ``unit``.
     """
     kept = [content for content in (chosen, within) if content]
-    begin = _begin(cursor) if selection.from_ns is not None or selection.to_ns is not None else 0
-    times = _times(selection, begin)
+    begin = _read_begin(cursor) if selection.from_ns is not None or selection.to_ns is not None else 0
+    times = _build_time_conditions(selection, begin)
     crossed = _find_crossed(cursor, selection.mode, kept, skipped)
-    inside = {place: _range_conditions(*place, kept, skipped, crossed) for place in _placed(selection)}
+    inside = {place: _build_range_conditions(*place, kept, skipped, crossed) for place in _list_placed(selection)}
     for (_, table), conditions in inside.items():
-        hardware = _hardware(selection) if table in OPERATIONS else []
-        _view(cursor, table, [*times, *hardware, *conditions])
-    _view(cursor, "sync", times)
-    _view(cursor, "tensor_event", _tensor_conditions(selection, begin, kept, skipped))
+        hardware = _build_hardware_conditions(selection) if table in OPERATIONS else []
+        _create_view(cursor, table, [*times, *hardware, *conditions])
+    _create_view(cursor, "sync", times)
+    _create_view(cursor, "tensor_event", _build_tensor_conditions(selection, begin, kept, skipped))
     ids = [f"range_id IN (FROM {content.name}_id)" for content in kept]
     ids += [f"range_id NOT IN (FROM {skipped.name}_id)"] if skipped else []
-    _view(cursor, "range", [*times, *ids])
+    _create_view(cursor, "range", [*times, *ids])
     cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_busy AS {busy_sql('selected_')}")
-    cursor.execute(_window_sql(selection, begin, chosen, skipped, within))
-    work = {table: [*_hardware(selection), *inside[mode, table]] for mode, table in inside if table in OPERATIONS}
-    cursor.execute(_active_sql(work))
+    cursor.execute(_build_window_sql(selection, begin, chosen, skipped, within))
+    work = {
+        table: [*_build_hardware_conditions(selection), *inside[mode, table]]
+        for mode, table in inside
+        if table in OPERATIONS
+    }
+    cursor.execute(_build_active_sql(work))
 
 
-def _placed(selection: Selection) -> list[tuple[str, str]]:
+def _list_placed(selection: Selection) -> list[tuple[str, str]]:
     """Return the tables of what belongs to ranges, each after the mode of its attribution."""
     by_mode = {*OPERATIONS, "api_call"}
     return [
@@ -142,27 +146,29 @@ def _placed(selection: Selection) -> list[tuple[str, str]]:
     ]
 
 
-def _begin(cursor: duckdb.DuckDBPyConnection) -> int | None:
+def _read_begin(cursor: duckdb.DuckDBPyConnection) -> int | None:
     row = cursor.execute(_BEGIN).fetchone()
     return row[0] if row else None
 
 
-def _view(cursor: duckdb.DuckDBPyConnection, table: str, conditions: list[str]) -> None:
+def _create_view(cursor: duckdb.DuckDBPyConnection, table: str, conditions: list[str]) -> None:
     where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
     cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_{table} AS SELECT * FROM {table} {where}")
 
 
-def _at(time_ns: int, begin: int | None) -> str:
+def _build_time_sql(time_ns: int, begin: int | None) -> str:
     """Return a time of the capture on the report's clock; NULL without a begin."""
     return "NULL" if begin is None else str(time_ns + begin)
 
 
-def _times(selection: Selection, begin: int | None, column: str = "start_ns") -> list[str]:
-    conditions = [f"{column} >= {_at(selection.from_ns, begin)}"] if selection.from_ns is not None else []
-    return conditions + ([f"{column} < {_at(selection.to_ns, begin)}"] if selection.to_ns is not None else [])
+def _build_time_conditions(selection: Selection, begin: int | None, column: str = "start_ns") -> list[str]:
+    conditions = [f"{column} >= {_build_time_sql(selection.from_ns, begin)}"] if selection.from_ns is not None else []
+    return conditions + (
+        [f"{column} < {_build_time_sql(selection.to_ns, begin)}"] if selection.to_ns is not None else []
+    )
 
 
-def _hardware(selection: Selection) -> list[str]:
+def _build_hardware_conditions(selection: Selection) -> list[str]:
     conditions = [f"device_id = {selection.device}"] if selection.device is not None else []
     return conditions + ([f"stream_id = {selection.stream}"] if selection.stream is not None else [])
 
@@ -178,7 +184,7 @@ def _find_crossed(
     )
 
 
-def _range_conditions(
+def _build_range_conditions(
     mode: str, table: str, kept: Sequence[Content], skipped: Content | None, crossed: frozenset[str]
 ) -> list[str]:
     """Return conditions on the innermost range of a row, and on further ranges around its call if some cross.
@@ -200,7 +206,7 @@ def _range_conditions(
     return [inside(content, column) for content in kept] + gone
 
 
-def _tensor_conditions(
+def _build_tensor_conditions(
     selection: Selection, begin: int | None, kept: Sequence[Content], skipped: Content | None
 ) -> list[str]:
     """Return conditions on allocations: moments on the host, of a GPU or the CPU, that streams do not restrict.
@@ -209,16 +215,16 @@ def _tensor_conditions(
     """
     device = [f"(device_type = 0 OR device_id = {selection.device})"] if selection.device is not None else []
     inside = [
-        f"({content.holds('thread_range')} OR event_id IN ({_driven_sql(content.name)}))"
+        f"({content.holds('thread_range')} OR event_id IN ({_build_driven_sql(content.name)}))"
         if selection.mode == "process"
         else content.holds("thread_range")
         for content in kept
     ]
     gone = [f"NOT {skipped.holds('thread_range')}"] if skipped else []
-    return [*_times(selection, begin, "time_ns"), *device, *inside, *gone]
+    return [*_build_time_conditions(selection, begin, "time_ns"), *device, *inside, *gone]
 
 
-def _driven_sql(inside: str) -> str:
+def _build_driven_sql(inside: str) -> str:
     """Return SQL for allocations on driven threads while their driver was in an outermost range of ``inside``."""
     return f"""
         SELECT event_id
@@ -229,17 +235,17 @@ def _driven_sql(inside: str) -> str:
     """
 
 
-def _window_sql(
+def _build_window_sql(
     selection: Selection, begin: int | None, chosen: Content | None, skipped: Content | None, within: Content | None
 ) -> str:
     """Return the intervals that a selection covers: those of its ranges on the GPU without excluded ones.
 
     Of units, such as steps, it covers the time from the start of a range to the end of all its work.
     """
-    low = _at(selection.from_ns, begin) if selection.from_ns is not None else "start_ns"
-    high = _at(selection.to_ns, begin) if selection.to_ns is not None else "end_ns"
-    source = _projected("chosen", selection.mode) if chosen else "SELECT start_ns, end_ns FROM capture_window"
-    gone = _projected("skipped", "process") if skipped else "SELECT start_ns, end_ns FROM busy LIMIT 0"
+    low = _build_time_sql(selection.from_ns, begin) if selection.from_ns is not None else "start_ns"
+    high = _build_time_sql(selection.to_ns, begin) if selection.to_ns is not None else "end_ns"
+    source = _build_projected_sql("chosen", selection.mode) if chosen else "SELECT start_ns, end_ns FROM capture_window"
+    gone = _build_projected_sql("skipped", "process") if skipped else "SELECT start_ns, end_ns FROM busy LIMIT 0"
     units = "FROM unit" if within else source
     return f"""
 CREATE OR REPLACE TEMP VIEW selected_window AS
@@ -265,7 +271,7 @@ SELECT min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM island GROUP BY isl
 """
 
 
-def _active_sql(kept: Mapping[str, Sequence[str]]) -> str:
+def _build_active_sql(kept: Mapping[str, Sequence[str]]) -> str:
     """Return the intervals of the window from the first to the last operation of each GPU, whatever times are
     selected.
 
@@ -287,5 +293,5 @@ FROM span JOIN selected_window ON start_ns < high AND end_ns > low
 """
 
 
-def _projected(instances: str, mode: str) -> str:
+def _build_projected_sql(instances: str, mode: str) -> str:
     return f"SELECT start_ns, end_ns FROM projection SEMI JOIN {instances} USING (range_id) WHERE mode = '{mode}'"

@@ -54,7 +54,7 @@ def prepare(library: Library, report_id: str) -> None:
     _ask_all(whole, "whole")
     _ask_all(part, "part")
     with suppress(WarpdeckError):
-        _ranges(part)
+        _ask_range_analyses(part)
     with suppress(WarpdeckError):
         report = library.find(report_id)
         rules = rulebook.load(config.load().rules)
@@ -96,7 +96,7 @@ def timeline(library: Library, report_id: str) -> None:
         _log.warning("The timeline of %s could not be made yet", report_id, exc_info=True)
 
 
-def _ranges(part: Any) -> None:
+def _ask_range_analyses(part: Any) -> None:
     """Ask the analyses of the page Ranges, which depend on the tree."""
     top = part("nvtx_tree", limit=range_tree.BOXES)
     if top.empty:

@@ -49,7 +49,7 @@ def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: 
     kept_ids = _find_kept(library)
     reports = [one for one in library.list() if one.id not in kept_ids and not one.sample]
     sizes = library.report_bytes()
-    series, spaces = _series_of_reports(library, rules), _space_of_reports(library, rules)
+    series, spaces = _map_series(library, rules), _map_spaces(library, rules)
     going = {one.id: why for one in reports if (why := _find_age_rule(one, rules, series, spaces, now))}
     going |= _find_excess(library, rules, sizes, reports, going)
     deletions = [
@@ -67,7 +67,7 @@ def carry_out(library: Library, inbox: Inbox, planned: list[Deletion]) -> Iterat
     """
     for one in planned:
         try:
-            done = _remove(library, inbox, one)
+            done = _remove_one(library, inbox, one)
         except (WarpdeckError, OSError) as error:
             logs.event("not_removed", what=one.what, file=one.name, cause=type(error).__name__)
             continue
@@ -77,7 +77,7 @@ def carry_out(library: Library, inbox: Inbox, planned: list[Deletion]) -> Iterat
             yield one
 
 
-def _remove(library: Library, inbox: Inbox, one: Deletion) -> bool:
+def _remove_one(library: Library, inbox: Inbox, one: Deletion) -> bool:
     if one.what == "report":
         if one.report_id in _find_kept(library):
             return False
@@ -112,7 +112,7 @@ def _find_kept(library: Library) -> set[str]:
     return labeled
 
 
-def _series_of_reports(library: Library, rules: Rules) -> Mapping[str, str]:
+def _map_series(library: Library, rules: Rules) -> Mapping[str, str]:
     """Return the name of each report's series, if a rule needs it."""
     if not any(rule.series for rule in rules.rules):
         return {}
@@ -121,7 +121,7 @@ def _series_of_reports(library: Library, rules: Rules) -> Mapping[str, str]:
     return {point.id: series.name for series in Board(library).series.values() for point in series.points}
 
 
-def _space_of_reports(library: Library, rules: Rules) -> Mapping[str, str]:
+def _map_spaces(library: Library, rules: Rules) -> Mapping[str, str]:
     """Return the space of each report that is in exactly one, if a rule needs it."""
     if not any(rule.space for rule in rules.rules):
         return {}
@@ -138,10 +138,10 @@ def _find_age_rule(
 ) -> str:
     """Return the rule by which a report is too old; empty for none."""
     fitting = (rule for rule in rules.rules if rule.space in ("", spaces.get(one.id)))
-    return next((rule.words for rule in fitting if _fits(rule, one, series, now)), "")
+    return next((rule.words for rule in fitting if _fits_rule(rule, one, series, now)), "")
 
 
-def _fits(rule: Rule, one: Manifest, series: Mapping[str, str], now: datetime) -> bool:
+def _fits_rule(rule: Rule, one: Manifest, series: Mapping[str, str], now: datetime) -> bool:
     if not _is_older_than(one.ingested_at, rule.days, now) or rule.kind not in ("", one.kind):
         return False
     return not rule.series or (one.id in series and fnmatchcase(series[one.id], rule.series))

@@ -72,7 +72,7 @@ def measure_area(
         **{group: [one | {"name": texts.get(one["name"], "")} for one in found] for group, found in shown.items()},
         "copies": _sum_copies(cursor, opened, lanes, low, high),
         "idle": _split_idle(cursor, opened, idle, low, high),
-        "gaps": _longest_gaps(cursor, opened, idle, low, high),
+        "gaps": _find_longest_gaps(cursor, opened, idle, low, high),
         "histogram": _make_histogram(buckets[np.isin(buckets[:, 0], [lane.id for lane in about])]),
     }  # fmt: skip
 
@@ -190,7 +190,7 @@ def _split_idle(
     ]
 
 
-def _longest_gaps(
+def _find_longest_gaps(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, idle: Sequence[LaneInfo], low: int, high: int
 ) -> list[dict[str, Any]]:
     """Return the longest gaps that overlap the area, uncut."""

@@ -41,17 +41,17 @@ class EventCounts:
 
     def names(self, lanes: Collection[LaneInfo]) -> Numbers:
         """Return name, count and time inside the area of each name in some lanes, ordered by name."""
-        rows = self._rows()
+        rows = self._stack_rows()
         rows = rows[np.isin(rows[:, 0], [lane.id for lane in lanes])]
         return _sum_by_key(rows[:, 1], rows[:, 2], rows[:, 3] - rows[:, 4])
 
     def by_lane(self) -> dict[int, tuple[int, int, int]]:
         """Return of each lane the count, the summed duration, and the time inside the area."""
-        rows = self._rows()
+        rows = self._stack_rows()
         sums = _sum_by_key(rows[:, 0], rows[:, 2], rows[:, 3], rows[:, 3] - rows[:, 4])
         return {lane: (count, ns, inside) for lane, count, ns, inside in sums.tolist()}
 
-    def _rows(self) -> Numbers:
+    def _stack_rows(self) -> Numbers:
         """Return lane, name, count, duration and time outside the area, in any number of rows a name."""
         read, cut = np.zeros(len(self.ns), dtype=np.int64), np.zeros(len(self.outside), dtype=np.int64)
         return np.concatenate(
@@ -83,11 +83,11 @@ def count_events(
     for part in split_lanes(lanes, low, high):
         if part.whole:
             first, last = part.whole
-            _from_sums(cursor, part, counts)
-            _read(cursor, opened, part.lanes, (low, first), counts, before=low)
-            _read(cursor, opened, part.lanes, (last, high), counts, after=high)
+            _add_from_sums(cursor, part, counts)
+            _add_events(cursor, opened, part.lanes, (low, first), counts, before=low)
+            _add_events(cursor, opened, part.lanes, (last, high), counts, after=high)
         else:
-            _read(cursor, opened, part.lanes, (low, high), counts, before=low, after=high)
+            _add_events(cursor, opened, part.lanes, (low, high), counts, before=low, after=high)
     return counts
 
 
@@ -104,7 +104,7 @@ def split_lanes(lanes: Sequence[LaneInfo], low: int, high: int) -> Iterator[Part
         yield Part(plain)
 
 
-def _from_sums(cursor: duckdb.DuckDBPyConnection, part: Part, counts: EventCounts) -> None:
+def _add_from_sums(cursor: duckdb.DuckDBPyConnection, part: Part, counts: EventCounts) -> None:
     assert part.whole is not None
     first, last = (edge >> part.z for edge in part.whole)
     which = f"{events.among('lane', [lane.id for lane in part.lanes])} AND bin >= {first} AND bin < {last}"
@@ -122,7 +122,7 @@ def _from_sums(cursor: duckdb.DuckDBPyConnection, part: Part, counts: EventCount
     _add_busy(counts, busy)
 
 
-def _read(
+def _add_events(
     cursor: duckdb.DuckDBPyConnection,
     opened: Lanes,
     lanes: Sequence[LaneInfo],

@@ -29,13 +29,13 @@ def find_arrows(
     all.
     """
     if kind in _TABLES:
-        return _arrows_of_operation(cursor, opened, event, kind, number)
+        return _find_operation_arrows(cursor, opened, event, kind, number)
     if kind == "api":
-        return _arrows_of_call(cursor, opened, event, number)
+        return _find_call_arrows(cursor, opened, event, number)
     return []
 
 
-def _arrows_of_operation(
+def _find_operation_arrows(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, kind: str, number: int
 ) -> list[dict[str, Any]]:
     table, key, _ = _TABLES[kind]
@@ -50,8 +50,8 @@ def _arrows_of_operation(
     if tid is not None and (launch := _read_event(cursor, opened, _find_lane(opened, "api", tid=tid), call)):
         arrows.append(_make_arrow(opened, launch, event, "launch"))
     waits = cursor.execute(f"""
-        SELECT sync_id FROM sync WHERE global_pid = {_sql(pid)} AND start_ns <= {end} AND end_ns >= {end}
-            AND (stream_id = {_sql(stream)} OR sync_type IN (1, 4)) ORDER BY end_ns, sync_id LIMIT 1
+        SELECT sync_id FROM sync WHERE global_pid = {_format_sql(pid)} AND start_ns <= {end} AND end_ns >= {end}
+            AND (stream_id = {_format_sql(stream)} OR sync_type IN (1, 4)) ORDER BY end_ns, sync_id LIMIT 1
     """).fetchall()
     for (sync,) in waits:
         for lane in (one for one in opened.lanes if one.kind == "sync"):
@@ -61,7 +61,9 @@ def _arrows_of_operation(
     return arrows
 
 
-def _arrows_of_call(cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, call: int) -> list[dict[str, Any]]:
+def _find_call_arrows(
+    cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, call: int
+) -> list[dict[str, Any]]:
     queries = " UNION ALL ".join(
         f"SELECT {_GROUND}, 4 * {key} + {code} AS ref, start_ns FROM {table} WHERE call_id = {call}"
         for table, key, code in _TABLES.values()
@@ -98,5 +100,5 @@ def _make_arrow(opened: Opened, begin: Event, end: Event, kind: str) -> dict[str
     return {"from": events.item(opened, begin), "to": events.item(opened, end), "kind": kind}
 
 
-def _sql(number: int | None) -> str:
+def _format_sql(number: int | None) -> str:
     return "NULL" if number is None else str(number)

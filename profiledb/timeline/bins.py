@@ -49,8 +49,8 @@ def _bin_short(x: Columns, z: int, base: int) -> list[Columns]:
     carried[1:] = np.where(next_to[1:-1] & several[:-1], np.maximum(0, reach[:-1] - low[1:]), 0)
     is_taken = np.zeros(len(first), dtype=bool)
     is_taken[:-1] = next_to[1:-1] & several[1:]
-    top = _first_chosen(x["d"] == np.maximum.reduceat(x["d"], first)[group], group)
-    last = _first_chosen(x["e"] == reach[group], group)
+    top = _find_first_chosen(x["d"] == np.maximum.reduceat(x["d"], first)[group], group)
+    last = _find_first_chosen(x["e"] == reach[group], group)
     over = several & (reach > high) & ~is_taken
     rest = (x["n"] == 0) & ~several[group] & (x["e"] > low[group])
     return [
@@ -61,7 +61,7 @@ def _bin_short(x: Columns, z: int, base: int) -> list[Columns]:
     ]
 
 
-def _first_chosen(chosen: NDArray[np.bool_], group: NDArray[np.int64]) -> NDArray[np.int64]:
+def _find_first_chosen(chosen: NDArray[np.bool_], group: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the first chosen row of each group; each group has one."""
     rows = np.flatnonzero(chosen)
     return rows[np.unique(group[rows], return_index=True)[1]]

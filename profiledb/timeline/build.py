@@ -92,7 +92,9 @@ def _write_tables(db: duckdb.DuckDBPyConnection, made_of: Sequence[int]) -> None
     db.execute(raw_views_sql().replace("CREATE OR REPLACE VIEW", "CREATE OR REPLACE TEMP VIEW"))
     ((origin, end),) = db.execute("SELECT start_ns, end_ns FROM capture_window").fetchall() or [(0, 0)]
     origin, end = origin or 0, end or 0
-    lanes, left_out = build_tree([*_find_lanes(db, origin), *lines.find_lanes(db), *power.find_lanes(db)], _names(db))
+    lanes, left_out = build_tree(
+        [*_find_lanes(db, origin), *lines.find_lanes(db), *power.find_lanes(db)], _read_names(db)
+    )
     sums.drop_long_sums(db, lanes)
     _write_lanes(db, lanes, origin)
     begin = min([0, *(lane.first_ns - origin for lane in lanes if lane.events)])
@@ -115,17 +117,17 @@ def _find_lanes(db: duckdb.DuckDBPyConnection, origin: int) -> list[Lane]:
     for kind, keys in KEYS.items():
         if kind not in DIRECT:  # these views compute, and their rows are read several times
             db.execute(f"CREATE OR REPLACE TEMP TABLE rows_{kind} AS FROM raw_{kind}")
-        lanes += scan.scan_lanes(db, kind, keys, _rows(kind), origin)
+        lanes += scan.scan_lanes(db, kind, keys, _name_rows(kind), origin)
     for lane in lanes:
         lane.direct = lane.leveled and not lane.overlaps and lane.kind in DIRECT
     return lanes
 
 
-def _rows(kind: str) -> str:
+def _name_rows(kind: str) -> str:
     return f"raw_{kind}" if kind in DIRECT else f"rows_{kind}"
 
 
-def _names(db: duckdb.DuckDBPyConnection) -> Names:
+def _read_names(db: duckdb.DuckDBPyConnection) -> Names:
     gpus = dict(db.execute("SELECT gpu_id, coalesce(name, '') FROM gpu").fetchall())
     processes = dict(db.execute("SELECT global_pid, coalesce(name, '') FROM process").fetchall())
     threads = dict(db.execute("SELECT global_tid, coalesce(name, '') FROM thread").fetchall())
@@ -147,11 +149,11 @@ def _write_lanes(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: i
         for lane in lanes
     ]  # fmt: skip
     for at in range(0, len(rows), 500):
-        values = ", ".join(f"({', '.join(map(_literal, row))})" for row in rows[at : at + 500])
+        values = ", ".join(f"({', '.join(map(_format_literal, row))})" for row in rows[at : at + 500])
         db.execute(f"INSERT INTO t.lane VALUES {values}")
 
 
-def _literal(value: object) -> str:
+def _format_literal(value: object) -> str:
     return quote(value) if isinstance(value, str) else "NULL" if value is None else str(value)
 
 
@@ -166,7 +168,9 @@ def _write_events(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: 
     for kind in KEYS:
         mine = [lane for lane in lanes if lane.kind == kind and not lane.direct]
         if as_is := [lane.id for lane in mine if not lane.overlaps]:
-            db.execute(f"INSERT INTO kept {read_direct(kind, _among(as_is), origin, table=_rows(kind))}")
+            db.execute(
+                f"INSERT INTO kept {read_direct(kind, _build_id_condition(as_is), origin, table=_name_rows(kind))}"
+            )
         for lane in mine:
             if lane.overlaps:
                 _write_overlapping(db, lane, origin)
@@ -176,7 +180,7 @@ def _write_events(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: 
 def _write_overlapping(db: duckdb.DuckDBPyConnection, lane: Lane, origin: int) -> None:
     import pyarrow as pa
 
-    source = read_direct(lane.kind, f"id = {lane.id}", origin, table=_rows(lane.kind))
+    source = read_direct(lane.kind, f"id = {lane.id}", origin, table=_name_rows(lane.kind))
     db.execute(f"CREATE OR REPLACE TEMP TABLE crowd AS {source} ORDER BY s, e DESC, ref")
     fit, top, at = FirstFit(), 0, 0
     while batch := db.execute(f"FROM crowd WHERE rowid BETWEEN {at} AND {at + _BATCH - 1}").fetchnumpy():
@@ -199,7 +203,7 @@ def _write_overlapping(db: duckdb.DuckDBPyConnection, lane: Lane, origin: int) -
 _BATCH = 100_000
 
 
-def _among(ids: Sequence[int]) -> str:
+def _build_id_condition(ids: Sequence[int]) -> str:
     return f"id IN ({', '.join(map(str, ids))})"
 
 

@@ -24,9 +24,9 @@ def read_direct(
         table: table of the events, if not in the report.
     """
     keys = " AND ".join(f"lane.{key} IS NOT DISTINCT FROM raw.{key}" for key in KEYS[kind]) or "true"
-    window = f"WHERE {_within(origin, low, high)}" if low is not None and high is not None else ""
+    window = f"WHERE {_build_time_condition(origin, low, high)}" if low is not None and high is not None else ""
     return f"""
-        SELECT lane.id AS lane, {_event(origin)}
+        SELECT lane.id AS lane, {_build_event(origin)}
         FROM {table or f"raw_{kind}"} AS raw
         JOIN (FROM lane WHERE kind = '{kind}' AND {lanes}) AS lane ON {keys} {window}
     """
@@ -35,14 +35,14 @@ def read_direct(
 def read_lane(lane: Mapping[str, Any], origin: int, low: int | None = None, high: int | None = None) -> str:
     """Return such a query for one lane, a row of the table of lanes."""
     keys = [f"{key} IS NULL" if lane[key] is None else f"{key} = {int(lane[key])}" for key in KEYS[str(lane["kind"])]]
-    window = [_within(origin, low, high)] if low is not None and high is not None else []
+    window = [_build_time_condition(origin, low, high)] if low is not None and high is not None else []
     conditions = " AND ".join([*keys, *window]) or "true"
-    return f"SELECT {int(lane['id'])} AS lane, {_event(origin)} FROM raw_{lane['kind']} AS raw WHERE {conditions}"
+    return f"SELECT {int(lane['id'])} AS lane, {_build_event(origin)} FROM raw_{lane['kind']} AS raw WHERE {conditions}"
 
 
-def _event(origin: int) -> str:
+def _build_event(origin: int) -> str:
     return f"depth::SMALLINT AS row, start_ns - {origin} AS s, end_ns - {origin} AS e, name::UINTEGER AS name, ref"
 
 
-def _within(origin: int, low: int, high: int) -> str:
+def _build_time_condition(origin: int, low: int, high: int) -> str:
     return f"raw.end_ns >= {low + origin} AND raw.start_ns < {high + origin}"

@@ -81,7 +81,7 @@ def build_tree(lanes: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
     """Return all lanes with their folders, numbered in order, and the number of lanes left out."""
     of_log = [lane for lane in lanes if lane.log]
     lanes = [lane for lane in lanes if not lane.log]
-    top = [*_gpus(lanes, names), *_processes(lanes, names)]
+    top = [*_list_gpus(lanes, names), *_list_processes(lanes, names)]
     top += [Lane("group", "Power and clocks", inside=of_log)] if of_log else []
     top += [_add_titles(lane) for lane in lanes if lane.kind == "overhead"]
     listed, left_out = _limit_lanes(top)
@@ -94,7 +94,7 @@ def build_tree(lanes: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
     return listed, left_out
 
 
-def _gpus(lanes: Sequence[Lane], names: Names) -> Iterator[Lane]:
+def _list_gpus(lanes: Sequence[Lane], names: Names) -> Iterator[Lane]:
     of_gpu = [lane for lane in lanes if lane.kind in ON_GPU and (lane.device is not None or lane.kind == "stream")]
     for device in sorted({lane.device for lane in of_gpu}, key=lambda one: (one is None, one or 0)):
         inside = [lane for lane in of_gpu if lane.device == device]
@@ -107,12 +107,12 @@ def _gpus(lanes: Sequence[Lane], names: Names) -> Iterator[Lane]:
                 owner = f" · {_describe_process(lane.pid or 0, names)}"
                 lane.title = f"Stream {lane.stream if lane.stream is not None else '–'}{owner if several else ''}"
             elif lane.kind == "projection" and projected:
-                lane.title = f"{TITLES['range']} · {_thread(lane.tid or 0, names)}"
+                lane.title = f"{TITLES['range']} · {_title_thread(lane.tid or 0, names)}"
         title = f"GPU {device}" if device is not None else "GPU"
         yield Lane("gpu", title, names.gpus.get(device or 0, ""), device=device, inside=inside)
 
 
-def _processes(lanes: Sequence[Lane], names: Names) -> list[Lane]:
+def _list_processes(lanes: Sequence[Lane], names: Names) -> list[Lane]:
     threads: dict[int, list[Lane]] = {}
     for lane in lanes:
         if lane.kind in ON_THREAD and not (lane.kind == "projection" and lane.device is not None):
@@ -120,19 +120,19 @@ def _processes(lanes: Sequence[Lane], names: Names) -> list[Lane]:
     processes: dict[int, list[Lane]] = {}
     for tid, inside in threads.items():
         inside.sort(key=lambda lane: ON_THREAD.index(lane.kind))
-        folder = Lane("thread", _thread(tid, names), "", pid=tid >> 24 << 24, tid=tid, inside=inside)
+        folder = Lane("thread", _title_thread(tid, names), "", pid=tid >> 24 << 24, tid=tid, inside=inside)
         processes.setdefault(tid >> 24 << 24, []).append(folder)
     folders = []
     for pid, inside in processes.items():
-        inside.sort(key=_busiest_first)
+        inside.sort(key=_make_sort_key)
         path = names.processes.get(pid, "")
         folders.append(
             Lane("process", _describe_process(pid, names), path if "/" in path else "", pid=pid, inside=inside)
         )
-    return sorted(folders, key=lambda one: min(map(_busiest_first, one.inside)))
+    return sorted(folders, key=lambda one: min(map(_make_sort_key, one.inside)))
 
 
-def _busiest_first(folder: Lane) -> tuple[int, int, int]:
+def _make_sort_key(folder: Lane) -> tuple[int, int, int]:
     """Sort key: threads that call CUDA first, then those with the most events."""
     calls = sum(lane.events for lane in folder.inside if lane.kind == "api")
     return -calls, -sum(lane.events for lane in folder.inside), folder.tid or 0
@@ -143,7 +143,7 @@ def _describe_process(pid: int, names: Names) -> str:
     return f"{names.processes.get(pid, '').rpartition('/')[2] or 'Process'} ({pid_of(pid)})"
 
 
-def _thread(tid: int, names: Names) -> str:
+def _title_thread(tid: int, names: Names) -> str:
     number = tid_of(tid)
     return f"{names.threads.get(tid) or 'Thread'} ({number})" if number else "All threads"
 
@@ -164,7 +164,7 @@ def _limit_lanes(top: list[Lane]) -> tuple[list[Lane], int]:
     listed = list(_walk_lanes(top))
     if len(listed) <= LANES:
         return listed, 0
-    threads = sorted((lane for lane in listed if lane.kind == "thread"), key=_busiest_first)
+    threads = sorted((lane for lane in listed if lane.kind == "thread"), key=_make_sort_key)
     over, gone = len(listed) - LANES, set()
     while over > 0 and threads:
         thread = threads.pop()

@@ -27,7 +27,7 @@ def find_lanes(db: duckdb.DuckDBPyConnection) -> list[Lane]:
 
 def write_values(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int, zooms: Sequence[int]) -> None:
     """Write the values of lanes, and those of long lanes in bins, too; the events of a lane are its values."""
-    queries = [_values(lane, origin) for lane in lanes]
+    queries = [_build_value_sql(lane, origin) for lane in lanes]
     if not queries:
         return
     db.execute(
@@ -61,7 +61,7 @@ def binned_sql(source: str, width: int) -> str:
     """
 
 
-def _values(lane: Lane, origin: int) -> str:
+def _build_value_sql(lane: Lane, origin: int) -> str:
     if lane.log:
         return power.values_sql(lane, origin)
     if lane.source is None:

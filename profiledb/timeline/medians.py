@@ -56,7 +56,7 @@ def read_medians(
 ) -> dict[int, float]:
     """Return the same medians from the events."""
     rows = counted.buckets()
-    medians = _medians_of_read(counted)
+    medians = _compute_read_medians(counted)
     wanted = {int(lane): _locate_median(rows[rows[:, 0] == lane]) for lane in np.unique(counted.stored[:, 0])}
     lane, ns = _read_between(cursor, opened, [one for one in lanes if one.id in wanted], low, high, wanted)
     for number, one in wanted.items():
@@ -75,7 +75,7 @@ def store_medians(db: duckdb.DuckDBPyConnection, opened: Lanes) -> None:
         db.execute(f"UPDATE t.lane SET median_ns = x.ns FROM (VALUES {values}) AS x (lane, ns) WHERE id = x.lane")
 
 
-def _medians_of_read(counted: EventCounts) -> dict[int, float]:
+def _compute_read_medians(counted: EventCounts) -> dict[int, float]:
     """Return medians of lanes whose events were all read; wrong for other lanes."""
     order = np.lexsort((counted.ns, counted.lane))
     lane, ns = counted.lane[order], counted.ns[order]

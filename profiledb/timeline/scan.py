@@ -30,16 +30,16 @@ class Codes:
 
     def __init__(self, rows: Sequence[Numbers]) -> None:
         self._values = [np.unique(column) for column in rows]
-        self._known = np.unique(self._joined(rows))
+        self._known = np.unique(self._join_rows(rows))
 
     def __len__(self) -> int:
         return len(self._known)
 
     def of(self, rows: Sequence[Numbers]) -> Numbers:
         """Return the number of each row; all rows are known."""
-        return np.searchsorted(self._known, self._joined(rows)).astype(np.int64)
+        return np.searchsorted(self._known, self._join_rows(rows)).astype(np.int64)
 
-    def _joined(self, rows: Sequence[Numbers]) -> Numbers:
+    def _join_rows(self, rows: Sequence[Numbers]) -> Numbers:
         joined = np.zeros(len(rows[0]), dtype=np.int64)
         for values, column in zip(self._values, rows, strict=True):
             if len(values) > 1:

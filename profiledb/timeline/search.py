@@ -35,7 +35,7 @@ def search_names(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, h
         AnalysisError: the text is too long or no pattern.
     """
     try:
-        cursor.execute(f"CREATE OR REPLACE TEMP TABLE hit_name AS {_matching_sql(text, how)}")
+        cursor.execute(f"CREATE OR REPLACE TEMP TABLE hit_name AS {_build_matching_sql(text, how)}")
     except duckdb.InvalidInputException as error:
         raise AnalysisError("This is not a valid pattern.", detail=str(error)) from error
     lanes = [lane for lane in opened.lanes if lane.kind in SEARCHED]
@@ -59,7 +59,7 @@ def search_names(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, h
     }
 
 
-def _matching_sql(text: str, how: str) -> str:
+def _build_matching_sql(text: str, how: str) -> str:
     """Return a query for the numbers of matching names."""
     if not text or len(text) > LONGEST:
         raise AnalysisError(f"A search takes 1 to {LONGEST} characters.")

@@ -53,12 +53,12 @@ class Timelines:
         self._library = library
         self._kernel_classes = kernel_classes
         self._memory_limit = memory_limit
-        self._attached = OpenReports(self._path)
+        self._attached = OpenReports(self._get_path)
         self._opened: dict[str, Opened] = {}
         self._building: dict[str, threading.Thread] = {}
         self._failed: dict[str, tuple[str, Exception]] = {}
         self._lock = threading.Lock()
-        library.on_eviction(self._close)
+        library.on_eviction(self._close_report)
 
     def open(self, report_id: str) -> Opened:
         """Open the timeline of a report.
@@ -74,22 +74,22 @@ class Timelines:
             opened = self._opened.pop(report_id, None)
             if opened:
                 self._opened[report_id] = opened  # the last one is the latest
-        if opened and opened.version == self._stamp(report_id):
+        if opened and opened.version == self._compute_stamp(report_id):
             return opened
         with suppress(StorageError, DamagedError):  # it can be built here
-            self._library.fetch_file(report_id, self._file(report_id))
-        stamp = self._stamp(report_id)
+            self._library.fetch_file(report_id, self._get_file(report_id))
+        stamp = self._compute_stamp(report_id)
         try:
-            if self._fits(report_id):
-                opened = self._read(report_id, stamp)
-                self._hold(report_id, opened)
+            if self._is_current(report_id):
+                opened = self._read_timeline(report_id, stamp)
+                self._hold_opened(report_id, opened)
                 return opened
         except duckdb.Error:
             _log.warning("The timeline of %s is damaged; it is made anew.", report_id, exc_info=True)
-        self._build(report_id)
+        self._start_build(report_id)
         raise BuildingError
 
-    def _hold(self, report_id: str, opened: Opened) -> None:
+    def _hold_opened(self, report_id: str, opened: Opened) -> None:
         with self._lock:
             self._opened.pop(report_id, None)
             self._opened[report_id] = opened
@@ -99,7 +99,7 @@ class Timelines:
     @contextmanager
     def cursor(self, report_id: str) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open a cursor on the tables of a report, those of its timeline and the views ``raw_*``."""
-        with self._attached.cursor([report_id, _FILE + report_id], _views()) as (cursor, names):
+        with self._attached.cursor([report_id, _FILE + report_id], _list_views()) as (cursor, names):
             cursor.execute(f"SET search_path = '{names[0]},{names[1]},memory'")
             yield cursor
 
@@ -113,41 +113,41 @@ class Timelines:
                     thread.join()
         raise BuildingError
 
-    def _close(self, report_id: str) -> bool:
+    def _close_report(self, report_id: str) -> bool:
         """Close the files of a report unless a query is using them; return True if they are closed now."""
         closed = [self._attached.close(key) for key in (report_id, _FILE + report_id)]
         return all(closed)
 
-    def _path(self, key: str) -> Path:
+    def _get_path(self, key: str) -> Path:
         if key.startswith(_FILE):
-            return self._file(key.removeprefix(_FILE))
+            return self._get_file(key.removeprefix(_FILE))
         return report_path(self._library.folder, key)
 
-    def _file(self, report_id: str) -> Path:
+    def _get_file(self, report_id: str) -> Path:
         return build.timeline_path(self._library.derived.timelines, report_id)
 
-    def _log(self, report_id: str) -> Path:
+    def _get_log(self, report_id: str) -> Path:
         return sidecar.path(self._library.reports, report_id, "power")
 
-    def _stamp(self, report_id: str) -> str:
+    def _compute_stamp(self, report_id: str) -> str:
         """Return a value that changes with the report, its timeline and the colors."""
         parts: list[object] = [build.VERSION, [c.name + c.light + c.dark for c in self._kernel_classes]]
-        parts += [build.file_state(self._log(report_id)), phases.current().patterns]
-        for path in (self._library.path(report_id), self._file(report_id)):
+        parts += [build.file_state(self._get_log(report_id)), phases.current().patterns]
+        for path in (self._library.path(report_id), self._get_file(report_id)):
             status = path.stat() if path.exists() else None
             parts.append((status.st_size, status.st_mtime_ns) if status else None)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
-    def _fits(self, report_id: str) -> bool:
+    def _is_current(self, report_id: str) -> bool:
         """Return True if a file exists and was built from the report as it is now."""
-        if not self._file(report_id).exists():
+        if not self._get_file(report_id).exists():
             return False
-        now = (*build.file_state(self._library.path(report_id)), *build.file_state(self._log(report_id)))
+        now = (*build.file_state(self._library.path(report_id)), *build.file_state(self._get_log(report_id)))
         with self.cursor(report_id) as cursor:
             made = cursor.execute("SELECT report_bytes, report_time_ns, log_bytes, log_time_ns FROM made").fetchall()
         return made == [now]
 
-    def _read(self, report_id: str, stamp: str) -> Opened:
+    def _read_timeline(self, report_id: str, stamp: str) -> Opened:
         with self.cursor(report_id) as cursor:
             made = cursor.execute("SELECT origin_ns, begin_ns, end_ns, left_out FROM made").fetchall()
             lanes, listed = read_lanes(cursor)
@@ -169,26 +169,26 @@ class Timelines:
             by_name, captured, steps,
         )  # fmt: skip
 
-    def _build(self, report_id: str) -> None:
+    def _start_build(self, report_id: str) -> None:
         """Start to build the file of a timeline unless that is running; raise the error of the last try."""
         with self._lock:
             running = self._building.get(report_id)
             if running and running.is_alive():
                 return
-            state = self._stamp(report_id)
+            state = self._compute_stamp(report_id)
             failed = self._failed.get(report_id)
             if failed and failed[0] == state:
                 raise failed[1]
-            self._building[report_id] = threading.Thread(target=self._make, args=(report_id, state), daemon=True)
+            self._building[report_id] = threading.Thread(target=self._make_file, args=(report_id, state), daemon=True)
             self._building[report_id].start()
 
-    def _make(self, report_id: str, state: str) -> None:
-        target = self._file(report_id)
+    def _make_file(self, report_id: str, state: str) -> None:
+        target = self._get_file(report_id)
         work = target.with_name(f"{target.name}.{uuid.uuid4().hex}.making")  # another process may be building it, too
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            build.build(self._library.path(report_id), target, work, self._log(report_id), self._memory_limit)
-            _tidy(target, report_id)
+            build.build(self._library.path(report_id), target, work, self._get_log(report_id), self._memory_limit)
+            _remove_stale_files(target, report_id)
             with suppress(StorageError, CatalogError):
                 self._library.share_prepared(report_id)
             with self._lock:
@@ -202,7 +202,7 @@ class Timelines:
                     del self._building[report_id]
 
 
-def _tidy(target: Path, report_id: str) -> None:
+def _remove_stale_files(target: Path, report_id: str) -> None:
     """Remove files of other versions, and those that a killed process left."""
     for path in target.parent.glob(f"{report_id}.timeline*"):
         with suppress(OSError):
@@ -211,7 +211,7 @@ def _tidy(target: Path, report_id: str) -> None:
                 path.unlink()
 
 
-def _views() -> Sequence[Views]:
+def _list_views() -> Sequence[Views]:
     return (*views.needed(["idle", "openmp"]), Views("timeline", _NAMES + build.raw_views_sql() + _OWN, ()))
 
 

@@ -73,14 +73,14 @@ def add_busy(busy: dict[int, dict[int, int]], code: Numbers, begin: Numbers, end
     low, high = begin >> z, (end - 1) >> z
     across = low != high
     first = np.where(across, ((low + 1) << z) - begin, end - begin)
-    _add(busy, code, low, first)
-    _add(busy, code[across], high[across], end[across] - (high[across] << z))
+    _add_busy(busy, code, low, first)
+    _add_busy(busy, code[across], high[across], end[across] - (high[across] << z))
     gaps = (high - low - 1)[across]
     middle = np.repeat(low[across] + 1, gaps) + np.arange(gaps.sum()) - np.repeat(np.cumsum(gaps) - gaps, gaps)
-    _add(busy, np.repeat(code[across], gaps), middle, np.full(len(middle), 1 << z))
+    _add_busy(busy, np.repeat(code[across], gaps), middle, np.full(len(middle), 1 << z))
 
 
-def _add(busy: dict[int, dict[int, int]], code: Numbers, bins: Numbers, ns: Numbers) -> None:
+def _add_busy(busy: dict[int, dict[int, int]], code: Numbers, bins: Numbers, ns: Numbers) -> None:
     if not len(code):
         return
     order = np.lexsort((bins, code))

@@ -62,9 +62,9 @@ def read_items(
     color.
     """
     width = 1 << z
-    queries = _source_queries(opened, lanes, z, low - width, high)
+    queries = _list_source_queries(opened, lanes, z, low - width, high)
     if not queries:
-        return _empty(_ITEMS)
+        return _make_empty(_ITEMS)
     query = " UNION ALL ".join(queries)
     read = cursor.execute(f"SELECT {binned.SOURCE} FROM ({query}) ORDER BY lane, row, s, e").fetchnumpy()
     rows = bins.make_items({key: np.asarray(column) for key, column in read.items()}, z, low - width)
@@ -76,7 +76,7 @@ def read_items(
     return {**rows, "name": name, "color": opened.colors(name, captured=captured), "busy": busy}
 
 
-def _source_queries(opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int) -> list[str]:
+def _list_source_queries(opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int) -> list[str]:
     """Return queries for all content of these lanes between two times, unbinned or in bins of at most 2^z ns."""
     level = max((one for one in opened.zooms if one <= z), default=None)
     coarse = [lane.id for lane in lanes if lane.leveled and level is not None]
@@ -98,7 +98,7 @@ def read_points(
     each.
     """
     if not lanes:
-        return _empty(_POINTS)
+        return _make_empty(_POINTS)
     level = max((one for one in opened.point_zooms if one <= z), default=None)
     ids = [lane.id for lane in lanes]
     leveled = [lane.id for lane in lanes if lane.leveled and level is not None]
@@ -133,5 +133,5 @@ def encode_tile(binned_items: Columns, values: Columns) -> bytes:
     return b"".join(blocks)
 
 
-def _empty(layout: Sequence[tuple[str, str]]) -> Columns:
+def _make_empty(layout: Sequence[tuple[str, str]]) -> Columns:
     return {name: np.empty(0) for name, _ in layout}

@@ -45,7 +45,7 @@ def write_trace(
     Raises:
         AnalysisError: these intervals have no events, or too many.
     """
-    _prepare(cursor, spans)
+    _prepare_spans(cursor, spans)
     out = _Writer(file, opened)
     for lane in opened.listed:
         out.track(lane)
@@ -53,7 +53,7 @@ def write_trace(
     for info in opened.lanes:
         if info.group is None:
             continue
-        rows = _points(cursor, info) if info.kind in _COUNTERS else _events(cursor, opened, info)
+        rows = _read_points(cursor, info) if info.kind in _COUNTERS else _read_events(cursor, opened, info)
         for row in rows:
             count += 1
             if most is not None and count > most:
@@ -67,7 +67,7 @@ def write_trace(
     return count
 
 
-def _prepare(cursor: duckdb.DuckDBPyConnection, spans: Sequence[Span]) -> None:
+def _prepare_spans(cursor: duckdb.DuckDBPyConnection, spans: Sequence[Span]) -> None:
     values = ", ".join(f"({int(low)}, {int(high)})" for low, high in spans)
     cursor.execute(
         f"CREATE OR REPLACE TEMP TABLE trace_span AS SELECT * FROM (VALUES {values}) AS x (low, high);"
@@ -76,7 +76,7 @@ def _prepare(cursor: duckdb.DuckDBPyConnection, spans: Sequence[Span]) -> None:
     )
 
 
-def _events(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInfo) -> Iterator[tuple[Any, ...]]:
+def _read_events(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInfo) -> Iterator[tuple[Any, ...]]:
     """Yield row, start, end, name, number of the name, number, flows and range path of the events of a lane."""
     more, join = "NULL, NULL", ""
     if lane.kind == "stream":
@@ -109,7 +109,7 @@ def _events(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInfo) -
     return _fetch_rows(rows)
 
 
-def _points(cursor: duckdb.DuckDBPyConnection, lane: LaneInfo) -> Iterator[tuple[Any, ...]]:
+def _read_points(cursor: duckdb.DuckDBPyConnection, lane: LaneInfo) -> Iterator[tuple[Any, ...]]:
     return _fetch_rows(
         cursor.execute(
             "SELECT s, value FROM point ASOF JOIN trace_span ON s >= low"
@@ -138,15 +138,15 @@ class _Writer:
         self._rows: set[tuple[int, int]] = set()
         self._colors: dict[int, int] = {}
         self._kinds = [one.title for one in opened.classes]
-        self._packet(TracePacket.SEQ_INCREMENTAL_STATE_CLEARED, first_packet_on_sequence=True)
+        self._add_packet(TracePacket.SEQ_INCREMENTAL_STATE_CLEARED, first_packet_on_sequence=True)
 
     def track(self, lane: dict[str, Any]) -> None:
         """Describe a lane or folder."""
         packet = TracePacket()
         track = packet.track_descriptor
-        track.uuid = _track_id(lane["id"])
+        track.uuid = _compute_track_id(lane["id"])
         if lane["parent"] is not None:
-            track.parent_uuid = _track_id(lane["parent"])
+            track.parent_uuid = _compute_track_id(lane["parent"])
         track.sibling_order_rank = lane["id"]
         title = words.visible(lane["title"])
         if lane["kind"] == "process":
@@ -160,38 +160,42 @@ class _Writer:
         track.child_ordering = TrackDescriptor.EXPLICIT
         if lane["kind"] in _COUNTERS:
             track.counter.unit_name = lane["unit"] or ""
-        self._write(packet)
+        self._write_packet(packet)
 
     def slice(self, lane: LaneInfo, row: tuple[Any, ...]) -> None:
         """Write an event as its start and its end."""
         level, start, end, name, code, _, flows, path = row
-        packet = self._packet()
+        packet = self._add_packet()
         packet.timestamp = start + self._origin
         event = packet.track_event
-        event.type, event.track_uuid = TrackEvent.TYPE_SLICE_BEGIN, self._row(lane, level)
-        event.name_iid = self._number(packet, "event_names", words.visible(name) or "–")
-        event.category_iids.append(self._number(packet, "event_categories", self._kinds[self._color(code)]))
+        event.type, event.track_uuid = TrackEvent.TYPE_SLICE_BEGIN, self._number_row(lane, level)
+        event.name_iid = self._number_text(packet, "event_names", words.visible(name) or "–")
+        event.category_iids.append(self._number_text(packet, "event_categories", self._kinds[self._number_color(code)]))
         for flow in flows or ():
             (event.terminating_flow_ids if lane.kind == "stream" else event.flow_ids).append(flow)
         if path:
             note = event.debug_annotations.add()
-            note.name_iid = self._number(packet, "debug_annotation_names", _NESTED_KEY)
-            note.string_value_iid = self._number(packet, "debug_annotation_string_values", words.visible(path))
-        self._write(packet)
-        packet = self._packet()
+            note.name_iid = self._number_text(packet, "debug_annotation_names", _NESTED_KEY)
+            note.string_value_iid = self._number_text(packet, "debug_annotation_string_values", words.visible(path))
+        self._write_packet(packet)
+        packet = self._add_packet()
         packet.timestamp = max(start, end) + self._origin
         packet.track_event.type, packet.track_event.track_uuid = TrackEvent.TYPE_SLICE_END, event.track_uuid
-        self._write(packet)
+        self._write_packet(packet)
 
     def value(self, lane: LaneInfo, start: int, value: float) -> None:
         """Write a value of a line."""
-        packet = self._packet()
+        packet = self._add_packet()
         packet.timestamp = start + self._origin
         event = packet.track_event
-        event.type, event.track_uuid, event.double_counter_value = TrackEvent.TYPE_COUNTER, _track_id(lane.id), value
-        self._write(packet)
+        event.type, event.track_uuid, event.double_counter_value = (
+            TrackEvent.TYPE_COUNTER,
+            _compute_track_id(lane.id),
+            value,
+        )
+        self._write_packet(packet)
 
-    def _color(self, code: int) -> int:
+    def _number_color(self, code: int) -> int:
         import numpy as np
 
         known = self._colors.get(code)
@@ -199,21 +203,21 @@ class _Writer:
             known = self._colors[code] = int(self._opened.colors(np.array([code], dtype=np.uint32))[0])
         return known
 
-    def _row(self, lane: LaneInfo, level: int) -> int:
+    def _number_row(self, lane: LaneInfo, level: int) -> int:
         """Return the track of a row, described at its first event; rows of a lane are ordered by level."""
         if level == 0:
-            return _track_id(lane.id)
-        uuid = _track_id(lane.id, level)
+            return _compute_track_id(lane.id)
+        uuid = _compute_track_id(lane.id, level)
         if (lane.id, level) not in self._rows:
             self._rows.add((lane.id, level))
             packet = TracePacket()
-            packet.track_descriptor.uuid, packet.track_descriptor.parent_uuid = uuid, _track_id(lane.id)
+            packet.track_descriptor.uuid, packet.track_descriptor.parent_uuid = uuid, _compute_track_id(lane.id)
             packet.track_descriptor.name = f"Level {level + 1}"
             packet.track_descriptor.sibling_order_rank = level
-            self._write(packet)
+            self._write_packet(packet)
         return uuid
 
-    def _number(self, packet: Any, table: str, text: str) -> int:
+    def _number_text(self, packet: Any, table: str, text: str) -> int:
         known = self._known[table]
         if text not in known:
             known[text] = len(known) + 1
@@ -225,13 +229,13 @@ class _Writer:
                 entry.name = text
         return known[text]
 
-    def _packet(self, flags: int = TracePacket.SEQ_NEEDS_INCREMENTAL_STATE, **fields: Any) -> Any:
+    def _add_packet(self, flags: int = TracePacket.SEQ_NEEDS_INCREMENTAL_STATE, **fields: Any) -> Any:
         packet = TracePacket(trusted_packet_sequence_id=_SEQUENCE, sequence_flags=flags, **fields)
         if fields:
-            self._write(packet)
+            self._write_packet(packet)
         return packet
 
-    def _write(self, packet: Any) -> None:
+    def _write_packet(self, packet: Any) -> None:
         """Write a packet; a trace is a sequence of packets, each as field 1 preceded by its length."""
         data = packet.SerializeToString()
         head, length = bytearray(b"\x0a"), len(data)
@@ -242,7 +246,7 @@ class _Writer:
         self._file.write(bytes(head) + data)
 
 
-def _track_id(lane: int, row: int = 0) -> int:
+def _compute_track_id(lane: int, row: int = 0) -> int:
     """Return the number of the track of a lane or of one of its rows; Perfetto reserves 0."""
     return 1_000 + (lane << 8 | row)
 

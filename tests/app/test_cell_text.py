@@ -112,7 +112,7 @@ def test_long_names_are_cut_in_the_middle_and_kept_whole_below() -> None:
 
 def test_only_the_column_that_leads_somewhere_selects_its_row() -> None:
     def picked(cells: list[tuple[int, str]], rows: list[int], leading: list[str]) -> int | None:
-        return tables._chosen(SimpleNamespace(cells=cells, rows=rows), 3, leading)
+        return tables._read_chosen_row(SimpleNamespace(cells=cells, rows=rows), 3, leading)
 
     assert picked([(1, "name")], [], ["name"]) == 1
     assert picked([(1, "total_ns")], [], ["name"]) is None, "a cell that somebody copies"

@@ -92,4 +92,4 @@ def test_without_a_compute_report_the_dialog_says_how_to_capture_one(dashboard: 
 )
 def test_coverage_in_words(covered: float, other: float, words: str) -> None:
     candidate = report_links.Candidate(Manifest("a", 1, "a", "ncu", "", 1, rows={"ncu_launch": 1}), covered, other)
-    assert report_links._coverage(candidate) == words
+    assert report_links._describe_coverage(candidate) == words

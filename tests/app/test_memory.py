@@ -28,17 +28,17 @@ from app import memory
 async def trim(before):
     task = asyncio.create_task(memory.keep_trimmed())
     for _ in range(600):
-        if (memory._duckdb_pages() or 0) < before / 4:
+        if (memory._measure_duckdb_pages() or 0) < before / 4:
             break
         await asyncio.sleep(0.1)
     task.cancel()
-    return memory._duckdb_pages()
+    return memory._measure_duckdb_pages()
 with duckdb.connect(config={{"threads": 1}}) as db, ThreadPoolExecutor(4) as pool:
     list(pool.map(lambda _: db.cursor().execute({BUSY!r}).fetchall(), range(12)))
-    before = memory._duckdb_pages()
+    before = memory._measure_duckdb_pages()
     print(before, asyncio.run(trim(before)))
 """
-jemalloc = pytest.mark.skipif(memory._jemalloc() is None, reason="DuckDB has jemalloc on Linux alone")
+jemalloc = pytest.mark.skipif(memory._find_jemalloc() is None, reason="DuckDB has jemalloc on Linux alone")
 
 
 @jemalloc

@@ -119,7 +119,7 @@ def test_why_matmul_falls() -> None:
 
 def test_the_points_of_the_phases_add_up() -> None:
     first, second = rows(forward=(100, 70), backward=(50, 20)), rows(forward=(80, 30), optimizer=(40, 4))
-    moves = split_words._moves(first, second, 60.0)
+    moves = split_words._compute_moves(first, second, 60.0)
     assert sum(move for _, move in moves) == pytest.approx(100 * 34 / 120 - 60)
 
 

@@ -69,17 +69,17 @@ def test_a_figure_is_built_once_from_equal_values() -> None:
 def test_a_table_is_built_once_from_equal_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figure_cache, "_FIGURES", SingleFlightCache())
     columns = [table_columns.Col("name", "Name"), table_columns.Col("ns", "Time", kind="duration")]
-    shown, config, whole = tables._parts(CELLS, columns)
+    shown, config, whole = tables._read_parts(CELLS, columns)
     assert len(figure_cache._FIGURES) == 1
     other = CELLS.assign(share=0.5).copy(deep=True)  # a column that the table does not have
-    assert sent(tables._parts(other, columns)[0]) == sent(shown)
+    assert sent(tables._read_parts(other, columns)[0]) == sent(shown)
     assert len(figure_cache._FIGURES) == 1
     assert sent(shown) == sent(tables.drawn(CELLS, columns, cell_text.styler)[0])
     assert config["ns"]["label"] == "Time"
     assert whole == {}
-    changed = tables._parts(CELLS.assign(ns=[1, 2, 3]), columns)[0]
+    changed = tables._read_parts(CELLS.assign(ns=[1, 2, 3]), columns)[0]
     assert sent(changed) != sent(shown)
-    assert sent(tables._parts(CELLS, columns[:1])[0]) != sent(shown)
+    assert sent(tables._read_parts(CELLS, columns[:1])[0]) != sent(shown)
     assert len(figure_cache._FIGURES) == 3
 
 
@@ -104,7 +104,7 @@ def draw_figure(number: int) -> None:
 
 def draw_table(number: int) -> None:
     cells = pickle.loads(pickle.dumps(CELLS)).assign(count=number)
-    tables._parts(cells, [table_columns.Col(name, name) for name in cells.columns])
+    tables._read_parts(cells, [table_columns.Col(name, name) for name in cells.columns])
 
 
 @pytest.mark.parametrize("draw", [draw_figure, draw_table])
@@ -123,7 +123,7 @@ def test_what_is_kept_is_counted_by_what_it_takes(
 def test_a_long_table_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figure_cache, "_FIGURES", SingleFlightCache())
     rows = pd.DataFrame({"ns": range(tables.MOST_WRITTEN + 1)})
-    tables._parts(rows, [table_columns.Col("ns", "Time", kind="duration")])
+    tables._read_parts(rows, [table_columns.Col("ns", "Time", kind="duration")])
     assert not figure_cache._FIGURES
 
 

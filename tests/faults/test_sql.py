@@ -189,10 +189,10 @@ from profiledb.console import question_child
 asked = {"memory_mb": 256, "threads": 2, "seconds": 60, "database": sys.argv[1], "sidecars": {}}
 macros = question_child.views.sql(question_child.views.files())
 question_child._set_limits(asked)
-db = question_child._connect(asked)
+db = question_child._open_memory_database(asked)
 confinement.confine(confinement.READ | confinement.writes(), confinement.network(), [Path(sys.argv[1])])
 question_child.question_rules.check = lambda *_: None
-question_child._answer(db, asked | {"sql": "SELECT 1", "rows": 1, "bytes": 1000}, macros)
+question_child._answer_question(db, asked | {"sql": "SELECT 1", "rows": 1, "bytes": 1000}, macros)
 for attack in sys.stdin.read().split("\\x1f"):
     try:
         rows = db.execute(attack).to_arrow_table().to_pylist()

@@ -15,8 +15,8 @@ import duckdb
 from profiledb.query import views
 from profiledb.report.attachments import Attachments
 
-_open = Attachments._connection
-_forget = Attachments._forget
+_open = Attachments._get_connection
+_forget = Attachments._forget_all
 _free: list[tuple[duckdb.DuckDBPyConnection, set[str], tuple[Any, ...]]] = []
 _handed: "weakref.WeakKeyDictionary[Attachments, weakref.finalize[Any, Attachments]]" = weakref.WeakKeyDictionary()
 
@@ -66,5 +66,5 @@ def _back(
 
 
 def pytest_configure() -> None:
-    Attachments._connection = _connection  # type: ignore[method-assign]
-    Attachments._forget = _forgotten  # type: ignore[method-assign]
+    Attachments._get_connection = _connection  # type: ignore[method-assign]
+    Attachments._forget_all = _forgotten  # type: ignore[method-assign]

@@ -60,7 +60,7 @@ def test_files_are_followed_to_their_ends(empty_library: Library) -> None:
     told: list[tuple[str, str]] = []
 
     class Told(import_progress.ProgressSteps):
-        def _print(self, name: str, step: str) -> None:
+        def _print_step(self, name: str, step: str) -> None:
             told.append((name, step))
 
     left = list(ends.items())

@@ -36,10 +36,10 @@ def answer(reports: Sequence[Path], settings: Settings, *, show: bool) -> "list[
         WarpdeckError: a report cannot be taken in.
     """
     with contextlib.redirect_stdout(sys.stderr):
-        return _answer(reports, settings, show=show)
+        return _print_answers(reports, settings, show=show)
 
 
-def _answer(reports: Sequence[Path], settings: Settings, *, show: bool) -> "list[Manifest]":
+def _print_answers(reports: Sequence[Path], settings: Settings, *, show: bool) -> "list[Manifest]":
     from profiledb.library.locations import open_library
     from warpdeck import server_process
 

@@ -36,7 +36,7 @@ def add_command(commands: Any) -> None:
     )
     further = ", ".join(f"{one.name} ({one.tells})" for one in RECORDS if not one.standard)
     standard = ", ".join(one.name for one in RECORDS if one.standard)
-    lists: dict[str, Any] = {"type": _names, "default": [], "action": "extend", "metavar": "NAME,..."}
+    lists: dict[str, Any] = {"type": _parse_names, "default": [], "action": "extend", "metavar": "NAME,..."}
     command.add_argument("--with", dest="further", help=f"also record: {further}", **lists)
     command.add_argument("--without", help=f"leave out: {standard}", **lists)
     command.add_argument(
@@ -53,7 +53,7 @@ def add_command(commands: Any) -> None:
     command.add_argument(
         "--kernels-of", metavar="REPORT", help="run it under ncu alone, for the kernels of this report of it"
     )
-    command.add_argument("--name", type=_name, help="name of the files (default: that of the program)")
+    command.add_argument("--name", type=_parse_name, help="name of the files (default: that of the program)")
     command.add_argument("--open", action="store_true", help="open the report in the browser; serve it until Ctrl-C")
     command.add_argument("--record-only", action="store_true", help="leave the files, and do not take them in")
     command.add_argument("--verbose", action="store_true", help="show the profiler's command line and its messages")
@@ -67,11 +67,14 @@ def add_command(commands: Any) -> None:
 
 def _add_window(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--steps", type=_steps, metavar="FIRST:END", help="record these steps of a PyTorch program: 20:40 are 20 steps"
+        "--steps",
+        type=_parse_steps,
+        metavar="FIRST:END",
+        help="record these steps of a PyTorch program: 20:40 are 20 steps",
     )
-    command.add_argument("--after", type=_seconds, metavar="S", help="start to record after this many seconds")
+    command.add_argument("--after", type=_parse_seconds, metavar="S", help="start to record after this many seconds")
     command.add_argument(
-        "--seconds", type=_seconds, metavar="S", help="record for this many seconds; the program runs on"
+        "--seconds", type=_parse_seconds, metavar="S", help="record for this many seconds; the program runs on"
     )
 
 
@@ -82,11 +85,11 @@ def execute(arguments: argparse.Namespace) -> int:
         terminal.say(f"warpdeck profile: {NO_PROGRAM}", sys.stderr)
         return terminal.USAGE
     outcome = [terminal.FAILED]
-    status = terminal.guarded(lambda: _profile(arguments, program, outcome))
+    status = terminal.guarded(lambda: _profile_program(arguments, program, outcome))
     return outcome[0] if outcome[0] != terminal.FAILED or status == 0 else status
 
 
-def _profile(arguments: argparse.Namespace, program: list[str], outcome: list[int]) -> int:
+def _profile_program(arguments: argparse.Namespace, program: list[str], outcome: list[int]) -> int:
     """Set ``outcome`` to the program's exit status once it is known; later errors are printed and change nothing."""
     from profiledb.library.locations import open_library, refuse_newer
     from warpdeck.profile_command import answer, deep, plan, session
@@ -121,14 +124,14 @@ def _profile(arguments: argparse.Namespace, program: list[str], outcome: list[in
     return outcome[0]
 
 
-def _steps(text: str) -> tuple[int, int]:
+def _parse_steps(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{1,9}):(\d{1,9})", text)
     if not found or not 1 <= int(found[1]) < int(found[2]):
         raise argparse.ArgumentTypeError(f"{text!r} are no steps: 20:40 records 20 steps after the first 20")
     return int(found[1]), int(found[2])
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -138,7 +141,7 @@ def _seconds(text: str) -> float:
     return value
 
 
-def _names(text: str) -> list[str]:
+def _parse_names(text: str) -> list[str]:
     known = [one.name for one in RECORDS]
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
@@ -147,7 +150,7 @@ def _names(text: str) -> list[str]:
     return names
 
 
-def _name(text: str) -> str:
+def _parse_name(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is no name of a file: letters, digits, '.', '_' and '-'")
     return text

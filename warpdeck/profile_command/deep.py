@@ -78,12 +78,12 @@ def measure(report: "Manifest", chosen: Chosen, settings: Settings, output: Path
     terminal.say(sentence, sys.stderr)
     plan = replace(chosen.plan, options=options)
     with Session(replace(chosen, plan=plan, name=f"{stem(report.name)}_kernels"), output) as recording:
-        with _showing_progress(recording.chosen.plan.messages("report")):
+        with _show_progress(recording.chosen.plan.messages("report")):
             status = recording.run()
         reports = recording.keep()
     if reports:
         with contextlib.redirect_stdout(sys.stderr):
-            _link(report, reports, settings, library)
+            _link_report(report, reports, settings, library)
     return status
 
 
@@ -105,7 +105,7 @@ def _plan_launches(kernels: list[dict[Any, Any]], chosen: Chosen, seconds: float
 
 
 @contextlib.contextmanager
-def _showing_progress(messages: Path) -> Iterator[None]:
+def _show_progress(messages: Path) -> Iterator[None]:
     """Say from time to time how many launches ncu has measured, by what it prints."""
     end = threading.Event()
 
@@ -127,7 +127,7 @@ def _showing_progress(messages: Path) -> Iterator[None]:
         thread.join()
 
 
-def _link(report: "Manifest", reports: list[Path], settings: Settings, library: "Library") -> None:
+def _link_report(report: "Manifest", reports: list[Path], settings: Settings, library: "Library") -> None:
     """Take the report of ncu in, link it, and print what it says."""
     from profiledb.query import analysis
     from profiledb.studies.summary import ncu as summary

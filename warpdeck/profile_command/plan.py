@@ -57,7 +57,7 @@ def choose(arguments: argparse.Namespace, program: list[str]) -> Chosen:
     name = arguments.name or _make_name(launched.program)
     window = {"steps": arguments.steps, "after_s": arguments.after, "seconds": arguments.seconds}
     if tool is None:
-        options, words = _torch_options(arguments)
+        options, words = _build_torch_options(arguments)
         plan = Plan("torch", "", options=options, verbose=arguments.verbose, **window)
         label, cost, lacking = "the PyTorch profiler", _TORCH_COST, list[str]()
     else:
@@ -133,7 +133,7 @@ def _describe_window(arguments: argparse.Namespace) -> str:
     return f", {' '.join(parts)}" if parts else ""
 
 
-def _torch_options(arguments: argparse.Namespace) -> tuple[dict[str, bool], list[str]]:
+def _build_torch_options(arguments: argparse.Namespace) -> tuple[dict[str, bool], list[str]]:
     """Return the options of torch.profiler.profile, and what it records in words."""
     options = {}
     for argument in arguments.arg:

@@ -115,7 +115,8 @@ class Session:
     def keep(self) -> list[Path]:
         """Mask the reports, move them to their names, and return them; say if there is none."""
         found = sorted(
-            (path for path in self.folder.iterdir() if path.name.endswith(REPORTS)), key=lambda path: _number(path.name)
+            (path for path in self.folder.iterdir() if path.name.endswith(REPORTS)),
+            key=lambda path: _parse_rank(path.name),
         )
         if not found:
             terminal.say(self._say_why_none(), sys.stderr)
@@ -124,7 +125,7 @@ class Session:
         kept = []
         for path in found:
             ending = next(one for one in REPORTS if path.name.endswith(one))
-            rank = _number(path.name)
+            rank = _parse_rank(path.name)
             own = f"{stem}_rank{rank}" if rank >= 0 else stem
             if ending in (".nsys-rep", ".qdstrm", ".ncu-rep"):
                 masking.mask_file(path, self.variables, holds_secret)
@@ -133,19 +134,19 @@ class Session:
             self._write_beside(own, rank if rank >= 0 else None, len(found))
             shutil.move(path, self.output / f"{own}{ending}")
             kept.append(self.output / f"{own}{ending}")
-        return self._with_other_ranks(kept)
+        return self._gather_ranks(kept)
 
     def _claim_name(self, found: list[str]) -> str:
         """Return a name of which there are no files yet; of a rank of an outer launcher with its number."""
         given = self.chosen.rank
         name, ending = (f"{self.chosen.name}_{given.run}", f"_rank{given.number}") if given else (self.chosen.name, "")
-        ranks = [number for one in found if (number := _number(one)) >= 0]
+        ranks = [number for one in found if (number := _parse_rank(one)) >= 0]
         try:
             return claim_name(self.output, name, ending, ranks)
         except (ProfilingError, OSError) as error:
-            raise ConversionError(f"{error} The files are in {self._rescue()}.") from error
+            raise ConversionError(f"{error} The files are in {self._rescue_folder()}.") from error
 
-    def _rescue(self) -> Path:
+    def _rescue_folder(self) -> Path:
         """Keep the folder of the profiler, because its files have no other place; return it."""
         self.is_rescued = True
         return self.folder
@@ -164,7 +165,7 @@ class Session:
             device = None if local is None else self.monitor.devices[local % len(self.monitor.devices)]
             self.monitor.write(self.output / f"{own}.nvml.csv", device)
 
-    def _with_other_ranks(self, kept: list[Path]) -> list[Path]:
+    def _gather_ranks(self, kept: list[Path]) -> list[Path]:
         """Return the reports of all ranks to the first one, which waits for them; nothing to the others."""
         rank = self.chosen.rank
         if rank is None:
@@ -205,7 +206,7 @@ class Session:
         return f"nsys wrote no report.{said}"
 
 
-def _number(name: str) -> int:
+def _parse_rank(name: str) -> int:
     """Return the rank in a name of the folder's files, -1 where there is none."""
     digits = name.partition(".")[0].removeprefix("rank")
     return int(digits) if digits.isdecimal() else -1

@@ -74,11 +74,11 @@ class Child:
             OSError: it cannot be started.
         """
         _adopt_orphans()
-        with self._handling_signals():
-            self._process = self._start()
+        with self._handle_signals():
+            self._process = self._start_program()
             self._group = self._process.pid
             self._give_terminal()
-            status = self._wait(self._process.pid)
+            status = self._wait_for_process(self._process.pid)
             self._process.returncode = status
             running = 0
             if self.is_profiler:
@@ -87,7 +87,7 @@ class Child:
                     self._end_program(running)
                     running = 0
                 if len(self._signals) > _ENOUGH:
-                    _kill(_list_children(self._process.pid, profiler=True))
+                    _kill_processes(_list_children(self._process.pid, profiler=True))
         return Ended(status if running else self._read_status(status), bool(self._signals), running)
 
     def settle(self, seconds: float, has_all: Callable[[], bool]) -> None:
@@ -100,7 +100,7 @@ class Child:
         limit = time.monotonic() + seconds
         while left := _list_children(0, profiler=True):
             if has_all() or time.monotonic() > limit:
-                _kill(left)
+                _kill_processes(left)
                 return
             for pid in left:
                 _is_reaped(pid)
@@ -121,7 +121,7 @@ class Child:
             return int(self.status.read_text()) if self.status else otherwise
         return otherwise
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start_program(self) -> subprocess.Popen[bytes]:
         with contextlib.ExitStack() as stack:
             for number in self.kept:
                 stack.callback(os.close, number)
@@ -137,14 +137,14 @@ class Child:
 
     def wait_for(self, program: int) -> int:
         """Wait until a program that ran on ends, and return its exit status; signals reach it."""
-        with self._handling_signals(program):
+        with self._handle_signals(program):
             self._give_terminal()
-            status = self._wait(program)
+            status = self._wait_for_process(program)
             while self.status and not self.status.exists() and (left := self._find_running(0)):
-                status = self._wait(left)
+                status = self._wait_for_process(left)
             return self._read_status(status)
 
-    def _wait(self, pid: int) -> int:
+    def _wait_for_process(self, pid: int) -> int:
         """Wait for a process as a shell does: stop with it, and go on with it."""
         while True:
             try:
@@ -161,10 +161,10 @@ class Child:
                 os.killpg(self._group, signal.SIGCONT)
 
     def _give_terminal(self) -> None:
-        terminal = _terminal() if self.terminal else None
+        terminal = _find_terminal() if self.terminal else None
         with contextlib.suppress(OSError):
             if terminal is not None and os.tcgetpgrp(terminal) == os.getpgrp():
-                _ignoring_output_stop(lambda: os.tcsetpgrp(terminal, self._group))
+                _run_ignoring_stop(lambda: os.tcsetpgrp(terminal, self._group))
                 os.killpg(self._group, signal.SIGCONT)  # it may have read too early
 
     def _end_program(self, program: int) -> None:
@@ -178,7 +178,7 @@ class Child:
                 time.sleep(_LOOK_S)  # between two looks; its end decides
 
     @contextlib.contextmanager
-    def _handling_signals(self, target: int = 0) -> Iterator[None]:
+    def _handle_signals(self, target: int = 0) -> Iterator[None]:
         """Pass signals on; the third one kills."""
 
         def handle(number: int, _: FrameType | None) -> None:
@@ -296,13 +296,13 @@ def _list_processes() -> Iterator[_Process]:
                 yield _Process(int(fields[19]), int(path.parent.name), int(fields[1]), is_profiler)
 
 
-def _kill(processes: Sequence[int]) -> None:
+def _kill_processes(processes: Sequence[int]) -> None:
     for pid in processes:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 
-def _terminal() -> int | None:
+def _find_terminal() -> int | None:
     """Return the file descriptor of the terminal if this process stands in its foreground."""
     try:
         return sys.__stdin__.fileno() if sys.__stdin__ and os.isatty(sys.__stdin__.fileno()) else None
@@ -311,13 +311,13 @@ def _terminal() -> int | None:
 
 
 def _take_terminal() -> None:
-    terminal = _terminal()
+    terminal = _find_terminal()
     with contextlib.suppress(OSError):
         if terminal is not None and os.tcgetpgrp(terminal) != os.getpgrp():
-            _ignoring_output_stop(lambda: os.tcsetpgrp(terminal, os.getpgrp()))
+            _run_ignoring_stop(lambda: os.tcsetpgrp(terminal, os.getpgrp()))
 
 
-def _ignoring_output_stop(action: Callable[[], None]) -> None:
+def _run_ignoring_stop(action: Callable[[], None]) -> None:
     """Run an action that would stop a process in the background."""
     before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     try:

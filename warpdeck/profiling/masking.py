@@ -66,7 +66,7 @@ def mask_file(path: Path, variables: Mapping[str, Iterable[str]], is_secret: Jud
     places = 0
     with path.open("r+b") as file:
         for start, block in _read_blocks(file):
-            spans = {span for needle, skip in needles for span in _find(block, needle, skip)}
+            spans = {span for needle, skip in needles for span in _find_matches(block, needle, skip)}
             spans |= set(_find_unknown(block, is_secret))
             places += len(spans)
             for begin, end in spans:
@@ -86,7 +86,7 @@ def _list_needles(variables: Mapping[str, Iterable[str]], is_secret: Judge) -> I
             content = value.encode(errors="surrogateescape")[: OVERLAP // 2]
             yield key + b"=" + content, len(key) + 1
             yield key + b'="' + content, len(key) + 2
-            entry = key + b"\x12" + _varint(len(value.encode(errors="surrogateescape")))
+            entry = key + b"\x12" + _encode_varint(len(value.encode(errors="surrogateescape")))
             yield entry + content, len(entry)
             if secret and len(content) >= SHORT:
                 yield content, 0
@@ -94,7 +94,7 @@ def _list_needles(variables: Mapping[str, Iterable[str]], is_secret: Judge) -> I
                     yield from ((content[at : at + PIECE], 0) for at in range(0, len(content) - PIECE + 1, STRIDE))
 
 
-def _varint(number: int) -> bytes:
+def _encode_varint(number: int) -> bytes:
     """Return a length as protobuf writes it."""
     head = b""
     while number > 0x7F:
@@ -115,7 +115,7 @@ def _read_blocks(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         start += BLOCK
 
 
-def _find(block: bytes, needle: bytes, skip: int) -> Iterator[tuple[int, int]]:
+def _find_matches(block: bytes, needle: bytes, skip: int) -> Iterator[tuple[int, int]]:
     position = block.find(needle)
     while position >= 0:
         yield position + skip, position + len(needle)
@@ -143,13 +143,13 @@ def _find_unknown(block: bytes, is_secret: Judge) -> Iterator[tuple[int, int]]:
             name = block[begin : match.end() - 1].decode()
             if not is_secret(name, "x" * SHORT):
                 break
-            end = _end_of_field(block, begin) or (text.end() if block[text.end() : text.end() + 1] == b"\0" else 0)
+            end = _find_field_end(block, begin) or (text.end() if block[text.end() : text.end() + 1] == b"\0" else 0)
             if match.end() < end <= text.end():
                 yield match.end(), end
                 break
 
 
-def _end_of_field(block: bytes, begin: int) -> int:
+def _find_field_end(block: bytes, begin: int) -> int:
     """Return the end of a protobuf string that begins here, by the length in front of it; 0 if there is none."""
     if begin >= 2 and block[begin - 1] < 0x80 and block[begin - 2] & 7 == 2:
         return begin + block[begin - 1]

@@ -43,7 +43,7 @@ def library() -> Any | None:
 def gpu_count() -> int:
     """Return the number of GPUs that the driver shows."""
     pynvml = library()
-    return int(_asked(pynvml.nvmlDeviceGetCount) or 0) if pynvml else 0
+    return int(_ask_nvml(pynvml.nvmlDeviceGetCount) or 0) if pynvml else 0
 
 
 def has_gpu() -> bool:
@@ -54,16 +54,16 @@ def has_gpu() -> bool:
 def driver_version() -> str | None:
     """Return the version of the driver."""
     pynvml = library()
-    return _text(pynvml.nvmlSystemGetDriverVersion()) if pynvml else None
+    return _decode_text(pynvml.nvmlSystemGetDriverVersion()) if pynvml else None
 
 
 def uuid(index: int) -> str | None:
     """Return the identity of a GPU, such as GPU-12ab..., which reports contain too; None if unknown."""
     pynvml = library()
     assert pynvml is not None
-    handle = _handle(index)
-    answer = None if handle is None else _asked(pynvml.nvmlDeviceGetUUID, handle)
-    return None if answer is None else _text(answer)
+    handle = _get_handle(index)
+    answer = None if handle is None else _ask_nvml(pynvml.nvmlDeviceGetUUID, handle)
+    return None if answer is None else _decode_text(answer)
 
 
 def describe_gpus() -> list[dict[str, object]]:
@@ -73,12 +73,12 @@ def describe_gpus() -> list[dict[str, object]]:
         return []
     described: list[dict[str, object]] = []
     for index in range(gpu_count()):
-        handle = _handle(index)
-        name = None if handle is None else _asked(pynvml.nvmlDeviceGetName, handle)
+        handle = _get_handle(index)
+        name = None if handle is None else _ask_nvml(pynvml.nvmlDeviceGetName, handle)
         memory_bytes, limit_w, _ = limits(index)
         described.append(
             {
-                "name": None if name is None else _text(name),
+                "name": None if name is None else _decode_text(name),
                 "memory_bytes": memory_bytes,
                 "power_limit_w": limit_w,
             }
@@ -90,15 +90,15 @@ def limits(index: int) -> tuple[float | None, float | None, float | None]:
     """Return memory (bytes), power limit (watts) and highest SM clock (MHz) of a GPU; None for unknown values."""
     pynvml = library()
     assert pynvml is not None
-    handle = _handle(index)
+    handle = _get_handle(index)
     if handle is None:
         return None, None, None
-    memory = _asked(pynvml.nvmlDeviceGetMemoryInfo, handle)
-    limit_mw = _asked(pynvml.nvmlDeviceGetEnforcedPowerLimit, handle)
+    memory = _ask_nvml(pynvml.nvmlDeviceGetMemoryInfo, handle)
+    limit_mw = _ask_nvml(pynvml.nvmlDeviceGetEnforcedPowerLimit, handle)
     return (
         None if memory is None else memory.total,
         None if limit_mw is None else limit_mw / 1000,
-        _asked(pynvml.nvmlDeviceGetMaxClockInfo, handle, pynvml.NVML_CLOCK_SM),
+        _ask_nvml(pynvml.nvmlDeviceGetMaxClockInfo, handle, pynvml.NVML_CLOCK_SM),
     )
 
 
@@ -106,43 +106,43 @@ def read(index: int) -> Reading:
     """Return one value for each of READINGS; None for values that this GPU does not report."""
     pynvml = library()
     assert pynvml is not None
-    handle = _handle(index)
+    handle = _get_handle(index)
     if handle is None:
         return (None,) * len(READINGS)
-    average_mw = _asked(pynvml.nvmlDeviceGetPowerUsage, handle)
-    power_mw = _instant_power_mw(handle) or average_mw
-    memory = _asked(pynvml.nvmlDeviceGetMemoryInfo, handle)
-    utilization = _asked(pynvml.nvmlDeviceGetUtilizationRates, handle)
+    average_mw = _ask_nvml(pynvml.nvmlDeviceGetPowerUsage, handle)
+    power_mw = _read_instant_power_mw(handle) or average_mw
+    memory = _ask_nvml(pynvml.nvmlDeviceGetMemoryInfo, handle)
+    utilization = _ask_nvml(pynvml.nvmlDeviceGetUtilizationRates, handle)
     return (
         None if power_mw is None else power_mw / 1000,
         None if average_mw is None else average_mw / 1000,
-        _asked(pynvml.nvmlDeviceGetTotalEnergyConsumption, handle),
-        _asked(pynvml.nvmlDeviceGetClockInfo, handle, pynvml.NVML_CLOCK_SM),
-        _asked(pynvml.nvmlDeviceGetClockInfo, handle, pynvml.NVML_CLOCK_MEM),
-        _asked(pynvml.nvmlDeviceGetTemperature, handle, pynvml.NVML_TEMPERATURE_GPU),
+        _ask_nvml(pynvml.nvmlDeviceGetTotalEnergyConsumption, handle),
+        _ask_nvml(pynvml.nvmlDeviceGetClockInfo, handle, pynvml.NVML_CLOCK_SM),
+        _ask_nvml(pynvml.nvmlDeviceGetClockInfo, handle, pynvml.NVML_CLOCK_MEM),
+        _ask_nvml(pynvml.nvmlDeviceGetTemperature, handle, pynvml.NVML_TEMPERATURE_GPU),
         None if memory is None else memory.used,
         None if utilization is None else utilization.gpu,
         None if utilization is None else utilization.memory,
     )
 
 
-def _handle(index: int) -> Any | None:
+def _get_handle(index: int) -> Any | None:
     """Return NVML's handle of a GPU; None if it is lost."""
     pynvml = library()
     assert pynvml is not None
-    return _asked(pynvml.nvmlDeviceGetHandleByIndex, index)
+    return _ask_nvml(pynvml.nvmlDeviceGetHandleByIndex, index)
 
 
-def _instant_power_mw(handle: Any) -> int | None:
+def _read_instant_power_mw(handle: Any) -> int | None:
     pynvml = library()
     assert pynvml is not None
-    values = _asked(pynvml.nvmlDeviceGetFieldValues, handle, [pynvml.NVML_FI_DEV_POWER_INSTANT])
+    values = _ask_nvml(pynvml.nvmlDeviceGetFieldValues, handle, [pynvml.NVML_FI_DEV_POWER_INSTANT])
     if values is None or values[0].nvmlReturn != pynvml.NVML_SUCCESS:
         return None
     return int(values[0].value.uiVal)
 
 
-def _asked(function: Callable[..., Any], *arguments: object) -> Any | None:
+def _ask_nvml(function: Callable[..., Any], *arguments: object) -> Any | None:
     """Call a function of NVML; return None if this GPU does not support it, or does not answer."""
     pynvml = library()
     assert pynvml is not None
@@ -152,5 +152,5 @@ def _asked(function: Callable[..., Any], *arguments: object) -> Any | None:
         return None
 
 
-def _text(value: str | bytes) -> str:
+def _decode_text(value: str | bytes) -> str:
     return value.decode() if isinstance(value, bytes) else value

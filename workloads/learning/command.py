@@ -52,10 +52,10 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     model = costs.learn(rows)
     machines = sorted({row.machine for row in rows})
     tasks = f"{len(model.tasks)} task{'' if len(model.tasks) == 1 else 's'}"
-    yield _printable(", ".join(filter(None, (f"{len(rows):,} rows", tasks, *machines))))
+    yield _make_printable(", ".join(filter(None, (f"{len(rows):,} rows", tasks, *machines))))
     for (machine, task, precision), sizes in sorted(few.items()):
         words = " ".join(filter(None, (task, precision, machine and f"on {machine}")))
-        yield _printable(f"not learned: {words} has {sizes} of {costs.SIZES} sizes")
+        yield _make_printable(f"not learned: {words} has {sizes} of {costs.SIZES} sizes")
     splits = validation.validate(rows)
     yield from table(list(validation.scores(splits)))
     if options.output:
@@ -71,8 +71,8 @@ def table(scores: list[validation.Score]) -> Iterator[str]:
     head = ["left out", "rows", *(f"{name} error" for name in names), *(f"{rule} regret" for rule in RULES)]
     lines = [head]
     for score in scores:
-        errors = [_percent(score.error_pct.get(target)) for target in targets]
-        regrets = [_percent(score.regret_pct.get(rule)) for rule in RULES]
+        errors = [_format_percent(score.error_pct.get(target)) for target in targets]
+        regrets = [_format_percent(score.regret_pct.get(rule)) for rule in RULES]
         lines.append([score.left_out, f"{score.rows:,}", *errors, *regrets])
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     for line in lines:
@@ -83,7 +83,7 @@ def table(scores: list[validation.Score]) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
     for score in scores:
         if of := score.energy_regret_pct:
-            regrets_text = ", ".join(f"{rule} {_percent(regret)}" for rule, regret in of.items())
+            regrets_text = ", ".join(f"{rule} {_format_percent(regret)}" for rule, regret in of.items())
             yield f"energy of the GPUs, {score.left_out} left out: regret {regrets_text}"
     for score in scores:
         of = score.regret_pct
@@ -93,10 +93,10 @@ def table(scores: list[validation.Score]) -> Iterator[str]:
     yield "Of tasks that were never measured bytes and operations tell too little: there the model goes by thresholds."
 
 
-def _printable(text: str) -> str:
+def _make_printable(text: str) -> str:
     """Remove control characters from a name, which comes from a file."""
     return "".join(letter for letter in text if letter.isprintable())
 
 
-def _percent(value: float | None) -> str:
+def _format_percent(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f} %"

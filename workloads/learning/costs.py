@@ -88,7 +88,7 @@ class TimeModel:
             known = self._sizes.get((task, precision))
             if known is None:
                 return None
-            moved, work, result = (_power_law(known, column, size) for column in (1, 2, 3))
+            moved, work, result = (_interpolate_power_law(known, column, size) for column in (1, 2, 3))
         terms = np.array([1.0, size, moved, work, large_result(result)])
         for key, basis in (
             ((machine, task, precision, target), "this task"),
@@ -139,13 +139,13 @@ class TimeModel:
         """Return the times of each measured task and precision, here or else on other machines."""
         found = {}
         for (task, precision), known in self._sizes.items():
-            cpu, gpu, compute, energy = (self._own(machine, task, precision, target) for target in TARGETS)
+            cpu, gpu, compute, energy = (self._estimate_own(machine, task, precision, target) for target in TARGETS)
             if cpu and gpu:
                 rows = known.tolist()
                 found[task, precision] = Line([row[0] for row in rows], laws(rows), (cpu, gpu, compute, energy))
         return found
 
-    def _own(self, machine: str, task: str, precision: str, target: str) -> Costs | None:
+    def _estimate_own(self, machine: str, task: str, precision: str, target: str) -> Costs | None:
         for of in (machine, ANY):
             if (fit := self._fits.get((of, task, precision, target))) is not None:
                 call, row, byte, operation, result_byte = map(float, fit)
@@ -215,7 +215,7 @@ def learn(rows: Sequence[Row], *, each: bool = True) -> TimeModel:
                 for task in (row.task, ANY) if each else (ANY,):
                     groups.setdefault((machine, task, row.precision, target), []).append(row)
     fits = {
-        key: _fit(members, key[3], tasks=key[1] == ANY)
+        key: _fit_costs(members, key[3], tasks=key[1] == ANY)
         for key, members in groups.items()
         if len({row.size for row in members}) >= SIZES
     }
@@ -224,7 +224,7 @@ def learn(rows: Sequence[Row], *, each: bool = True) -> TimeModel:
         if row.idle_w is not None:
             idle.setdefault(row.machine, []).append(row.idle_w)
     return TimeModel(
-        fits, _known_sizes(rows), thresholds(rows), idle_w={machine: min(of) for machine, of in idle.items()}
+        fits, _list_known_sizes(rows), thresholds(rows), idle_w={machine: min(of) for machine, of in idle.items()}
     )
 
 
@@ -258,7 +258,7 @@ def too_few(rows: Iterable[Row]) -> dict[tuple[str, str, str], int]:
     return {key: len(found) for key, found in sizes.items() if len(found) < SIZES}
 
 
-def _fit(rows: Sequence[Row], target: str, *, tasks: bool) -> NDArray[np.float64]:
+def _fit_costs(rows: Sequence[Row], target: str, *, tasks: bool) -> NDArray[np.float64]:
     """Return the cost of each of TERMS; the cost of a matrix row belongs to a single task, so models of several have
     none."""
     from sklearn.linear_model import LinearRegression
@@ -272,7 +272,7 @@ def _fit(rows: Sequence[Row], target: str, *, tasks: bool) -> NDArray[np.float64
     return costs
 
 
-def _known_sizes(rows: Iterable[Row]) -> dict[tuple[str, str], NDArray[np.float64]]:
+def _list_known_sizes(rows: Iterable[Row]) -> dict[tuple[str, str], NDArray[np.float64]]:
     """Size, bytes, operations and bytes of the result of each task and precision, by size."""
     rows_by_size: dict[tuple[str, str], dict[float, tuple[float, float, float, float]]] = {}
     for row in rows:
@@ -282,7 +282,7 @@ def _known_sizes(rows: Iterable[Row]) -> dict[tuple[str, str], NDArray[np.float6
     return {key: np.array([of[size] for size in sorted(of)]) for key, of in rows_by_size.items()}
 
 
-def _power_law(known: NDArray[np.float64], column: int, size: float) -> float:
+def _interpolate_power_law(known: NDArray[np.float64], column: int, size: float) -> float:
     """Return a column at a size: interpolated between measured sizes, extrapolated with the growth of the last two."""
     x, y = np.log(known[:, 0]), np.log(known[:, column])
     at = float(np.log(size))

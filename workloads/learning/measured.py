@@ -31,13 +31,20 @@ def read(path: Path) -> list[Row]:
     Raises:
         WorkloadError: the file is invalid, or NAME.meta.json lacks the bytes of each task.
     """
-    times, facts = _table(path, _NEEDED), _facts(path.with_name(path.name.removesuffix(ENDING) + ".meta.json"))
+    times, facts = (
+        _read_table(path, _NEEDED),
+        _read_facts(path.with_name(path.name.removesuffix(ENDING) + ".meta.json")),
+    )
     log = path.with_name(path.name.removesuffix(ENDING) + ".nvml.csv")
-    joules, idle_w = _energy(times, _table(log, _LOGGED)) if log.exists() and "repetitions" in times else ({}, None)
-    name = machine(_gpu_name(facts), facts.get("cpu_name"))
-    flops, both, back = (_by_task(facts, name) for name in ("flops_by_task", "bytes_by_task", "result_bytes_by_task"))
+    joules, idle_w = (
+        _measure_energy(times, _read_table(log, _LOGGED)) if log.exists() and "repetitions" in times else ({}, None)
+    )
+    name = machine(_read_gpu_name(facts), facts.get("cpu_name"))
+    flops, both, back = (
+        _read_values_by_task(facts, name) for name in ("flops_by_task", "bytes_by_task", "result_bytes_by_task")
+    )
     rows = []
-    for (task, size), seconds in _medians(times).items():
+    for (task, size), seconds in _compute_medians(times).items():
         moved = both.get(f"{task}_{size}")
         if not moved:
             raise WorkloadError(f"{path}: its .meta.json has no bytes_by_task. Run {COMMAND} profile tasks anew.")
@@ -48,7 +55,7 @@ def read(path: Path) -> list[Row]:
     return rows
 
 
-def _table(path: Path, needed: Sequence[str]) -> pd.DataFrame:
+def _read_table(path: Path, needed: Sequence[str]) -> pd.DataFrame:
     """Return a table with numbers in all columns but those of texts; invalid numbers are missing."""
     import pandas as pd
 
@@ -64,7 +71,7 @@ def _table(path: Path, needed: Sequence[str]) -> pd.DataFrame:
     return table
 
 
-def _facts(path: Path) -> dict[str, Any]:
+def _read_facts(path: Path) -> dict[str, Any]:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -72,19 +79,19 @@ def _facts(path: Path) -> dict[str, Any]:
     return facts if isinstance(facts, dict) else {}
 
 
-def _by_task(facts: dict[str, Any], name: str) -> dict[str, float]:
+def _read_values_by_task(facts: dict[str, Any], name: str) -> dict[str, float]:
     values = facts.get(name)
     pairs = values.items() if isinstance(values, dict) else ()
     return {key: float(value) for key, value in pairs if isinstance(value, (int, float)) and 0 < value < 1e300}
 
 
-def _gpu_name(facts: dict[str, Any]) -> object:
+def _read_gpu_name(facts: dict[str, Any]) -> object:
     gpus = facts.get("gpus")
     first = gpus[0] if isinstance(gpus, list) and gpus else None
     return first.get("name") if isinstance(first, dict) else None
 
 
-def _medians(times: pd.DataFrame) -> dict[tuple[str, int], dict[str, float]]:
+def _compute_medians(times: pd.DataFrame) -> dict[tuple[str, int], dict[str, float]]:
     """Return seconds of each task and size: of all parts by device, of complete repetitions, and of computing."""
     own = times[times["device"].isin(("cpu", "gpu")) & (times["seconds"] > 0) & (times["size"] > 0)]
     key = ["task", "size", "device"]
@@ -100,19 +107,19 @@ def _medians(times: pd.DataFrame) -> dict[tuple[str, int], dict[str, float]]:
     return medians
 
 
-def _energy(times: pd.DataFrame, log: pd.DataFrame) -> tuple[dict[tuple[str, int], float], float | None]:
+def _measure_energy(times: pd.DataFrame, log: pd.DataFrame) -> tuple[dict[tuple[str, int], float], float | None]:
     """Return joules of a repetition of each task and size on the GPU, and the lowest power reading."""
     energies = {}
     for one in times[(times["repetitions"] > 0) & (times["size"] > 0)].to_dict("records"):
         first, seconds = float(one["time_ns"]), float(one["seconds"])
-        power = [_mean_w(own, first, first + 1e9 * seconds) for _, own in log.groupby("device")]
+        power = [_compute_mean_w(own, first, first + 1e9 * seconds) for _, own in log.groupby("device")]
         if known := [watts for watts in power if watts is not None]:
             energies[str(one["task"]), int(one["size"])] = sum(known) * seconds / float(one["repetitions"])
     idle = log[log["power_w"] > 0].groupby("device")["power_w"].min()
     return energies, float(idle.sum()) if energies and len(idle) else None
 
 
-def _mean_w(log: pd.DataFrame, first_ns: float, last_ns: float) -> float | None:
+def _compute_mean_w(log: pd.DataFrame, first_ns: float, last_ns: float) -> float | None:
     """Return the mean power between the first and the last change of the counter within a time; None without two."""
     joules, times = log["energy_mj"].to_numpy(float) / 1000, log["time_ns"].to_numpy(float)
     changed = np.flatnonzero(np.diff(joules) > 0) + 1

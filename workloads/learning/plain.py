@@ -52,11 +52,11 @@ class Line:
         moved, work = exp(moved_1 + moved_slope * at), exp(work_1 + work_slope * at)
         large = large_result(exp(result_1 + slope * at))
         cpu, gpu, compute, energy = self.costs
-        gpu_s = _sum(gpu, size, moved, work, large)
+        gpu_s = _sum_costs(gpu, size, moved, work, large)
         return Estimate(
-            _sum(cpu, size, moved, work, large), gpu_s,
-            _sum(compute, size, moved, work, large) if compute else gpu_s, moved,
-            _sum(energy, size, moved, work, large) if energy else None,
+            _sum_costs(cpu, size, moved, work, large), gpu_s,
+            _sum_costs(compute, size, moved, work, large) if compute else gpu_s, moved,
+            _sum_costs(energy, size, moved, work, large) if energy else None,
         )  # fmt: skip
 
 
@@ -65,11 +65,11 @@ def laws(known: Sequence[Sequence[float]]) -> list[Law]:
     if len(known) == 1:
         return [(log(known[0][1]), 0.0, log(known[0][2]), 0.0, log(known[0][3]), 0.0)]
     return [
-        (*_through(low, high, 1), *_through(low, high, 2), *_through(low, high, 3)) for low, high in pairwise(known)
+        (*_fit_line(low, high, 1), *_fit_line(low, high, 2), *_fit_line(low, high, 3)) for low, high in pairwise(known)
     ]
 
 
-def _through(low: Sequence[float], high: Sequence[float], column: int) -> tuple[float, float]:
+def _fit_line(low: Sequence[float], high: Sequence[float], column: int) -> tuple[float, float]:
     slope = (log(high[column]) - log(low[column])) / (log(high[0]) - log(low[0]))
     return log(low[column]) - slope * log(low[0]), slope
 
@@ -79,6 +79,6 @@ def large_result(result: float) -> float:
     return result if result >= LARGE else 0.0
 
 
-def _sum(costs: Costs, size: float, moved: float, work: float, large: float) -> float:
+def _sum_costs(costs: Costs, size: float, moved: float, work: float, large: float) -> float:
     call, row, byte, operation, result_byte = costs
     return max(call + row * size + byte * moved + operation * work + result_byte * large, LEAST)

@@ -66,7 +66,11 @@ def read(path: Path, left_out: Callable[[str], None] | None = None) -> list[Row]
     import pandas as pd
 
     try:
-        table = _parquet(path) if path.suffix.lower() == ".parquet" else pd.read_csv(path, nrows=ROWS + 1, dtype=_TEXTS)
+        table = (
+            _read_parquet(path)
+            if path.suffix.lower() == ".parquet"
+            else pd.read_csv(path, nrows=ROWS + 1, dtype=_TEXTS)
+        )
     except (OSError, ValueError) as error:
         raise WorkloadError(f"{path} cannot be read as a table: {error}. Make it with: warpdeck features.") from error
     if missing := [name for name in ("task", "size") if name not in table]:
@@ -74,7 +78,7 @@ def read(path: Path, left_out: Callable[[str], None] | None = None) -> list[Row]
     if len(table) > ROWS:
         raise WorkloadError(f"{path} has more than {ROWS:,} rows.")
     table = table.reindex(columns=list(COLUMNS))
-    told = [row for row in map(_row, table.itertuples(index=False)) if row]
+    told = [row for row in map(_parse_row, table.itertuples(index=False)) if row]
     if not told:
         raise WorkloadError(f"{path} has no row with a task, a size and a time.")
     rows = [row for row in told if row.moved]
@@ -88,7 +92,7 @@ def read(path: Path, left_out: Callable[[str], None] | None = None) -> list[Row]
     return rows
 
 
-def _parquet(path: Path) -> pd.DataFrame:
+def _read_parquet(path: Path) -> pd.DataFrame:
     """Read the relevant columns, at most ROWS rows: a small file may hold many equal ones."""
     from pyarrow import parquet
 
@@ -101,22 +105,22 @@ def _parquet(path: Path) -> pd.DataFrame:
     return table
 
 
-def _row(values: Sequence[object]) -> Row | None:
+def _parse_row(values: Sequence[object]) -> Row | None:
     """Return a parsed row; None without task, size or time. ``moved`` is 0 if the bytes are missing."""
     named = dict(zip(COLUMNS, values, strict=True))
-    size = _number(named["size"])
+    size = _parse_number(named["size"])
     seconds = {
         target: value * unit
         for target, (column, unit) in TARGETS.items()
-        if (value := _number(named[column])) and value > 0
+        if (value := _parse_number(named[column])) and value > 0
     }
     if not size or size <= 0 or not isinstance(named["task"], str) or not seconds:
         return None
-    result = _number(named["bytes_to_host"]) or 0.0
-    moved = (_number(named["bytes_to_device"]) or 0.0) + result
-    work = work_of(_number(named["flops"]), moved)
+    result = _parse_number(named["bytes_to_host"]) or 0.0
+    moved = (_parse_number(named["bytes_to_device"]) or 0.0) + result
+    work = work_of(_parse_number(named["flops"]), moved)
     precision = named["precision"] if isinstance(named["precision"], str) else ""
-    name, idle_w = machine(named["gpu_name"], named["cpu_name"]), _number(named["gpu_idle_w"])
+    name, idle_w = machine(named["gpu_name"], named["cpu_name"]), _parse_number(named["gpu_idle_w"])
     return Row(name, named["task"], precision, size, moved, work, seconds, idle_w, result)
 
 
@@ -130,6 +134,6 @@ def work_of(flops: float | None, moved: float) -> float:
     return float(flops or moved * np.log2(moved + 1))
 
 
-def _number(value: object) -> float | None:
+def _parse_number(value: object) -> float | None:
     number = float(value) if isinstance(value, (int, float, np.integer, np.floating)) else float("nan")
     return number if np.isfinite(number) else None

@@ -57,7 +57,7 @@ class Judged:
 
 def validate(rows: Sequence[Row]) -> dict[str, list[Judged]]:
     """Leave out sizes, the largest sizes, each task, and each machine if there are several."""
-    splits = _splits(rows)
+    splits = _split_rows(rows)
     return {left_out: list(judged(of, each=left_out != TASKS)) for left_out, of in splits.items() if of}
 
 
@@ -80,7 +80,7 @@ def trust(judged_rows: Mapping[str, Sequence[Judged]]) -> costs.Trust:
             if one.is_learned:
                 groups.setdefault((one.row.task, one.row.precision), []).append(one)
         for key, members in groups.items():
-            if regrets := _regrets(members):
+            if regrets := _compute_regrets(members):
                 told[*key, left_out] = regrets["model"], regrets["threshold"]
     return told
 
@@ -90,7 +90,7 @@ def judged(splits: Iterable[Split], *, each: bool = True) -> Iterator[Judged]:
     for known, unknown in splits:
         model, limits = costs.learn(known, each=each), costs.thresholds(known)
         for row in unknown:
-            predicted = {target: _predicted(model, row, target) for target in row.seconds}
+            predicted = {target: _predict_seconds(model, row, target) for target in row.seconds}
             is_gpu_faster = model.on_gpu(row.machine, row.task, row.precision, row.size)
             names = row.machine, row.task, row.precision  # energy decides nothing for a task that was never measured
             if is_gpu_faster is None or not {"cpu", "gpu"} <= set(row.seconds):
@@ -98,7 +98,9 @@ def judged(splits: Iterable[Split], *, each: bool = True) -> Iterator[Judged]:
                 continue
             limit = limits.get((row.task, row.precision), limits.get((costs.ANY, row.precision), 0.0))
             chosen = {"model": is_gpu_faster, "threshold": row.size >= limit, "always GPU": True, "always CPU": False}
-            saves = _by_energy(row, predicted, by_time=is_gpu_faster) if model.has_learned(*names, ENERGY) else {}
+            saves = (
+                _decide_by_energy(row, predicted, by_time=is_gpu_faster) if model.has_learned(*names, ENERGY) else {}
+            )
             yield Judged(row, predicted, chosen, saves, model.has_learned(*names, "cpu", "gpu"))
 
 
@@ -114,20 +116,22 @@ def score(left_out: str, judged_rows: Sequence[Judged]) -> Score:
         sum(any(seconds is not None for seconds in one.predicted.values()) for one in judged_rows),
         sum(bool(one.on_gpu) for one in judged_rows),
         {target: 100 * median(of) for target, of in errors.items() if of},
-        _regrets(judged_rows),
-        _over_best((one.saves, *_joules(one.row)) for one in judged_rows if one.saves),
+        _compute_regrets(judged_rows),
+        _compare_with_best((one.saves, *_estimate_joules(one.row)) for one in judged_rows if one.saves),
     )
 
 
-def _regrets(judged_rows: Iterable[Judged]) -> dict[str, float]:
+def _compute_regrets(judged_rows: Iterable[Judged]) -> dict[str, float]:
     """Return the regrets of all rules over the rows of learned tasks; without any, over the others."""
     decided = [one for one in judged_rows if one.on_gpu]
     learned = [one for one in decided if one.is_learned]
-    regrets = _over_best((one.on_gpu, one.row.seconds["cpu"], one.row.seconds["gpu"]) for one in learned or decided)
+    regrets = _compare_with_best(
+        (one.on_gpu, one.row.seconds["cpu"], one.row.seconds["gpu"]) for one in learned or decided
+    )
     return regrets if learned else {rule: regret for rule, regret in regrets.items() if rule != "model"}
 
 
-def _over_best(choices: Iterable[tuple[dict[str, bool], float, float]]) -> dict[str, float]:
+def _compare_with_best(choices: Iterable[tuple[dict[str, bool], float, float]]) -> dict[str, float]:
     """Return percent by rule, from each rule's choice and the costs of CPU and GPU; empty without rows."""
     spent: dict[str, float] = {}
     best = 0.0
@@ -138,48 +142,48 @@ def _over_best(choices: Iterable[tuple[dict[str, bool], float, float]]) -> dict[
     return {rule: 100 * (cost / best - 1) for rule, cost in spent.items()}
 
 
-def _joules(row: Row) -> tuple[float, float]:
+def _estimate_joules(row: Row) -> tuple[float, float]:
     """Return the energy of the GPUs while a task runs on the CPU, where they idle, and on the GPU."""
     return (row.idle_w or 0.0) * row.seconds["cpu"], row.seconds[ENERGY]
 
 
-def _by_energy(row: Row, predicted: dict[str, float | None], *, by_time: bool) -> dict[str, bool]:
+def _decide_by_energy(row: Row, predicted: dict[str, float | None], *, by_time: bool) -> dict[str, bool]:
     cpu_s, gpu_j = predicted.get("cpu"), predicted.get(ENERGY)
     if not row.idle_w or cpu_s is None or gpu_j is None:
         return {}
     return {"by energy": gpu_j < row.idle_w * cpu_s, "by time": by_time, "always GPU": True, "always CPU": False}
 
 
-def _splits(rows: Sequence[Row]) -> dict[str, list[Split]]:
-    splits = {SIZES: list(_sizes(rows)), LARGEST: list(_largest(rows))}
+def _split_rows(rows: Sequence[Row]) -> dict[str, list[Split]]:
+    splits = {SIZES: list(_split_by_size(rows)), LARGEST: list(_split_off_largest(rows))}
     for what, told in ((TASKS, "task"), (MACHINES, "machine")):
         names = sorted({getattr(row, told) for row in rows})
-        splits[what] = [_without(rows, told, name) for name in names] if len(names) > 1 else []
+        splits[what] = [_split_by_field(rows, told, name) for name in names] if len(names) > 1 else []
     return splits
 
 
-def _predicted(model: costs.TimeModel, row: Row, target: str) -> float | None:
+def _predict_seconds(model: costs.TimeModel, row: Row, target: str) -> float | None:
     prediction = model.predict(
         row.machine, row.task, row.precision, row.size, target, moved=row.moved, work=row.work, result=row.result
     )  # fmt: skip
     return None if prediction is None else prediction.seconds
 
 
-def _without(rows: Sequence[Row], field_name: str, name: str) -> Split:
+def _split_by_field(rows: Sequence[Row], field_name: str, name: str) -> Split:
     parts: tuple[list[Row], list[Row]] = ([], [])
     for row in rows:
         parts[getattr(row, field_name) == name].append(row)
     return parts
 
 
-def _sizes(rows: Sequence[Row]) -> Iterator[Split]:
+def _split_by_size(rows: Sequence[Row]) -> Iterator[Split]:
     sizes = sorted({row.size for row in rows})
     for fold in range(min(FOLDS, len(sizes))):
         out = set(sizes[fold::FOLDS])
         yield [row for row in rows if row.size not in out], [row for row in rows if row.size in out]
 
 
-def _largest(rows: Sequence[Row]) -> Iterator[Split]:
+def _split_off_largest(rows: Sequence[Row]) -> Iterator[Split]:
     """Split each task separately, because tasks count their sizes differently."""
     by_task: dict[str, list[float]] = {}
     for row in rows:

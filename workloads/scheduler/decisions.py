@@ -90,10 +90,17 @@ class DecisionLog:
             else (None,) * 4
         )
         device = decision.device if decision.device in ("cpu", "gpu") and part != FAILED else "none"
-        took = _seconds(None if part == DECIDED else seconds)
+        took = _format_seconds(None if part == DECIDED else seconds)
         words = (label or decision.task, f"{decision.size:.0f}", device, part, took, decision.time_ns)
-        why = (policy, load, decision.reason, decision.gpu, _seconds(decision.cpu_s), _seconds(decision.gpu_s))
-        spent = (_seconds(decision.decision_s), _seconds(waited_s or None))
+        why = (
+            policy,
+            load,
+            decision.reason,
+            decision.gpu,
+            _format_seconds(decision.cpu_s),
+            _format_seconds(decision.gpu_s),
+        )
+        spent = (_format_seconds(decision.decision_s), _format_seconds(waited_s or None))
         age = None if decision.age_s is None else f"{decision.age_s:.3f}"
         with self._lock:
             self._writer.writerow((*words, *why, *spent, *now, age))
@@ -105,6 +112,6 @@ class DecisionLog:
             self._file = None
 
 
-def _seconds(value: float | None) -> str:
+def _format_seconds(value: float | None) -> str:
     """Format long times with seven decimals, short ones in nanoseconds."""
     return "" if value is None else f"{value:.7f}" if value >= 0.001 else f"{value:.9f}"

@@ -32,16 +32,20 @@ def by_memory(
     """
     on_host = fits(needs, host_free)
     if not latest:
-        return None if on_host else ("none", f"needs {_gb(needs)}, and the host has {_gb(host_free)} free", 0.0)
+        return (
+            None
+            if on_host
+            else ("none", f"needs {_format_gb(needs)}, and the host has {_format_gb(host_free)} free", 0.0)
+        )
     if any(fits(needs, one.free_bytes) for one in latest):
-        return None if on_host else ("gpu", f"needs {_gb(needs)}, more than the host has free", 0.0)
+        return None if on_host else ("gpu", f"needs {_format_gb(needs)}, more than the host has free", 0.0)
     most = max(one.free_bytes or 0.0 for one in latest)
     left = min(gain_s if on_host else LONGEST_WAIT_S, LONGEST_WAIT_S) - waited_s
     if left > interval_s and any(fits(needs, one.total_bytes) for one in latest):
-        return "wait", f"needs {_gb(needs)}, and the GPU has {_gb(most)} free now", left
-    reason = f"needs {_gb(needs)}, and the GPU has {_gb(most)} free"
+        return "wait", f"needs {_format_gb(needs)}, and the GPU has {_format_gb(most)} free now", left
+    reason = f"needs {_format_gb(needs)}, and the GPU has {_format_gb(most)} free"
     return ("cpu", reason, 0.0) if on_host else ("none", f"{reason}, the host less", 0.0)
 
 
-def _gb(size: float | None) -> str:
+def _format_gb(size: float | None) -> str:
     return "an unknown amount" if size is None else f"{size / 1e9:,.1f} GB"

@@ -77,7 +77,7 @@ class Readings:
 
     def read(self) -> None:
         """Take one reading now; a GPU that does not answer, such as a lost one, has none."""
-        readings = tuple(one for gpu in self._devices if (one := self._reading(gpu)))
+        readings = tuple(one for gpu in self._devices if (one := self._read_gpu(gpu)))
         host = Host(host_free_bytes(), time.perf_counter())
         with self._read:
             self.latest, self.host = readings, host
@@ -88,7 +88,7 @@ class Readings:
         with self._read:
             self._read.wait(timeout_s)
 
-    def _reading(self, gpu: int) -> Reading | None:
+    def _read_gpu(self, gpu: int) -> Reading | None:
         values = dict(zip(nvml.READINGS, nvml.read(self._devices[gpu]), strict=True))
         if all(value is None for value in values.values()):
             return None
@@ -120,7 +120,7 @@ def visible(uuids: Sequence[str | None]) -> list[int | None]:
         return list(range(len(uuids))) or [None]
     numbers: list[int | None] = []
     for name in map(str.strip, setting.split(",")):
-        known = [index for index, uuid in enumerate(uuids) if name == str(index) or _begins(uuid, name)]
+        known = [index for index, uuid in enumerate(uuids) if name == str(index) or _starts_with_name(uuid, name)]
         if len(known) == 1:
             numbers += known
         elif name.startswith("MIG-") or (not uuids and (name.isdecimal() or name.startswith("GPU-"))):
@@ -130,7 +130,7 @@ def visible(uuids: Sequence[str | None]) -> list[int | None]:
     return numbers
 
 
-def _begins(uuid: str | None, name: str) -> bool:
+def _starts_with_name(uuid: str | None, name: str) -> bool:
     return uuid is not None and name.startswith("GPU-") and uuid.startswith(name)
 
 

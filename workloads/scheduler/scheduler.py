@@ -125,16 +125,16 @@ class Scheduler:
             needs_bytes: memory that it needs on a device, if known.
             waited_s: seconds it has waited already.
         """
-        decision = self._decide(task, size, precision, needs_bytes, waited_s)
+        decision = self._decide_device(task, size, precision, needs_bytes, waited_s)
         part = {"wait": WAIT, "none": FAILED}.get(decision.device, DECIDED)
         self._log.write(decision, 0.0, policy=self.policy, waited_s=waited_s, part=part)
         return decision
 
-    def _decide(
+    def _decide_device(
         self, task: str, size: float, precision: str, needs_bytes: float | None, waited_s: float = 0.0
     ) -> Decision:
         started = time.perf_counter()
-        estimate = self._estimate(task, size, precision)
+        estimate = self._estimate_times(task, size, precision)
         if needs_bytes is None and estimate:
             needs_bytes = ROOM * estimate.moved_bytes
         readings, host = self.readings.latest if self.readings.has_gpu else (), self.readings.host
@@ -142,7 +142,7 @@ class Scheduler:
         host_free = host.free_bytes if started - host.read_s <= STALE_S else None
         ready = [one for one in latest if fits(needs_bytes, one.free_bytes)]
         cpu_s = self._cpu(estimate.cpu_s) if estimate else None
-        gpu_s, reading = self._soonest(estimate, ready or latest, started) if estimate else (None, None)
+        gpu_s, reading = self._find_soonest(estimate, ready or latest, started) if estimate else (None, None)
         reading = reading or next(iter(ready or latest), None)
         shared = reading is not None and self._is_shared(reading, started)
         found = by_memory(
@@ -150,7 +150,7 @@ class Scheduler:
             waited_s=waited_s, interval_s=self.readings.interval_s,
         )  # fmt: skip
         if found is None:
-            found = self._choose(task, size, precision, estimate, cpu_s, gpu_s, reading, shared)
+            found = self._choose_device(task, size, precision, estimate, cpu_s, gpu_s, reading, shared)
         device, reason, wait_s = found
         age_s = max(started - reading.read_s, 0.0) if reading else None  # a new reading may arrive meanwhile
         gpu = (reading.gpu if reading else 0) if device == "gpu" else None
@@ -160,7 +160,7 @@ class Scheduler:
             age_s=age_s, busy=shared, decision_s=time.perf_counter() - started,
         )  # fmt: skip
 
-    def _choose(
+    def _choose_device(
         self, task: str, size: float, precision: str, estimate: Estimate | None, cpu_s: float | None,
         gpu_s: float | None, reading: Reading | None, shared: bool,
     ) -> tuple[str, str, float]:  # fmt: skip
@@ -176,14 +176,14 @@ class Scheduler:
         else:
             better, why = self._objective(estimate, cpu_s, gpu_s)
             return better, f"{why}, GPU shared" if shared else why, 0.0
-        limit = self._limit(task, precision)
+        limit = self._find_limit(task, precision)
         if limit is None:
             return "cpu", f"{why}, no threshold", 0.0
         if limit == float("inf"):
             return "cpu", f"{why}: the GPU never won", 0.0
         return ("gpu" if size >= limit else "cpu"), f"{why}: threshold {limit:,.0f}", 0.0
 
-    def _limit(self, task: str, precision: str) -> float | None:
+    def _find_limit(self, task: str, precision: str) -> float | None:
         """Return the size from which on the GPU wins: as given, else learned, else that of other tasks."""
         for limits in (self._given, self._limits):
             for key in ((task, precision), task, (task, NO_PRECISION)):
@@ -191,25 +191,25 @@ class Scheduler:
                     return limits[key]
         return self._limits.get((costs.ANY, precision), self._limits.get((costs.ANY, NO_PRECISION)))
 
-    def _key(self, task: str, precision: str) -> tuple[str, str]:
+    def _choose_key(self, task: str, precision: str) -> tuple[str, str]:
         return (task, precision if (task, precision) in self._lines else NO_PRECISION)
 
-    def _estimate(self, task: str, size: float, precision: str) -> Estimate | None:
-        line = self._lines.get(self._key(task, precision))
+    def _estimate_times(self, task: str, size: float, precision: str) -> Estimate | None:
+        line = self._lines.get(self._choose_key(task, precision))
         return line(max(size, 1)) if line else None
 
     def _is_trusted(self, task: str, size: float, precision: str) -> bool:
-        key = self._key(task, precision)
+        key = self._choose_key(task, precision)
         return self._trusted[key][size > self._lines[key].largest]
 
-    def _soonest(
+    def _find_soonest(
         self, estimate: Estimate, among: Iterable[Reading], now_s: float
     ) -> tuple[float, Reading | None]:  # fmt: skip
         """Return the GPU that will be ready first, and when; without readings as if it were free."""
         best: tuple[float, Reading | None] = (estimate.gpu_s, None)
         for reading in among:
             expected_s = at_its_clock(estimate, reading)
-            seconds = self._correction(reading.gpu, shared=self._is_shared(reading, now_s))(expected_s)
+            seconds = self._get_correction(reading.gpu, shared=self._is_shared(reading, now_s))(expected_s)
             if best[1] is None or seconds < best[0]:
                 best = seconds, reading
         return best
@@ -220,7 +220,7 @@ class Scheduler:
         used = reading.utilization_pct or 0.0
         return used - (100 * own.share(now_s) if own else 0.0) >= BUSY_PCT
 
-    def _correction(self, gpu: int | None, *, shared: bool) -> Correction:
+    def _get_correction(self, gpu: int | None, *, shared: bool) -> Correction:
         corrections = self._shared if shared else self._free
         if gpu not in corrections:
             corrections[gpu] = Correction(2.0, doubt=1.0) if shared else Correction()
@@ -235,20 +235,20 @@ class Scheduler:
             waited_s: earlier wait for a GPU.
             words: label, policy and load, as of ``DecisionLog.write``.
         """
-        estimate = self._estimate(decision.task, decision.size, decision.precision)
+        estimate = self._estimate_times(decision.task, decision.size, decision.precision)
         if estimate and seconds > 0:
             with self._learning:
-                self._learn(decision, estimate, seconds)
+                self._learn_times(decision, estimate, seconds)
         self._log.write(decision, seconds, waited_s=waited_s, **{"policy": self.policy, **words})
 
-    def _learn(self, decision: Decision, estimate: Estimate, seconds: float) -> None:
+    def _learn_times(self, decision: Decision, estimate: Estimate, seconds: float) -> None:
         if decision.device == "cpu":
             self._cpu.seen(estimate.cpu_s, seconds)
         elif decision.device == "gpu":
             expected_s = at_its_clock(
                 estimate, decision.reading
             )  # the load is not charged with the effect of the clock
-            self._correction(decision.gpu, shared=decision.busy).seen(expected_s, seconds)
+            self._get_correction(decision.gpu, shared=decision.busy).seen(expected_s, seconds)
             own = self._own.setdefault(decision.gpu, Own(WINDOW_S))
             own.add(time.perf_counter(), min(estimate.compute_s, seconds))
 
@@ -263,12 +263,12 @@ class Scheduler:
         """
         words = {"policy": self.policy, **words}
         started, waited_s = time.perf_counter(), 0.0
-        decision = self._decide(task, size, precision, needs_bytes)
+        decision = self._decide_device(task, size, precision, needs_bytes)
         while decision.device == "wait":
             self._log.write(decision, 0.0, part=WAIT, waited_s=waited_s, **words)
             self.readings.wait(decision.wait_s)
             waited_s = time.perf_counter() - started
-            decision = self._decide(task, size, precision, needs_bytes, waited_s)
+            decision = self._decide_device(task, size, precision, needs_bytes, waited_s)
         begun = time.perf_counter()
         try:
             if decision.device == "none":

@@ -26,10 +26,10 @@ def trusted(model: costs.TimeModel, key: tuple[str, str], is_known: bool) -> tup
     It may if its choices cost no more than the threshold's when these sizes were left out; on a machine that was never
     measured, also when each machine was left out.
     """
-    elsewhere = is_known or _no_worse(model, key, MACHINES)
-    return elsewhere and _no_worse(model, key, SIZES), elsewhere and _no_worse(model, key, LARGEST)
+    elsewhere = is_known or _is_no_worse(model, key, MACHINES)
+    return elsewhere and _is_no_worse(model, key, SIZES), elsewhere and _is_no_worse(model, key, LARGEST)
 
 
-def _no_worse(model: costs.TimeModel, key: tuple[str, str], left_out: str) -> bool:
+def _is_no_worse(model: costs.TimeModel, key: tuple[str, str], left_out: str) -> bool:
     regrets = model.trust.get((*key, left_out))
     return regrets is not None and regrets[0] <= regrets[1]

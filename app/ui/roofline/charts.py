@@ -63,8 +63,8 @@ def roofline(chart: Roofline, theme: Theme) -> go.Figure:
     at the left edge, as far below the memory roof as their traffic is.
     """
     figure = go.Figure()
-    edge, chart = _with_band(chart)
-    x, y = _axes(chart)
+    edge, chart = _place_in_band(chart)
+    x, y = _compute_axes(chart)
     room = Room(x, y, NARROWEST_PX, HEIGHT_PX - 84)
     take(room, chart.points)
     _draw_roofs(figure, chart, room, theme)
@@ -75,16 +75,16 @@ def roofline(chart: Roofline, theme: Theme) -> go.Figure:
     frame(figure, theme, height=HEIGHT_PX, left=64, right=16, top=12, bottom=44)
     legend(figure)
     figure.update_xaxes(
-        type="log", range=x, title_text="Arithmetic intensity (FLOP/byte)", **_decades(edge or x[0], x[1])
+        type="log", range=x, title_text="Arithmetic intensity (FLOP/byte)", **_make_decade_ticks(edge or x[0], x[1])
     )
-    figure.update_yaxes(type="log", range=y, title_text="Work (FLOP/s)", **_decades(*y, unit="FLOP/s"))
+    figure.update_yaxes(type="log", range=y, title_text="Work (FLOP/s)", **_make_decade_ticks(*y, unit="FLOP/s"))
     figure.update_xaxes(showgrid=True, gridcolor=faded(_GRID[theme], 0.14))
     if edge is not None:
         _draw_band(figure, edge, theme)
     return figure
 
 
-def _with_band(chart: Roofline) -> tuple[float | None, Roofline]:
+def _place_in_band(chart: Roofline) -> tuple[float | None, Roofline]:
     """Return the right edge of the band (a power of ten) and the chart with points placed in it.
 
     The edge is None if no kernel needs the band.
@@ -92,7 +92,7 @@ def _with_band(chart: Roofline) -> tuple[float | None, Roofline]:
     idle = [point for point in chart.points if point.x == 0]
     if not idle:
         return None, chart
-    edge = _axes(replace(chart, points=[point for point in chart.points if point.x > 0]))[0][0]
+    edge = _compute_axes(replace(chart, points=[point for point in chart.points if point.x > 0]))[0][0]
     middle = 10 ** (edge - BAND / 2)
     points = [replace(p, x=middle, y=middle * p.bytes_per_s) if p.x == 0 else p for p in chart.points]
     return edge, replace(chart, points=points)
@@ -125,7 +125,7 @@ def speed_of_light(points: Sequence[Point], theme: Theme) -> go.Figure:
     return figure
 
 
-def _axes(chart: Roofline) -> tuple[tuple[float, float], tuple[float, float]]:
+def _compute_axes(chart: Roofline) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the ranges of both axes as powers of ten, including all points and the ridge points of the used roofs."""
     memory = [roof.peak for roof in chart.memory if roof.used] or [roof.peak for roof in chart.memory]
     compute = [roof.peak for roof in chart.compute if roof.used] or [roof.peak for roof in chart.compute]
@@ -144,23 +144,23 @@ def _draw_roofs(figure: go.Figure, chart: Roofline, room: Room, theme: Theme) ->
     for roof in sorted(chart.memory, key=lambda roof: not roof.used):  # the first label has the most room
         begin, end = 10 ** x[0], min(top / roof.peak, 10 ** x[1])
         if end > begin:
-            _line(figure, roof, (begin, end), (begin * roof.peak, end * roof.peak), theme)
-            _label(figure, roof, fmt.rate(roof.peak), _below(begin, end, roof.peak), room, theme)
-    for roof in _merged(chart.compute):
+            _draw_line(figure, roof, (begin, end), (begin * roof.peak, end * roof.peak), theme)
+            _label_roof(figure, roof, fmt.rate(roof.peak), _list_slanted_spots(begin, end, roof.peak), room, theme)
+    for roof in _merge_roofs(chart.compute):
         begin = max(roof.peak / widest, 10 ** x[0]) if widest else 10 ** x[0]
-        _line(figure, roof, (begin, 10 ** x[1]), (roof.peak, roof.peak), theme)
-        _label(figure, roof, _at_clock(roof), _beside(begin, 10 ** x[1], roof.peak), room, theme)
+        _draw_line(figure, roof, (begin, 10 ** x[1]), (roof.peak, roof.peak), theme)
+        _label_roof(figure, roof, _format_peak(roof), _list_flat_spots(begin, 10 ** x[1], roof.peak), room, theme)
         if widest and roof.used:
-            _ridge(figure, roof, roof.peak / widest, theme)
+            _draw_ridge(figure, roof, roof.peak / widest, theme)
 
 
-def _at_clock(roof: Roof) -> str:
+def _format_peak(roof: Roof) -> str:
     """Return the text of a compute peak with its clock, which differs from the data sheet's."""
     peak = fmt.flops(roof.peak, digits=False)
     return peak if roof.clock_hz is None else f"{peak} at {roof.clock_hz / 1e9:.2f} GHz, the clock measured"
 
 
-def _merged(roofs: Sequence[Roof]) -> list[Roof]:
+def _merge_roofs(roofs: Sequence[Roof]) -> list[Roof]:
     """Merge roofs with almost equal peaks under one title."""
     merged: list[Roof] = []
     for roof in sorted(roofs, key=lambda roof: (not roof.used, roof.title)):
@@ -173,42 +173,42 @@ def _merged(roofs: Sequence[Roof]) -> list[Roof]:
     return merged
 
 
-def _line(figure: go.Figure, roof: Roof, xs: tuple[float, float], ys: tuple[float, float], theme: Theme) -> None:
+def _draw_line(figure: go.Figure, roof: Roof, xs: tuple[float, float], ys: tuple[float, float], theme: Theme) -> None:
     figure.add_scatter(
         x=xs,
         y=ys,
         mode="lines",
-        line={"color": _color(roof, theme), "width": 1.5 if roof.used else 1},
+        line={"color": _choose_color(roof, theme), "width": 1.5 if roof.used else 1},
         hoverinfo="skip",
         showlegend=False,
     )
 
 
-def _label(figure: go.Figure, roof: Roof, peak: str, wanted: Spots, room: Room, theme: Theme) -> None:
+def _label_roof(figure: go.Figure, roof: Roof, peak: str, wanted: Spots, room: Room, theme: Theme) -> None:
     """Label a roof at the first candidate position that covers no point."""
     text = f"{roof.title} {peak}"
     color = _LINE[theme] if roof.used else GRAY[theme]
     write(figure, fmt.plotly_text(text), room.find(text, wanted) or wanted[0], theme, color)
 
 
-def _below(begin: float, end: float, peak: float) -> Spots:
+def _list_slanted_spots(begin: float, end: float, peak: float) -> Spots:
     """Return label positions below and above a slanted roof, starting at its left end."""
     at = [math.log10(begin) + _HAIR + math.log10(end / begin) * step / _STEPS for step in range(_STEPS)]
     spots = (Spot("right", 6, -9), Spot("right", 16, -9), Spot("left", -6, 9))
     return [(x, x + math.log10(peak), spot) for x in at for spot in spots]
 
 
-def _beside(begin: float, end: float, peak: float) -> Spots:
+def _list_flat_spots(begin: float, end: float, peak: float) -> Spots:
     """Return label positions above and below a flat roof, starting at its right end."""
     at = [math.log10(end) - _HAIR - math.log10(end / begin) * step / _STEPS for step in range(_STEPS)]
     return [(x, math.log10(peak), Spot("left", 0, up)) for x in at for up in (9, -9)]
 
 
-def _color(roof: Roof, theme: Theme) -> str:
+def _choose_color(roof: Roof, theme: Theme) -> str:
     return _LINE[theme] if roof.used else _FAINT[theme]
 
 
-def _ridge(figure: go.Figure, roof: Roof, at: float, theme: Theme) -> None:
+def _draw_ridge(figure: go.Figure, roof: Roof, at: float, theme: Theme) -> None:
     figure.add_scatter(
         x=[at],
         y=[roof.peak],
@@ -242,7 +242,7 @@ def _draw_arrow(figure: go.Figure, start: Point, end: Point, theme: Theme) -> No
     )
 
 
-def _decades(low: float, high: float, unit: str = "") -> dict[str, Any]:
+def _make_decade_ticks(low: float, high: float, unit: str = "") -> dict[str, Any]:
     """Return ticks at powers of ten with their text: 0.1, 1, 10, or 1 GFLOP/s, 10 GFLOP/s."""
     powers = range(math.ceil(low), math.floor(high) + 1)
     if len(powers) > 10:

@@ -117,9 +117,11 @@ def point(row: Mapping[Any, Any], choice: Choice, weight: float, more: Sequence[
     lines = [
         f"<b>{fmt.plotly_text(fmt.shortened(row['name'], 60))}</b>",
         *more,
-        f"{fmt.flops(row['flops_per_s'])} {fmt.plotly_text(precision_title(row))}" if works else _nothing(choice),
+        f"{fmt.flops(row['flops_per_s'])} {fmt.plotly_text(precision_title(row))}"
+        if works
+        else _say_nothing_drawn(choice),
         f"{rate}, {fmt.significant(row['intensity'])} FLOP/byte" if works else rate,
-        _of_roof(row),
+        _format_roof_share(row),
         "<br>".join(fmt.plotly_text(line) for line in textwrap.wrap(row["reading"] or "Not measured", _HOVER_CHARS)),
         fmt.plotly_text(row["note"]) if isinstance(row.get("note"), str) else "",
     ]
@@ -132,11 +134,11 @@ def point(row: Mapping[Any, Any], choice: Choice, weight: float, more: Sequence[
     )  # fmt: skip
 
 
-def _nothing(choice: Choice) -> str:
+def _say_nothing_drawn(choice: Choice) -> str:
     return f"No {'floating-point' if choice.precision == 'main' else PRECISIONS[choice.precision]} arithmetic"
 
 
-def _of_roof(row: Mapping[Any, Any]) -> str:
+def _format_roof_share(row: Mapping[Any, Any]) -> str:
     """Return the share of the roof for hovering, or "" where it is unknown or impossible."""
     share = fmt.number(row["pct_of_roof"])
     return "" if share is None else f"<b>{fmt.percent(share)}</b> of {verdicts.roof_title(row['roof'])}"
@@ -171,22 +173,22 @@ def roofs(everything: pd.DataFrame, shown: pd.DataFrame, level: str) -> tuple[li
         level: the selected memory level.
     """
     known = everything.dropna(subset=["peak_flops_per_s", "peak_bytes_per_s"])
-    measured = known.groupby(_titles(known), observed=True)["sm_clock_hz"].median()
+    measured = known.groupby(_title_rows(known), observed=True)["sm_clock_hz"].median()
     clocks = {str(name): fmt.number(clock) for name, clock in measured.items()}
     memory = known.groupby("level", observed=True)["peak_bytes_per_s"].median()
     # Tensor core peaks depend on the input type, so each type in use gets its own roof.
     busy = known[known["types"].notna() | ((known["precision"] == "tensor") & (known["flops_per_s"] > 0))]
     rest = known[known["precision"] != "tensor"]
     peaks = pd.concat([rest, busy if len(busy) else known[known["precision"] == "tensor"]])
-    compute = peaks.groupby(_titles(peaks), observed=True)["peak_flops_per_s"].median()
-    used = set(_titles(shown))
+    compute = peaks.groupby(_title_rows(peaks), observed=True)["peak_flops_per_s"].median()
+    used = set(_title_rows(shown))
     return (
         [Roof(LEVELS[str(name)], float(peak), name == level) for name, peak in memory.items()],
         [Roof(str(name), float(peak), name in used, clocks[str(name)]) for name, peak in compute.items()],
     )
 
 
-def _titles(rows: pd.DataFrame) -> "pd.Series[Any]":
+def _title_rows(rows: pd.DataFrame) -> "pd.Series[Any]":
     """Return ``precision_title`` for all rows at once: a large report has tens of thousands."""
     titles = rows["precision"].map(PRECISIONS)
     return titles.where(rows["types"].isna(), titles + " (" + rows["types"].astype("string") + ")")
@@ -195,13 +197,13 @@ def _titles(rows: pd.DataFrame) -> "pd.Series[Any]":
 def show_chart(chart: charts_roofline.Roofline, key: str) -> str | None:
     """Draw the chart; return the key of the clicked point, if any."""
     clicked = chart_element.clicked(charts_roofline.roofline(chart, theme.theme()), key)
-    _signs(chart.points)
+    _explain_signs(chart.points)
     if any(roof.clock_hz is not None for roof in chart.compute):
         st.caption("Compute peaks are those at the SM clock that ncu measured, which can differ from the data sheet's.")
     return clicked
 
 
-def _signs(points: Sequence[Point]) -> None:
+def _explain_signs(points: Sequence[Point]) -> None:
     """Explain the marker shapes that are on the chart."""
     signs = ["Point area: time; a click opens the kernel"]
     signs += ["a diamond is an estimate"] * any(point.estimated and not point.impossible for point in points)
@@ -227,6 +229,6 @@ def above(rows: pd.DataFrame) -> None:
 def figures(rows: pd.DataFrame) -> pd.DataFrame:
     """Add the display titles of roof and precision, for a table."""
     return rows.assign(
-        precision_title=_titles(rows).where(rows["flops_per_s"] > 0),
+        precision_title=_title_rows(rows).where(rows["flops_per_s"] > 0),
         roof_title=rows["roof"].map(verdicts.roof_title, na_action="ignore"),
     )

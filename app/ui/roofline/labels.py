@@ -62,7 +62,7 @@ class Room:
         for x, y, spot in wanted:
             box = spot.box(text, *self.place(x, y))
             inside = box[0] >= 0 and box[1] >= 0 and box[2] <= self.width and box[3] <= self.height
-            if inside and not any(_meet(box, other) for other in self.taken):
+            if inside and not any(_do_boxes_meet(box, other) for other in self.taken):
                 self.taken.append(box)
                 return x, y, spot
         return None
@@ -76,5 +76,5 @@ def around(diameter: float) -> Iterator[Spot]:
         yield Spot("left", -off, up)
 
 
-def _meet(one: Box, other: Box) -> bool:
+def _do_boxes_meet(one: Box, other: Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

@@ -65,11 +65,11 @@ def draw_points(figure: go.Figure, points: Sequence[Point], theme: Theme) -> Non
             hovertemplate="%{text}<extra></extra>",
             marker={
                 "size": [diameter(point.weight / largest) for point in of_group],
-                "color": [_fill(point) for point in of_group],
-                "symbol": [_symbol(point) for point in of_group],
+                "color": [_choose_fill(point) for point in of_group],
+                "symbol": [_choose_symbol(point) for point in of_group],
                 "line": {
                     "width": [2 if point.hollow or point.impossible else 1 for point in of_group],
-                    "color": [_edge(point, theme) for point in of_group],
+                    "color": [_choose_edge(point, theme) for point in of_group],
                 },
                 "opacity": 1,
             },
@@ -90,15 +90,15 @@ def diameter(share: float) -> float:
     return max(SMALLEST_PX, LARGEST_PX * math.sqrt(share))
 
 
-def _fill(point: Point) -> str:
+def _choose_fill(point: Point) -> str:
     return "rgba(0, 0, 0, 0)" if point.hollow else faded(point.color, 0.72)
 
 
-def _symbol(point: Point) -> str:
+def _choose_symbol(point: Point) -> str:
     return "x" if point.impossible else "diamond" if point.estimated else "circle"
 
 
-def _edge(point: Point, theme: Theme) -> str:
+def _choose_edge(point: Point, theme: Theme) -> str:
     if point.impossible:
         return MARK[theme]
     return point.color if point.hollow else GROUND[theme]

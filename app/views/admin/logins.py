@@ -29,10 +29,10 @@ def show() -> None:
     names = {one.person: one.name for one in known}
     with st.popover("Log a person out", icon=":material/person_off:"), st.form("admin-login-end", border=False):
         st.selectbox("Person", list(names), key=_GONE, format_func=lambda one: fmt.visible(names[one]))
-        st.form_submit_button("Log out", on_click=_end)
+        st.form_submit_button("Log out", on_click=_end_login)
 
 
-def _end() -> None:
+def _end_login() -> None:
     with ui.boundary():
         catalog, person = session.administering().catalog, st.session_state[_GONE]
         name = next((one.name for one in catalog.logins.all() if one.person == person), "")

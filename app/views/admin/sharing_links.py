@@ -31,19 +31,19 @@ def show() -> None:
         st.caption("There are none. Editors make one above the pages of a report, with Share.")
         return
     names = {key: report.shown_name for key, report in session.reports(one.report_id for one in known).items()}
-    rows = pd.DataFrame([_row(one, names) for one in known])
+    rows = pd.DataFrame([_make_row(one, names) for one in known])
     tables.table(rows, COLUMNS, key="admin-links", download="links.csv")
     titles = {one.id: f"{names.get(one.report_id, one.report_id)}, {one.id}" for one in known}
     with st.popover("End a link", icon=":material/link_off:"), st.form("admin-link-end", border=False):
         st.selectbox("Link", list(titles), key=_GONE, format_func=lambda one: fmt.visible(titles[one]))
-        st.form_submit_button("End", on_click=_end)
+        st.form_submit_button("End", on_click=_end_link)
 
 
-def _row(one: Share, names: dict[str, str]) -> dict[str, str]:
+def _make_row(one: Share, names: dict[str, str]) -> dict[str, str]:
     moments = {name: getattr(one, name)[:19].replace("T", " ") for name in ("made_at", "ends_at")}
     return {"report": names.get(one.report_id, one.report_id), "made_by": one.made_by, "id": one.id} | moments
 
 
-def _end() -> None:
+def _end_link() -> None:
     with ui.boundary():
         session.administering().catalog.sharing_links.end(st.session_state[_GONE])

@@ -26,7 +26,7 @@ def show() -> None:
     listed = session.administering().catalog.spaces.list_all()
     made = [one.name for one in listed if one.made]
     if listed:
-        tables.table(pd.DataFrame(map(_row, listed)), COLUMNS, key="admin-spaces", download="spaces.csv")
+        tables.table(pd.DataFrame(map(_make_row, listed)), COLUMNS, key="admin-spaces", download="spaces.csv")
     else:
         st.caption("There are none: everybody who may look at reports sees all of them.")
     with st.container(horizontal=True):
@@ -42,7 +42,7 @@ def show() -> None:
                 placeholder=f"kernel-team\n{OF_PROGRAMS}nightly build",
                 help=f"A value of the claim that says roles, or {OF_PROGRAMS} and the name of a token, on each line",
             )
-            st.form_submit_button("Save", on_click=_put)
+            st.form_submit_button("Save", on_click=_put_space)
         if made:
             with (
                 st.popover("Remove a space", icon=":material/folder_off:"),
@@ -50,19 +50,19 @@ def show() -> None:
             ):
                 st.caption("Its reports stay, and admins alone see them.")
                 st.selectbox("Space", made, key=_GONE, format_func=fmt.visible)
-                st.form_submit_button("Remove", on_click=_remove)
+                st.form_submit_button("Remove", on_click=_remove_space)
 
 
-def _row(one: Space) -> dict[str, object]:
+def _make_row(one: Space) -> dict[str, object]:
     return {"name": one.name, "folder": folder(one.name), "reports": one.reports, "seen_by": one.seen_by}
 
 
-def _put() -> None:
+def _put_space() -> None:
     with ui.boundary():
         name = st.session_state[_NAME].strip()
         session.administering().catalog.spaces.put(name, st.session_state[_GROUPS].splitlines())
 
 
-def _remove() -> None:
+def _remove_space() -> None:
     with ui.boundary():
         session.administering().catalog.spaces.remove(st.session_state[_GONE])

@@ -30,31 +30,31 @@ def show() -> None:
     uses = session.administering().catalog.token_uses.all()
     kept = open_tokens(session.settings()).all()
     if kept:
-        rows = pd.DataFrame([_row(one, uses.get(one.id, "")) for one in kept])
+        rows = pd.DataFrame([_make_row(one, uses.get(one.id, "")) for one in kept])
         tables.table(rows, COLUMNS, key="admin-tokens", download="tokens.csv")
     else:
         st.caption("There are none.")
-    _made()
+    _show_new_token()
     with st.container(horizontal=True):
         with st.popover("Make a token", icon=":material/key:"), st.form("admin-token-new", border=False):
             st.text_input("Name", key=_NAME, max_chars=LONGEST_NAME, placeholder="nightly build")
             st.selectbox("Role", ROLES, key=_ROLE, format_func=str.capitalize)
             st.number_input("Days", 1, MOST_DAYS, DAYS, key=_DAYS, help="How long it lasts")
             st.checkbox("Never ends", key=_NEVER)
-            st.form_submit_button("Make", on_click=_make)
+            st.form_submit_button("Make", on_click=_make_token)
         if kept:
             with st.popover("Remove a token", icon=":material/key_off:"), st.form("admin-token-remove", border=False):
                 st.selectbox("Token", [one.name for one in kept], key=_GONE, format_func=fmt.visible)
-                st.form_submit_button("Remove", on_click=_remove)
+                st.form_submit_button("Remove", on_click=_remove_token)
 
 
-def _row(one: Token, used_at: str) -> dict[str, str]:
+def _make_row(one: Token, used_at: str) -> dict[str, str]:
     ends = moment(one.ends_at) + (" (over)" if one.has_ended else "") if one.ends_at else "Never"
     used = moment(used_at) if used_at else "Never"
     return {"name": one.name, "role": one.role, "created_at": moment(one.created_at), "ends_at": ends, "used_at": used}
 
 
-def _made() -> None:
+def _show_new_token() -> None:
     """Show the text of a token that was just created, once."""
     made: Any = st.session_state.pop(_MADE, None)
     if made:
@@ -62,7 +62,7 @@ def _made() -> None:
         st.code(made, language=None)
 
 
-def _make() -> None:
+def _make_token() -> None:
     with ui.boundary():
         library = session.administering()
         name, role = st.session_state[_NAME], st.session_state[_ROLE]
@@ -72,7 +72,7 @@ def _make() -> None:
         st.session_state[_MADE] = made
 
 
-def _remove() -> None:
+def _remove_token() -> None:
     with ui.boundary():
         library = session.administering()
         open_tokens(session.settings()).remove(st.session_state[_GONE])

@@ -33,13 +33,13 @@ def show(report_id: str) -> None:
         st.caption("No CUDA calls in this selection.")
         return
     share_bar.share_bar(categories, "category", "total_ns", CATEGORIES, key="api-bar")
-    st.caption(_sentence(categories))
+    st.caption(_sum_up_calls(categories))
     calls = session.run(report_id, "api_calls")
     calls = calls.assign(**{"for": calls["category"].map(CATEGORIES)})
     CUDA.table(calls, without=() if int(calls["failed"].sum()) else ("failed",))
 
 
-def _sentence(rows: pd.DataFrame) -> str:
+def _sum_up_calls(rows: pd.DataFrame) -> str:
     times = dict(zip(rows["category"], rows["total_ns"], strict=True))
     waiting = sum(int(times.get(name, 0)) for name in WAITING)
     total = int(rows["total_ns"].sum())
@@ -57,7 +57,7 @@ def _sentence(rows: pd.DataFrame) -> str:
     )
 
 
-def _os_sentence(rows: pd.DataFrame) -> str:
+def _sum_up_os_calls(rows: pd.DataFrame) -> str:
     return (
         f"{fmt.duration(rows['total_ns'].sum())} in {fmt.counted(rows['calls'].sum(), 'call')}, summed over threads."
         " Threads that only wait count in full."
@@ -65,6 +65,6 @@ def _os_sentence(rows: pd.DataFrame) -> str:
 
 
 OS_RUNTIME = AnalysisTable(
-    "osrt_calls", "OS runtime calls", "No OS runtime calls in this selection.", caption=_os_sentence, few=True,
+    "osrt_calls", "OS runtime calls", "No OS runtime calls in this selection.", caption=_sum_up_os_calls, few=True,
     download="os_runtime_calls.csv", loud=False,
 )  # fmt: skip

@@ -38,8 +38,8 @@ def show(manifest: Manifest, rows: pd.DataFrame, params: Mapping[str, Any]) -> N
     """Draw the section; ``rows`` and ``params`` are the result and the parameters of ``attention_parts``."""
     st.subheader("By length", anchor=False)
     frames = [rows.assign(report=manifest.name)]
-    for other in _others(manifest):
-        frames += _rows_of(other, params)
+    for other in _choose_others(manifest):
+        frames += _read_parts(other, params)
     measure = "cpu_ns" if rows["kernel_ns"].isna().all() else "kernel_ns"
     drawn = lines(pd.concat(frames, ignore_index=True), measure)
     if len({t for line in drawn for t in line.tokens}) < 2:
@@ -48,10 +48,10 @@ def show(manifest: Manifest, rows: pd.DataFrame, params: Mapping[str, Any]) -> N
             " length. Add reports of other lengths above."
         )
         return
-    _draw(drawn, host=measure == "cpu_ns")
+    _draw_lengths(drawn, host=measure == "cpu_ns")
 
 
-def _draw(drawn: list[Line], *, host: bool) -> None:
+def _draw_lengths(drawn: list[Line], *, host: bool) -> None:
     total: dict[str, float] = {}
     for line in drawn:
         total[line.variant] = total.get(line.variant, 0) + sum(line.ns)
@@ -88,7 +88,7 @@ def fits(drawn: list[Line]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names).astype({"exponent": "Float64"})
 
 
-def _others(manifest: Manifest) -> list[Manifest]:
+def _choose_others(manifest: Manifest) -> list[Manifest]:
     """Draw the selector for other reports; return those that the URL names."""
     known = session.about(TIMELINE, without=manifest.id, named_by=WITH)
     asked = session.named(WITH, known)
@@ -97,21 +97,21 @@ def _others(manifest: Manifest) -> list[Manifest]:
     if known:
         st.multiselect(
             "Other reports", list(known), key=key, width=520,
-            placeholder="Add reports of other lengths", on_change=_write,
+            placeholder="Add reports of other lengths", on_change=_write_chosen,
             format_func=lambda report_id: fmt.visible(known[report_id].shown_name), args=(key,),
             label_visibility="collapsed",
         )  # fmt: skip
     return [known[report_id] for report_id in asked]
 
 
-def _write(key: str) -> None:
+def _write_chosen(key: str) -> None:
     if chosen := st.session_state[key]:
         st.query_params[WITH] = chosen
     else:
         st.query_params.pop(WITH, None)
 
 
-def _rows_of(other: Manifest, params: Mapping[str, Any]) -> list[pd.DataFrame]:
+def _read_parts(other: Manifest, params: Mapping[str, Any]) -> list[pd.DataFrame]:
     """Return the parts of another report without its warm-up; show a message if there are none."""
     names = {key: value for key, value in params.items() if key in _NAMES}
     try:

@@ -16,11 +16,11 @@ def page() -> None:
     ranges = page_selection.optional(manifest.id, "range_paths", ["path", "name", "instances"])
     bare = session.run(manifest.id, "attention_parts", **sizes.patterns())
     if bare.empty:
-        _nothing(manifest.id, ranges)
+        _explain_nothing(manifest.id, ranges)
         return
     params = sizes.choose(ranges, bare)
     rows = session.run(manifest.id, "attention_parts", **params)
-    _missing(rows)
+    _explain_missing(rows)
     reasons.show(manifest, rows)
     tables.ratios(rows)
     tables.parts(rows)
@@ -28,7 +28,7 @@ def page() -> None:
     length.show(manifest, rows, params)
 
 
-def _nothing(report_id: str, ranges: pd.DataFrame) -> None:
+def _explain_nothing(report_id: str, ranges: pd.DataFrame) -> None:
     """Explain which range names the page looks for, and offer the report's ranges to choose from."""
     if ranges.empty:
         none = "This report has no ranges and no fused attention kernel. Put ranges around the parts of attention"
@@ -48,7 +48,7 @@ def _nothing(report_id: str, ranges: pd.DataFrame) -> None:
     sizes.names(ranges)
 
 
-def _missing(rows: pd.DataFrame) -> None:
+def _explain_missing(rows: pd.DataFrame) -> None:
     """Explain why GPU times are missing, and name the parts without a range."""
     if rows["kernel_ns"].isna().all():
         try:

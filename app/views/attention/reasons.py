@@ -23,11 +23,11 @@ def show(manifest: Manifest, rows: pd.DataFrame) -> None:
     st.subheader("Why it is slow", anchor=False)
     st.markdown(told)
     with st.container(key="attention-advice"):
-        _advice(manifest)
+        _draw_advice(manifest)
 
 
 @st.fragment(parallel=True)
-def _advice(manifest: Manifest) -> None:
+def _draw_advice(manifest: Manifest) -> None:
     with page_elements.boundary():
         for one in judged_findings.findings(manifest):
             if one.rule.name == RULE and one.verdict == "fires":
@@ -48,11 +48,11 @@ def describe(rows: pd.DataFrame) -> str:
     length = "" if pd.isna(first["tokens"]) else f" at {fmt.count(first['tokens'])} tokens"
     where = f"**{name}{length}**"
     if "softmax" in parts:
-        return f"{where} {_of_parts(parts)}"
-    return f"{where} {_of_fused(parts['fused'])}" if "fused" in parts else ""
+        return f"{where} {_describe_parts(parts)}"
+    return f"{where} {_describe_fused(parts['fused'])}" if "fused" in parts else ""
 
 
-def _of_parts(parts: dict[str, "pd.Series[Any]"]) -> str:
+def _describe_parts(parts: dict[str, "pd.Series[Any]"]) -> str:
     softmax = parts["softmax"]
     total = sum(float(row["kernel_ns"]) for row in parts.values())
     share = fmt.percent(100 * float(softmax["kernel_ns"]) / total) if total else fmt.MISSING
@@ -71,7 +71,7 @@ def _of_parts(parts: dict[str, "pd.Series[Any]"]) -> str:
     )
 
 
-def _of_fused(fused: "pd.Series[Any]") -> str:
+def _describe_fused(fused: "pd.Series[Any]") -> str:
     peak = fmt.number(fused["pct_of_peak"])
     if peak is None:
         return "is fused: one kernel keeps the scores on the chip. Enter its sizes to see how near it is to the peak."

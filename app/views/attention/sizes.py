@@ -43,11 +43,13 @@ def choose(ranges: pd.DataFrame, bare: pd.DataFrame) -> dict[str, Any]:
     """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = {
-            key: _size(key, bare) for key in _SIZES if key != "tokens" or bare["tokens"].isna().any() or _typed(key)
+            key: _read_size(key, bare)
+            for key in _SIZES
+            if key != "tokens" or bare["tokens"].isna().any() or _is_typed(key)
         }
         precision = st.selectbox(
             "Precision", PRECISIONS, index=None, width=120, **url_widgets.option("precision", PRECISIONS),
-            placeholder=_known(bare["precision"]) or "Unknown", help="Sets the peak and the bytes per number",
+            placeholder=_format_known(bare["precision"]) or "Unknown", help="Sets the peak and the bytes per number",
         )  # fmt: skip
         causal = st.selectbox(
             "Causal", list(_CAUSAL), index=None, width=100, help=CAUSAL, **url_widgets.option("causal", list(_CAUSAL)),
@@ -71,25 +73,25 @@ def names(ranges: pd.DataFrame) -> None:
         st.session_state[widget] = asked if asked in options else None
         st.selectbox(
             TITLES[key], options, index=None, key=widget, format_func=fmt.visible, placeholder="By the usual names",
-            on_change=_write, args=(key, widget), width=320,
+            on_change=_write_size, args=(key, widget), width=320,
         )  # fmt: skip
         if asked and asked not in options:
             st.caption(f"This report has no range {fmt.plain(fmt.shortened(asked, 60))}.")
 
 
-def _write(key: str, widget: str) -> None:
+def _write_size(key: str, widget: str) -> None:
     if chosen := st.session_state[widget]:
         st.query_params[key] = chosen
     else:
         st.query_params.pop(key, None)
 
 
-def _typed(key: str) -> bool:
+def _is_typed(key: str) -> bool:
     return key in st.query_params
 
 
-def _size(key: str, bare: pd.DataFrame) -> int | None:
-    known = _known(bare[key])
+def _read_size(key: str, bare: pd.DataFrame) -> int | None:
+    known = _format_known(bare[key])
     value: int | None = st.number_input(
         _SIZES[key], min_value=1, max_value=_MOST, value=None, step=1, width=130, **url_widgets.number(key, _MOST),
         placeholder=known or "Unknown",
@@ -97,7 +99,7 @@ def _size(key: str, bare: pd.DataFrame) -> int | None:
     return value
 
 
-def _known(values: "pd.Series[Any]") -> str:
+def _format_known(values: "pd.Series[Any]") -> str:
     """Return the value of a size that the report tells: one value, or the number of different ones."""
     different = list(dict.fromkeys(values.dropna()))
     if not different:

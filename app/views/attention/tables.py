@@ -70,8 +70,8 @@ def ratios(rows: pd.DataFrame) -> None:
     if len(split):
         total = (split["reference"] * split["calls"].astype(float)).to_numpy(dtype=float)
         top = split.iloc[int(total.argmax())]
-        page_elements.facts(_facts(top))
-        st.caption(_sentence(top, alone=len(split) == 1))
+        page_elements.facts(_list_facts(top))
+        st.caption(_sum_up_row(top, alone=len(split) == 1))
     elif "fused" in set(rows["part"]):
         st.caption(
             "Attention is fused here: one kernel does softmax and matrix products, so they cannot be told apart."
@@ -95,7 +95,7 @@ def wide_rows(rows: pd.DataFrame) -> pd.DataFrame:
     measure = "cpu_ns" if rows["kernel_ns"].isna().all() else "kernel_ns"
     records = []
     for key, group in rows.groupby(list(_ONE), sort=False, dropna=False):
-        times = {str(part["part"]): _each(part, measure) for _, part in group.iterrows()}
+        times = {str(part["part"]): _divide_by_calls(part, measure) for _, part in group.iterrows()}
         row: dict[str, Any] = dict(zip(_ONE, key, strict=True)) | times
         softmax = group[group["part"] == "softmax"]
         row |= {name: softmax[name].iloc[0] if len(softmax) else None for name in _RATIO}
@@ -107,13 +107,13 @@ def wide_rows(rows: pd.DataFrame) -> pd.DataFrame:
     return wide.assign(flops_pct=100 * wide["flops_to_matmuls"])
 
 
-def _each(part: "pd.Series[Any]", measure: str) -> float | None:
+def _divide_by_calls(part: "pd.Series[Any]", measure: str) -> float | None:
     """Return the time of one attention in ns."""
     total, calls = fmt.number(part[measure]), fmt.number(part["calls"])
     return total / calls if total is not None and calls else None
 
 
-def _facts(row: "pd.Series[Any]") -> list[tuple[str, str, str]]:
+def _list_facts(row: "pd.Series[Any]") -> list[tuple[str, str, str]]:
     both = row["scores"] + row["output"]
     return [
         ("Softmax", fmt.duration(row["softmax"]), "Kernel time per attention."),
@@ -124,12 +124,12 @@ def _facts(row: "pd.Series[Any]") -> list[tuple[str, str, str]]:
         ),
         (
             "Softmax vs matmul ranges",
-            _times(row["time_to_matmuls"]),
+            _format_times(row["time_to_matmuls"]),
             "Softmax time over the time of both matmul ranges.",
         ),
         (
             "Softmax vs matmul kernels",
-            _times(row["time_to_products"]),
+            _format_times(row["time_to_products"]),
             "Softmax time over the time of the matmul kernels alone, without scaling and masking.",
         ),
         (
@@ -140,16 +140,18 @@ def _facts(row: "pd.Series[Any]") -> list[tuple[str, str, str]]:
     ]
 
 
-def _times(ratio: Any) -> str:
+def _format_times(ratio: Any) -> str:
     value = fmt.number(ratio)
     return fmt.MISSING if value is None else f"{value:.2f} ×"
 
 
-def _sentence(row: "pd.Series[Any]", *, alone: bool) -> str:
+def _sum_up_row(row: "pd.Series[Any]", *, alone: bool) -> str:
     which = fmt.plain(fmt.shortened(row["variant"], 60)) if isinstance(row["variant"], str) else "attention"
     length = "" if pd.isna(row["tokens"]) else f" at {fmt.count(row['tokens'])} tokens"
     most = "" if alone else ", which takes the most time"
-    sentence = f"In {which}{length}{most}, softmax takes {_times(row['time_to_matmuls'])} as long as both matmul ranges"
+    sentence = (
+        f"In {which}{length}{most}, softmax takes {_format_times(row['time_to_matmuls'])} as long as both matmul ranges"
+    )
     if fmt.number(row["flops_pct"]) is not None:
         sentence += f" and has {fmt.percent(row['flops_pct'])} of their FLOPs"
     return f"{sentence}."
@@ -166,22 +168,22 @@ def counted(rows: pd.DataFrame) -> None:
     """Draw the formulas with the numbers of the first complete row, or the missing sizes."""
     known = rows.dropna(subset=["flops", "batch", "heads", "tokens", "head_size"])
     sentences = [_FORMULA]
-    sentences.append(_unknown(rows) if known.empty else _example(known))
+    sentences.append(_explain_unknown(rows) if known.empty else _format_example(known))
     if "fused" in set(rows["part"]):
         sentences.append("Fused attention does all three.")
     if bool(rows["causal"].any()):
         sentences.append("Causal: half of the work is useful. Rates count the useful half, as FlashAttention does.")
-    sentences.append(_traffic(rows))
+    sentences.append(_explain_traffic(rows))
     st.caption(" ".join(fmt.plain(text) for text in sentences))
 
 
-def _unknown(rows: pd.DataFrame) -> str:
+def _explain_unknown(rows: pd.DataFrame) -> str:
     names = {"batch": "batch", "heads": "heads", "tokens": "tokens", "head_size": "head size"}
     lacking = ", ".join(word for name, word in names.items() if rows[name].isna().all())
     return f"Unknown: {lacking or 'some of the sizes'}. Enter them above, or drop NAME.meta.json beside the report."
 
 
-def _example(known: pd.DataFrame) -> str:
+def _format_example(known: pd.DataFrame) -> str:
     """Return the formulas with the numbers of the first row."""
     b, h, t, d = (int(known.iloc[0][name]) for name in ("batch", "heads", "tokens", "head_size"))
     at = "" if known["tokens"].nunique() < 2 else f" at {t:,} tokens"
@@ -189,7 +191,7 @@ def _example(known: pd.DataFrame) -> str:
     return f"Here 2 · {rows} · {d} = {2 * b * h * t * t * d:,} and 5 · {rows} = {5 * b * h * t * t:,} per call{at}."
 
 
-def _traffic(rows: pd.DataFrame) -> str:
+def _explain_traffic(rows: pd.DataFrame) -> str:
     first = rows.iloc[0]
     if not isinstance(first["precision"], str):
         return "Choose a precision to see bytes and peak."
@@ -199,10 +201,10 @@ def _traffic(rows: pd.DataFrame) -> str:
     )
     if fmt.number(first["peak_flops_per_s"]) is None:
         return f"{formulas} The peak of this GPU in {first['precision']} is unknown."
-    return f"{formulas} {_peaks(rows)}"
+    return f"{formulas} {_list_peaks(rows)}"
 
 
-def _peaks(rows: pd.DataFrame) -> str:
+def _list_peaks(rows: pd.DataFrame) -> str:
     """Return each peak that a part is compared with, and its source."""
     told = []
     for row in rows.dropna(subset=["peak_flops_per_s"]).drop_duplicates("peak_precision").to_dict("records"):

@@ -23,7 +23,7 @@ def show(found: compared_report.Compared) -> None:
     rows = found.kernels[found.kernels[column].fillna(0) != 0]
     if rows.empty:
         return
-    parts = _parts(rows, column)
+    parts = _list_parts(rows, column)
     st.subheader("Where the difference comes from", anchor=False)
     if share:
         figure = charts_compare.differences(parts, "Share of kernel time, B − A (points)", theme.theme())
@@ -34,7 +34,7 @@ def show(found: compared_report.Compared) -> None:
     chart_element.chart(figure, "compare-waterfall")
 
 
-def _parts(rows: pd.DataFrame, column: str) -> list[Part]:
+def _list_parts(rows: pd.DataFrame, column: str) -> list[Part]:
     words = compare_words.signed_points if column == "share_change_points" else format_difference
     colors, titles = theme.class_colors(), theme.class_titles()
     parts = [

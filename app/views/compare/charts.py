@@ -54,7 +54,7 @@ def waterfall(parts: Sequence[Part], first: End, last: End, theme: Theme) -> go.
         figure.add_shape(
             type="line", x0=place, x1=place, y0=number, y1=number + 1, line={"width": 1, "color": _LINK[theme]}
         )
-    _bars(figure, parts, reached[:-1])
+    _draw_bars(figure, parts, reached[:-1])
     for row, place, end in ((0, 0.0, first), (len(rows) - 1, last.value - first.value, last)):
         figure.add_scatter(
             x=[place],
@@ -63,21 +63,21 @@ def waterfall(parts: Sequence[Part], first: End, last: End, theme: Theme) -> go.
             marker={"symbol": "diamond", "size": 10, "color": ACCENT[theme]},
             hovertemplate=f"<b>{fmt.plotly_text(end.title)}</b> {fmt.plotly_text(end.words)}<extra></extra>",
         )
-        _label(figure, place, row, f"<b>{fmt.plotly_text(end.words)}</b>")
+        _label_bar(figure, place, row, f"<b>{fmt.plotly_text(end.words)}</b>")
     low, high = min(reached), max(reached)
-    _rows(figure, rows, low, high, theme)
+    _lay_out_rows(figure, rows, low, high, theme)
     unit, size = fmt.unit_for(max(abs(low), abs(high)), fmt.DURATION_UNITS)
     ticks = duration_ticks(low, high, log=False, most=5)
     figure.update_xaxes(
         tickvals=ticks,
-        ticktext=[_change(tick / size) for tick in ticks],
+        ticktext=[_format_change(tick / size) for tick in ticks],
         title_text=f"Change from A ({unit})",
         showgrid=False,
     )
     return figure
 
 
-def _change(amount: float) -> str:
+def _format_change(amount: float) -> str:
     """Format a signed tick; a value that differs from zero only by floating-point error becomes 0."""
     return "0" if abs(amount) < 1e-9 else f"{'+' if amount > 0 else '−'}{abs(amount):,g}"
 
@@ -86,15 +86,15 @@ def _change(amount: float) -> str:
 def differences(parts: Sequence[Part], title: str, theme: Theme) -> go.Figure:
     """Draw contributions that add up to zero, such as changes of shares, each as a bar from 0."""
     figure = go.Figure()
-    _bars(figure, parts, [0.0] * len(parts), first_row=0)
+    _draw_bars(figure, parts, [0.0] * len(parts), first_row=0)
     figure.add_vline(x=0, line={"width": 1, "color": _LINK[theme]})
     sizes = [part.size for part in parts]
-    _rows(figure, [part.title for part in parts], min([0.0, *sizes]), max([0.0, *sizes]), theme)
+    _lay_out_rows(figure, [part.title for part in parts], min([0.0, *sizes]), max([0.0, *sizes]), theme)
     figure.update_xaxes(title_text=title, nticks=6)
     return figure
 
 
-def _bars(figure: go.Figure, parts: Sequence[Part], begins: Sequence[float], first_row: int = 1) -> None:
+def _draw_bars(figure: go.Figure, parts: Sequence[Part], begins: Sequence[float], first_row: int = 1) -> None:
     rows = list(range(first_row, first_row + len(parts)))
     figure.add_bar(
         x=[part.size for part in parts],
@@ -110,10 +110,10 @@ def _bars(figure: go.Figure, parts: Sequence[Part], begins: Sequence[float], fir
         hovertemplate="%{customdata}<extra></extra>",
     )
     for row, begin, part in zip(rows, begins, parts, strict=True):
-        _label(figure, max(begin, begin + part.size), row, fmt.plotly_text(part.words))
+        _label_bar(figure, max(begin, begin + part.size), row, fmt.plotly_text(part.words))
 
 
-def _label(figure: go.Figure, x: float, row: int, text: str) -> None:
+def _label_bar(figure: go.Figure, x: float, row: int, text: str) -> None:
     """Put text on the right of a bar in either direction: on the left it would run into the names on a narrow chart."""
     figure.add_annotation(
         x=x,
@@ -126,7 +126,7 @@ def _label(figure: go.Figure, x: float, row: int, text: str) -> None:
     )
 
 
-def _rows(figure: go.Figure, titles: Sequence[str], low: float, high: float, theme: Theme) -> None:
+def _lay_out_rows(figure: go.Figure, titles: Sequence[str], low: float, high: float, theme: Theme) -> None:
     """Lay out horizontal bars, with margins for the names on the left and the values on the right."""
     span = (high - low) or abs(high) or 1.0
     frame(figure, theme, height=_ROW_PX * len(titles) + 52, left=_NAMES_PX, right=_WORDS_PX, top=4, bottom=44)
@@ -145,7 +145,7 @@ def distributions(a: "pd.Series[float]", b: "pd.Series[float]", theme: Theme) ->
     whole = np.concatenate([a.to_numpy(dtype=float), b.to_numpy(dtype=float)])
     low, high = max(float(whole.min()), 1.0), max(float(whole.max()), 1.0)
     log = high > _LOG_FROM * low
-    edges = _edges(low, high, log=log)
+    edges = _compute_edges(low, high, log=log)
     figure = go.Figure()
     marks = (("A", a, NEUTRAL[theme], 0.0), ("B", b, ACCENT[theme], 0.22))
     for name, values, color, opacity in marks:
@@ -180,7 +180,7 @@ def distributions(a: "pd.Series[float]", b: "pd.Series[float]", theme: Theme) ->
     return figure
 
 
-def _edges(low: float, high: float, *, log: bool) -> "np.ndarray":
+def _compute_edges(low: float, high: float, *, log: bool) -> "np.ndarray":
     """Return bin edges; linear bins are never narrower than the timer resolution of many GPUs."""
     if log:
         return np.geomspace(low, high * 1.0001, _BINS + 1)

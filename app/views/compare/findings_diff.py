@@ -31,22 +31,22 @@ def show(a: Manifest, b: Manifest, mine: Settled, theirs: Settled) -> None:
     if not rows:
         return
     st.subheader("Findings", anchor=False)
-    frame = pd.DataFrame(_row(one) for one in rows)
+    frame = pd.DataFrame(_make_row(one) for one in rows)
     tables.table(frame, _COLUMNS, key="compare-findings", download="compare_findings.csv")
 
 
-def _row(one: Changed) -> dict[str, object]:
+def _make_row(one: Changed) -> dict[str, object]:
     said = one.b if one.b.verdict == "fires" else one.a
     return {
         "change": _TITLES[one.change],
         "title": one.a.rule.title,
-        "a_pct": _share(one.a),
-        "b_pct": _share(one.b),
+        "a_pct": _read_share(one.a),
+        "b_pct": _read_share(one.b),
         "a_ns": one.a.saving_ns if one.a.verdict == "fires" else None,
         "b_ns": one.b.saving_ns if one.b.verdict == "fires" else None,
         "said": sentences.plain(said),
     }
 
 
-def _share(finding: Finding) -> float | None:
+def _read_share(finding: Finding) -> float | None:
     return finding.saving_pct if finding.verdict == "fires" else None

@@ -24,7 +24,7 @@ BASIS_HELP = (
 def page() -> None:
     manifest = session.report()
     mine = page_selection.read(manifest)
-    other = _choose(manifest)
+    other = _choose_other(manifest)
     if other is None:
         st.info(
             "Choose a report to compare with this one. To compare two parts of one report, choose the same report"
@@ -37,11 +37,11 @@ def page() -> None:
         st.caption(f"Selection in B{length}")
         bar.show(theirs)
     a, b = compared_report.side(mine), compared_report.side(theirs)
-    _row(a, b, mine, theirs)
-    if _lacking(a, b, manifest, other):
+    _draw_controls(a, b, mine, theirs)
+    if _explain_lacking(a, b, manifest, other):
         return
-    found = compared_report.compared(a, b, _basis(a, b), mine, theirs)
-    _say(found)
+    found = compared_report.compared(a, b, _read_basis(a, b), mine, theirs)
+    _draw_notes(found)
     tables.facts(found)
     breakdown_chart.show(found)
     findings.show(manifest, other, mine, theirs)
@@ -49,10 +49,10 @@ def page() -> None:
     tables.phases(found)
     tables.copies(found)
     tables.all_totals(found)
-    _command(found, mine, theirs)
+    _draw_command(found, mine, theirs)
 
 
-def _choose(manifest: Manifest) -> Manifest | None:
+def _choose_other(manifest: Manifest) -> Manifest | None:
     """Draw the selector for the other report; return the one in the URL."""
     known = session.about(TIMELINE, named_by=compared_report.OTHER)
     titles = report_titles(known, manifest.id)
@@ -68,14 +68,14 @@ def _choose(manifest: Manifest) -> Manifest | None:
         key=key,
         placeholder="Choose a report",
         format_func=titles.__getitem__,
-        on_change=_chosen,
+        on_change=_write_chosen,
         args=(key,),
         width=620,
     )
     return known.get(chosen or "")
 
 
-def _chosen(key: str) -> None:
+def _write_chosen(key: str) -> None:
     """Write the chosen report to the URL, and drop the selection of the previous one."""
     page_selection.clear(page_selection.OTHER)
     st.query_params.pop(compared_report.BASIS, None)
@@ -85,11 +85,11 @@ def _chosen(key: str) -> None:
         st.query_params[compared_report.OTHER] = st.session_state[key]
 
 
-def _row(a: Side, b: Side, mine: Settled, theirs: Settled) -> None:
+def _draw_controls(a: Side, b: Side, mine: Settled, theirs: Settled) -> None:
     """Draw the selector for the basis, and the button that swaps the sides."""
     possible = [basis for basis in BASES if basis != "step" or matching.find_units(a, b)]
     key = "compare-basis"
-    st.session_state[key] = _basis(a, b)
+    st.session_state[key] = _read_basis(a, b)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.segmented_control(
             "Compare",
@@ -112,14 +112,14 @@ def _row(a: Side, b: Side, mine: Settled, theirs: Settled) -> None:
             st.caption(f"{name}: {fmt.count(both.a)} in A, {fmt.count(both.b)} in B", width="content")
 
 
-def _basis(a: Side, b: Side) -> Basis:
+def _read_basis(a: Side, b: Side) -> Basis:
     """Return the basis in the URL if it fits the two reports, or else the default for them."""
     asked = st.query_params.get(compared_report.BASIS, "")
     possible = asked in BASES and (asked != "step" or matching.find_units(a, b) is not None)
     return matching.choose_basis(a, b, asked if possible else "auto")
 
 
-def _lacking(a: Side, b: Side, mine: Manifest, other: Manifest) -> bool:
+def _explain_lacking(a: Side, b: Side, mine: Manifest, other: Manifest) -> bool:
     """Return whether either side lacks kernels to compare, and explain why."""
     sides = (("A", a, mine), ("B", b, other))
     for letter, side, manifest in sides:
@@ -131,7 +131,7 @@ def _lacking(a: Side, b: Side, mine: Manifest, other: Manifest) -> bool:
     return any(side.kernel_totals.empty for _, side, _ in sides)
 
 
-def _say(found: compared_report.Compared) -> None:
+def _draw_notes(found: compared_report.Compared) -> None:
     a, b = found.a, found.b
     if matching.other_gpus(a, b):
         st.warning(
@@ -144,7 +144,7 @@ def _say(found: compared_report.Compared) -> None:
     st.caption(sentences.significance(found.kernels))
 
 
-def _command(found: compared_report.Compared, mine: Settled, theirs: Settled) -> None:
+def _draw_command(found: compared_report.Compared, mine: Settled, theirs: Settled) -> None:
     """Draw the command that prints the same rows."""
     with st.expander("Run this on the command line", icon=":material/terminal:"):
         st.code(sentences.command(found.basis, mine.report_id, theirs.report_id, mine.params, theirs.params),

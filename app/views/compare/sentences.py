@@ -38,7 +38,7 @@ def causes(rows: pd.DataFrame, basis: Basis) -> str:
     column = "share_change_points" if basis == "share" else "change_ns"
     changes = pd.to_numeric(rows[column]).astype(float)
     if basis == "share":
-        named = [_named(row, column) for _, row in rows.head(NAMED).iterrows() if abs(row[column]) >= 0.05]
+        named = [_format_kernel(row, column) for _, row in rows.head(NAMED).iterrows() if abs(row[column]) >= 0.05]
         return f"Largest changes in share of kernel time: {', '.join(named)}." if named else ""
     net = float(changes.sum())
     ahead = rows[changes * (net or 1.0) > 0]
@@ -53,7 +53,7 @@ def causes(rows: pd.DataFrame, basis: Basis) -> str:
             if len(ahead) > len(top)
             else ""
         )
-        named_parts = ", ".join(_named(row, column) for _, row in top.iterrows())
+        named_parts = ", ".join(_format_kernel(row, column) for _, row in top.iterrows())
         sentences.append(f"Largest changes in kernel time: {named_parts}{rest}.")
     if len(against) and abs(float(against[column].sum())) >= 0.02 * abs(net):
         top = against.head(1)
@@ -62,11 +62,11 @@ def causes(rows: pd.DataFrame, basis: Basis) -> str:
             if len(against) > 1
             else ""
         )
-        sentences.append(f"In the other direction: {_named(top.iloc[0], column)}{rest}.")
+        sentences.append(f"In the other direction: {_format_kernel(top.iloc[0], column)}{rest}.")
     return " ".join(sentences)
 
 
-def _named(row: "pd.Series[Any]", column: str) -> str:
+def _format_kernel(row: "pd.Series[Any]", column: str) -> str:
     size = signed_points(row[column]) if column == "share_change_points" else format_difference(row[column])
     return f"{fmt.plain(fmt.shortened(row['name'], 60))} **{size}** ({reason(row)})"
 
@@ -81,11 +81,11 @@ def reason(row: "pd.Series[Any]") -> str:
     if abs(calls) >= (1 - _MAINLY) * abs(change) and calls:
         words.append(f"{'more' if calls > 0 else 'fewer'} launches")
     if abs(longer) >= (1 - _MAINLY) * abs(change) and longer:
-        words.append(_longer(row))
+        words.append(_describe_mean(row))
     return ", ".join(words) or "the same"
 
 
-def _longer(row: "pd.Series[Any]") -> str:
+def _describe_mean(row: "pd.Series[Any]") -> str:
     change = format_percent_change(row["avg_change_pct"])
     sure = "" if row["verdict"] in ("slower", "faster") else f", {row['verdict']}"
     size = size_change(row)

@@ -124,7 +124,7 @@ def facts(found: compared_report.Compared) -> None:
         for row in (rows[name + ending] for name in FACTS if name + ending in rows):
             form = FORMS[row["unit"]]
             a, b = fmt.number(row["a"]), fmt.number(row["b"])
-            change = _change(row)
+            change = _format_change(row)
             st.metric(
                 title(row["measure"]),
                 fmt.plain(fmt.MISSING if b is None else form(b)),
@@ -136,7 +136,7 @@ def facts(found: compared_report.Compared) -> None:
             )
 
 
-def _change(row: "pd.Series[Any]") -> str:
+def _format_change(row: "pd.Series[Any]") -> str:
     if row["unit"] == "%":
         return sentences.signed_points(row["change"]) if pd.notna(row["change"]) else ""
     return format_percent_change(row["change_pct"]) if pd.notna(row["change_pct"]) else ""
@@ -161,10 +161,10 @@ def kernels(found: compared_report.Compared) -> None:
         shown, columns, key="compare-kernels", download="compare_kernels.csv", select=True, hidden=hidden
     )
     if chosen is not None:
-        _spread(found, rows.iloc[chosen])
+        _draw_spread(found, rows.iloc[chosen])
 
 
-def _spread(found: compared_report.Compared, row: "pd.Series[Any]") -> None:
+def _draw_spread(found: compared_report.Compared, row: "pd.Series[Any]") -> None:
     a, b = compare_rows.sampled_durations(found.a, found.b, found.basis, row)
     st.markdown(f"**Durations of {fmt.plain(fmt.shortened(row['name'], 100))}**")
     figure = charts_compare.distributions(a, b, theme.theme())
@@ -213,7 +213,7 @@ def all_totals(found: compared_report.Compared) -> None:
             [
                 title(row["measure"]),
                 *(fmt.MISSING if pd.isna(row[side]) else FORMS[row["unit"]](row[side]) for side in "ab"),
-                _change(row),
+                _format_change(row),
             ]
             for _, row in found.summary.iterrows()
         ]

@@ -47,14 +47,14 @@ def times(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure | 
 
     Return None if no time is above 0.
     """
-    figure = _panels(panels)
-    drawn = [(place, line) for place, panel in enumerate(panels, 1) for line in _lines(panel)]
+    figure = _lay_out_panels(panels)
+    drawn = [(place, line) for place, panel in enumerate(panels, 1) for line in _list_lines(panel)]
     values = [value for _, (_, rows) in drawn for value in (*rows["low"], *rows["high"])]
     if not values:
         return None
     named: set[str] = set()
     for place, ((device, basis, name), rows) in drawn:
-        for trace in _traces(name, rows, colors[device], dotted=basis == "compute", legend=name not in named):
+        for trace in _make_traces(name, rows, colors[device], dotted=basis == "compute", legend=name not in named):
             figure.add_trace(trace, row=1, col=place)
         named.add(name)
     charts.frame(figure, theme, height=400, left=64, right=16, top=66, bottom=44)
@@ -62,14 +62,14 @@ def times(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure | 
     figure.update_yaxes(type="log", tickvals=ticks, ticktext=[charts.round_duration(ns) for ns in ticks])
     figure.update_yaxes(title_text="Median time", col=1)
     for place, panel in enumerate(panels, 1):
-        _axis(figure, panel, place, len(panels), theme)
-    _finish(figure)
+        _draw_axis(figure, panel, place, len(panels), theme)
+    _finish_figure(figure)
     return figure
 
 
 def shares(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure | None:
     """Plot the parts of the GPU time by size, stacked to 100 %; return None if there are no parts."""
-    figure = _panels(panels)
+    figure = _lay_out_panels(panels)
     named: set[str] = set()
     for place, panel in enumerate(panels, 1):
         rows = panel.parts[(panel.parts["device"] == "gpu") & panel.parts["share_pct"].notna()]
@@ -78,7 +78,7 @@ def shares(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure |
         for name in (part for part in names if (rows["part"] == part).any()):
             of_part = rows[rows["part"] == name]
             color = colors.get(name, colors["overhead"])
-            figure.add_trace(_bars(name, of_part, sizes, color, legend=name not in named), row=1, col=place)
+            figure.add_trace(_make_bars(name, of_part, sizes, color, legend=name not in named), row=1, col=place)
             named.add(name)
         shown = sizes[:: math.ceil(len(sizes) * len(panels) / _TICKS) or 1]
         figure.update_xaxes(
@@ -91,18 +91,18 @@ def shares(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure |
     figure.update_yaxes(range=[0, 100], tickvals=[0, 25, 50, 75, 100], showgrid=True)
     figure.update_yaxes(ticktext=["0", "25", "50", "75", "100 %"], title_text="Share of the time", col=1)
     figure.update_layout(barmode="stack", bargap=0.12)
-    _finish(figure)
+    _finish_figure(figure)
     return figure
 
 
-def _panels(panels: Sequence[Panel]) -> go.Figure:
+def _lay_out_panels(panels: Sequence[Panel]) -> go.Figure:
     titles = [f"<b>{fmt.plotly_text(fmt.shortened(panel.task, 40))}</b>" for panel in panels]
     figure = make_subplots(1, len(panels), shared_yaxes=True, horizontal_spacing=0.02, subplot_titles=titles)
     figure.update_annotations(font={"size": FONT_PX}, yshift=2)
     return figure
 
 
-def _finish(figure: go.Figure) -> None:
+def _finish_figure(figure: go.Figure) -> None:
     above = {"y": 1, "yref": "container", "yanchor": "top"}
     figure.update_layout(
         hovermode="closest",
@@ -111,7 +111,7 @@ def _finish(figure: go.Figure) -> None:
     )
 
 
-def _lines(panel: Panel) -> list[tuple[tuple[str, str, str], pd.DataFrame]]:
+def _list_lines(panel: Panel) -> list[tuple[tuple[str, str, str], pd.DataFrame]]:
     """Return the lines of a panel with their points: size, median, low, high."""
     lines = []
     for device, basis, name in LINES:
@@ -130,7 +130,7 @@ def _lines(panel: Panel) -> list[tuple[tuple[str, str, str], pd.DataFrame]]:
     return lines
 
 
-def _traces(name: str, rows: pd.DataFrame, color: str, *, dotted: bool, legend: bool) -> list[go.Scatter]:
+def _make_traces(name: str, rows: pd.DataFrame, color: str, *, dotted: bool, legend: bool) -> list[go.Scatter]:
     band = go.Scatter(
         x=[*rows["size"], *rows["size"][::-1]],
         y=[*rows["high"], *rows["low"][::-1]],
@@ -162,7 +162,7 @@ def _traces(name: str, rows: pd.DataFrame, color: str, *, dotted: bool, legend: 
     return [band, line]
 
 
-def _axis(figure: go.Figure, panel: Panel, place: int, many: int, theme: Theme) -> None:
+def _draw_axis(figure: go.Figure, panel: Panel, place: int, many: int, theme: Theme) -> None:
     """Set the x axis of a panel, and mark its crossovers with lines and their intervals with bands."""
     sizes = sorted({int(size) for size in panel.times["size"] if size > 0})
     if not sizes:
@@ -176,10 +176,12 @@ def _axis(figure: go.Figure, panel: Panel, place: int, many: int, theme: Theme) 
     )  # fmt: skip
     edges = (10 ** (low - pad), 10 ** (high + pad))
     for crossover in panel.crossovers:
-        _mark(figure, crossover, edges, place, theme)
+        _mark_crossover(figure, crossover, edges, place, theme)
 
 
-def _mark(figure: go.Figure, crossover: Crossover, edges: tuple[float, float], place: int, theme: Theme) -> None:
+def _mark_crossover(
+    figure: go.Figure, crossover: Crossover, edges: tuple[float, float], place: int, theme: Theme
+) -> None:
     at: dict[str, Any] = {"row": 1, "col": place}
     total = crossover.basis == "total"
     places = {crossover.low_place, crossover.high_place}
@@ -207,7 +209,7 @@ def _mark(figure: go.Figure, crossover: Crossover, edges: tuple[float, float], p
     )
 
 
-def _bars(name: str, rows: pd.DataFrame, sizes: Sequence[int], color: str, *, legend: bool) -> go.Bar:
+def _make_bars(name: str, rows: pd.DataFrame, sizes: Sequence[int], color: str, *, legend: bool) -> go.Bar:
     title = PARTS.get(name) or fmt.plotly_text(fmt.shortened(name, 30))
     hover = [
         f"<b>{title}</b>, {row.size:,.0f}<br>{fmt.percent(row.share_pct)}<br>median {fmt.duration(row.median_ns)}"

@@ -26,7 +26,7 @@ COMMAND = f"{config.WORKLOADS} profile tasks"
 def page() -> None:
     manifest = session.report()
     if not session.has_sidecar(manifest.id, "tasks"):
-        _how(manifest)
+        _explain_file(manifest)
         return
     decided = scheduler.section(manifest.id)
     rows = session.run(manifest.id, "task_times")
@@ -35,7 +35,7 @@ def page() -> None:
     if decided:
         st.subheader("Tasks", anchor=False)
     tasks = list(dict.fromkeys(rows["task"]))
-    shown = _choose(tasks)
+    shown = _choose_tasks(tasks)
     repetitions = session.run(manifest.id, "task_repetitions")
     listed = [*shown, *(task for task in tasks if task not in shown)][:MOST]
     crossovers = crossing.find_crossovers(repetitions[repetitions["task"].isin(listed)])
@@ -53,14 +53,14 @@ def page() -> None:
     crossover_parts.charts_of(panels, theme.work_colors(), theme.theme())
     if len(tasks) > PANELS:
         crossover_parts.crossings(crossovers, more=len(tasks) - len(listed))
-    _left_out(rows)
+    _name_left_out(rows)
     crossover_parts.times(manifest.id, rows)
     if not decided:
         scheduler.lacking(manifest.id)
     crossover_parts.downloads(manifest)
 
 
-def _how(manifest: Manifest) -> None:
+def _explain_file(manifest: Manifest) -> None:
     """Explain which file to add, how to create one, and what the page then shows."""
     name = f"{stem(fmt.visible(manifest.name))}.tasks.csv"
     with st.container(border=True):
@@ -78,7 +78,7 @@ def _how(manifest: Manifest) -> None:
         st.code(EXAMPLE, language=None)
 
 
-def _choose(tasks: list[str]) -> list[str]:
+def _choose_tasks(tasks: list[str]) -> list[str]:
     """Return the tasks to draw: all if they are few, otherwise the one in the URL, or the first."""
     if len(tasks) <= PANELS:
         return tasks
@@ -95,7 +95,7 @@ def _choose(tasks: list[str]) -> list[str]:
     return [task]
 
 
-def _left_out(rows: pd.DataFrame) -> None:
+def _name_left_out(rows: pd.DataFrame) -> None:
     """Name the repetitions that the totals exclude."""
     partial = int(rows["partial_repetitions"].sum())
     if partial:

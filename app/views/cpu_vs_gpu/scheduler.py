@@ -54,9 +54,9 @@ def section(report_id: str) -> bool:
         return False
     st.subheader("Scheduler", anchor=False)
     names = list(dict.fromkeys(policies["policy"]))
-    chosen = _policy(names, scheduling.main_policy(policies))
+    chosen = _choose_policy(names, scheduling.main_policy(policies))
     errors, regrets = (session.whole(report_id, name) for name in ("scheduler_errors", "scheduler_regrets"))
-    _facts(scheduling.overall_row(policies, chosen))
+    _draw_facts(scheduling.overall_row(policies, chosen))
     for said in scheduling.judge_policy(policies, errors, regrets, chosen):
         if said.missed:
             st.warning(fmt.plain(said.words), icon=":material/warning:")
@@ -74,9 +74,9 @@ def section(report_id: str) -> bool:
         "Time is that of the tasks as they ran. Regret compares devices by what each size took on both: medians of the"
         " runs of always CPU and always GPU, where these are there." + (_ORACLE if "oracle" in names else "")
     )
-    _charts(session.whole(report_id, "scheduler_decisions", policy=chosen), themes.work_colors(), themes.theme())
-    _tables(errors[errors["policy"] == chosen], regrets[regrets["policy"] == chosen])
-    _model(report_id)
+    _draw_charts(session.whole(report_id, "scheduler_decisions", policy=chosen), themes.work_colors(), themes.theme())
+    _draw_tables(errors[errors["policy"] == chosen], regrets[regrets["policy"] == chosen])
+    _draw_model(report_id)
     return True
 
 
@@ -89,7 +89,7 @@ def lacking(report_id: str) -> None:
         ui.lacking(error)
 
 
-def _policy(names: list[str], default: str) -> str:
+def _choose_policy(names: list[str], default: str) -> str:
     if len(names) == 1:
         return names[0]
     asked = url_widgets.option(POLICY, names, default)
@@ -97,7 +97,7 @@ def _policy(names: list[str], default: str) -> str:
     return chosen or default
 
 
-def _facts(row: "pd.Series[Any]") -> None:
+def _draw_facts(row: "pd.Series[Any]") -> None:
     ui.facts(
         [
             ("Tasks", fmt.count(row["decisions"]), "Decisions of this policy."),
@@ -112,7 +112,7 @@ def _facts(row: "pd.Series[Any]") -> None:
     )
 
 
-def _charts(rows: pd.DataFrame, colors: Colors, theme: Theme) -> None:
+def _draw_charts(rows: pd.DataFrame, colors: Colors, theme: Theme) -> None:
     tasks = list(dict.fromkeys(rows[rows["predicted_ns"].notna()]["task"]))
     if tasks:
         st.subheader("Predicted and measured", anchor=False)
@@ -138,24 +138,24 @@ def _charts(rows: pd.DataFrame, colors: Colors, theme: Theme) -> None:
         )
 
 
-def _tables(errors: pd.DataFrame, regrets: pd.DataFrame) -> None:
+def _draw_tables(errors: pd.DataFrame, regrets: pd.DataFrame) -> None:
     if len(errors):
         st.subheader("Errors by task", anchor=False)
-        rows = _with_device(errors)
+        rows = _add_device(errors)
         tables.table(
             rows, ERRORS, key="scheduler-errors", download="scheduler_errors.csv",
             hidden=("policy", "device", "predicted_ns", "measured_ns"),
         )  # fmt: skip
     if len(regrets):
         st.subheader("Where it was wrong", anchor=False)
-        rows = _with_device(regrets, "chosen").assign(why=scheduling.short_reasons(regrets))
+        rows = _add_device(regrets, "chosen").assign(why=scheduling.short_reasons(regrets))
         tables.table(
             rows, table_columns.filled(rows, REGRETS), key="scheduler-regrets", download="scheduler_regrets.csv",
             hidden=("policy", "device", *_SIDES, "reason"),
         )  # fmt: skip
 
 
-def _model(report_id: str) -> None:
+def _draw_model(report_id: str) -> None:
     try:
         model = session.whole(report_id, "scheduler_model")
     except NotCapturedError:
@@ -163,7 +163,7 @@ def _model(report_id: str) -> None:
     if model.empty:
         return
     st.subheader("What the model looks at", anchor=False)
-    rows = _with_device(model).assign(words=scheduling.describe_terms(model))
+    rows = _add_device(model).assign(words=scheduling.describe_terms(model))
     tables.table(
         rows, MODEL, key="scheduler-model", download="scheduler_model.csv",
         hidden=("device", "call_ns", "row_ns", "bytes_per_s", "operations_per_s", "result_bytes_per_s"),
@@ -174,5 +174,5 @@ def _model(report_id: str) -> None:
     )
 
 
-def _with_device(rows: pd.DataFrame, name: str = "device_title") -> pd.DataFrame:
+def _add_device(rows: pd.DataFrame, name: str = "device_title") -> pd.DataFrame:
     return rows.assign(**{name: [scheduler_charts.DEVICES.get(str(device), "–") for device in rows["device"]]})

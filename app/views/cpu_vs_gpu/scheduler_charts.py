@@ -51,15 +51,15 @@ def predicted(rows: pd.DataFrame, colors: Colors, theme: Theme) -> go.Figure | N
         x=[low, high], y=[low, high], mode="lines", line={"width": 1, "color": GRAY[theme], "dash": "dot"},
         hoverinfo="skip", showlegend=False,
     )  # fmt: skip
-    for name, device, shared, own in _groups(known):
+    for name, device, shared, own in _group_rows(known):
         figure.add_scatter(
             x=own["ns"].astype(float), y=own["predicted_ns"].astype(float), mode="markers", name=name,
-            marker=_marker(colors[device], device, shared=shared), text=[_hover(row) for row in own.itertuples()],
+            marker=_style(colors[device], device, shared=shared), text=[_tell_row(row) for row in own.itertuples()],
             hovertemplate="%{text}<extra></extra>",
         )  # fmt: skip
     charts.frame(figure, theme, height=420, left=64, top=30, bottom=44)
     charts.legend_above(figure)
-    axis = {**_logarithmic(low, high), "range": [math.log10(low), math.log10(high)]}
+    axis = {**_make_log_axis(low, high), "range": [math.log10(low), math.log10(high)]}
     figure.update_xaxes(**axis, title_text="Measured time")
     figure.update_yaxes(**axis, title_text="Predicted time")
     figure.update_layout(hovermode="closest")
@@ -77,13 +77,13 @@ def over_time(rows: pd.DataFrame, colors: Colors, theme: Theme) -> go.Figure | N
     many = 1 + len(below)
     heights = [1.0, *(0.6 for _ in below)]
     figure = make_subplots(many, 1, shared_xaxes=True, vertical_spacing=0.05, row_heights=heights)
-    _runs(figure, known, size, colors, theme)
+    _draw_runs(figure, known, size, colors, theme)
     for place, load in enumerate(below, 2):
-        _load(figure, load, known[known[load.column].notna()], size, place, theme)
+        _draw_load(figure, load, known[known[load.column].notna()], size, place, theme)
     charts.frame(figure, theme, height=260 + 135 * len(below), left=70, top=30, bottom=44)
-    _shade(figure, known, size, theme)
+    _shade_loads(figure, known, size, theme)
     charts.legend_above(figure)
-    scale = _logarithmic(float(times.min()) / 1.5, float(times.max()) * 1.5)
+    scale = _make_log_axis(float(times.min()) / 1.5, float(times.max()) * 1.5)
     figure.update_yaxes(**scale, title_text="Time", row=1, col=1)
     for place, load in enumerate(below, 2):
         figure.update_yaxes(title_text=load.title, nticks=4, **load.axis, row=place, col=1)
@@ -103,12 +103,12 @@ def shared(rows: pd.DataFrame) -> "pd.Series[bool]":
     return rows["load"].notna() & (rows["load"] != FREE)
 
 
-def _logarithmic(low: float, high: float) -> dict[str, Any]:
+def _make_log_axis(low: float, high: float) -> dict[str, Any]:
     ticks = charts.duration_ticks(low, high, log=True)
     return {"type": "log", "tickvals": ticks, "ticktext": [charts.round_duration(ns) for ns in ticks]}
 
 
-def _load(figure: go.Figure, load: Load, own: pd.DataFrame, size: float, place: int, theme: Theme) -> None:
+def _draw_load(figure: go.Figure, load: Load, own: pd.DataFrame, size: float, place: int, theme: Theme) -> None:
     hover = [f"<b>{load.words(row[load.column])}</b> at {fmt.duration(row['policy_ns'])}" for _, row in own.iterrows()]
     figure.add_scatter(
         x=own["policy_ns"].astype(float) / size, y=own[load.column].astype(float) / load.scale, mode="lines",
@@ -117,11 +117,11 @@ def _load(figure: go.Figure, load: Load, own: pd.DataFrame, size: float, place: 
     )  # fmt: skip
 
 
-def _runs(figure: go.Figure, known: pd.DataFrame, size: float, colors: Colors, theme: Theme) -> None:
-    for name, device, shared, own in _groups(known[known["ns"] > 0]):
+def _draw_runs(figure: go.Figure, known: pd.DataFrame, size: float, colors: Colors, theme: Theme) -> None:
+    for name, device, shared, own in _group_rows(known[known["ns"] > 0]):
         figure.add_scatter(
             x=own["policy_ns"].astype(float) / size, y=own["ns"].astype(float), mode="markers", name=name,
-            marker=_marker(colors[device], device, shared=shared), text=[_hover(row) for row in own.itertuples()],
+            marker=_style(colors[device], device, shared=shared), text=[_tell_row(row) for row in own.itertuples()],
             hovertemplate="%{text}<extra></extra>", row=1, col=1,
         )  # fmt: skip
     waited = known[known["waited_ns"] > 0]
@@ -129,11 +129,11 @@ def _runs(figure: go.Figure, known: pd.DataFrame, size: float, colors: Colors, t
         figure.add_scatter(
             x=waited["policy_ns"].astype(float) / size, y=waited["waited_ns"].astype(float), mode="markers",
             name="Waited", marker={"size": 7, "symbol": "triangle-up-open", "color": MARK[theme]},
-            text=[_hover(row) for row in waited.itertuples()], hovertemplate="%{text}<extra></extra>", row=1, col=1,
+            text=[_tell_row(row) for row in waited.itertuples()], hovertemplate="%{text}<extra></extra>", row=1, col=1,
         )  # fmt: skip
 
 
-def _groups(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool, pd.DataFrame]]:
+def _group_rows(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool, pd.DataFrame]]:
     """Yield name, device, whether the GPU was shared, and rows of each group of markers."""
     beside = shared(rows)
     for device, name in DEVICES.items():
@@ -143,12 +143,12 @@ def _groups(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool, pd.DataFrame]]
                 yield f"{name}, GPU shared" if is_shared else name, device, is_shared, own
 
 
-def _marker(color: str, device: str, *, shared: bool) -> dict[str, object]:
+def _style(color: str, device: str, *, shared: bool) -> dict[str, object]:
     symbol = _SYMBOLS[device] + ("-open" if shared else "")
     return {"size": 6, "color": color, "symbol": symbol, "opacity": 0.8}
 
 
-def _hover(row: Any) -> str:
+def _tell_row(row: Any) -> str:
     reason = fmt.plotly_text(fmt.shortened(row.reason, 80)) if isinstance(row.reason, str) else ""
     task = fmt.plotly_text(fmt.shortened(row.task, 40))
     told = [
@@ -164,7 +164,7 @@ def _hover(row: Any) -> str:
     return "<br>".join(told)
 
 
-def _shade(figure: go.Figure, known: pd.DataFrame, size: float, theme: Theme) -> None:
+def _shade_loads(figure: go.Figure, known: pd.DataFrame, size: float, theme: Theme) -> None:
     """Shade the periods in which another program used the GPU."""
     ordered = known.sort_values("policy_ns")
     moments = zip(ordered["policy_ns"].astype(float) / size, ordered["load"], strict=True)

@@ -61,10 +61,10 @@ def cards(panels: Sequence[Panel]) -> None:
     with st.container(key="crossover-cards"):
         for panel in panels:
             with st.container(border=True):
-                _card(panel)
+                _draw_card(panel)
 
 
-def _card(panel: Panel) -> None:
+def _draw_card(panel: Panel) -> None:
     st.markdown(f"**{fmt.plain(fmt.shortened(panel.task, 60))}**")
     for crossover in panel.crossovers:
         st.markdown(f"{_BASIS[crossover.basis]}: **{sentences.recommend(crossover)}**")

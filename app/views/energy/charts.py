@@ -24,11 +24,11 @@ def power(rows: pd.DataFrame, bands: pd.DataFrame, limit_w: float | None, theme:
         specs=[[{}], [{}], [{"secondary_y": True}]],
     )  # fmt: skip
     times = rows["time_ns"].astype(float) / size
-    _lines(figure, rows, times)
-    _watts(figure, rows, times, theme)
-    _clocks(figure, rows, times, theme)
+    _draw_lines(figure, rows, times)
+    _draw_watts(figure, rows, times, theme)
+    _draw_clocks(figure, rows, times, theme)
     if len(bands):
-        _bands(figure, bands, low, high, size, theme)
+        _draw_bands(figure, bands, low, high, size, theme)
     charts.frame(figure, theme, height=430 if len(bands) else 390, left=58, right=52, top=10, bottom=26)
     figure.update_layout(hovermode="closest", barmode="overlay", meta={charts.NS_PER_X: size})
     figure.update_xaxes(range=[low / size, high / size], nticks=9)
@@ -38,18 +38,18 @@ def power(rows: pd.DataFrame, bands: pd.DataFrame, limit_w: float | None, theme:
     most = max(fmt.number(rows["highest_w"].max()) or 0.0, limit_w or 0.0)
     figure.update_yaxes(range=[0, 1.12 * (most or 1)], ticksuffix=" W", nticks=6, row=1, col=1)
     figure.update_yaxes(visible=False, range=[-0.5, 0.5], row=2, col=1)
-    _small_axes(figure, rows)
+    _set_small_axes(figure, rows)
     if limit_w:
-        _limit(figure, limit_w, theme)
+        _draw_limit(figure, limit_w, theme)
     return figure
 
 
-def _lines(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]") -> None:
+def _draw_lines(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]") -> None:
     """Add an invisible trace, so that the axes of all panels share their times."""
     figure.add_scatter(x=times, y=[None] * len(rows), mode="lines", hoverinfo="skip", row=2, col=1)
 
 
-def _watts(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]", theme: Theme) -> None:
+def _draw_watts(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]", theme: Theme) -> None:
     if int(rows["readings"].max()) > 1:  # bins: draw the band between their lowest and highest reading
         edge = {"mode": "lines", "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
         figure.add_scatter(x=times, y=rows["lowest_w"].astype(float), **edge, row=1, col=1)
@@ -58,8 +58,12 @@ def _watts(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]", the
             fillcolor=faded(ACCENT[theme], 0.25), row=1, col=1,
         )  # fmt: skip
     hover = [
-        f"<b>{_value(row['power_w'], 'W')}</b> at {fmt.duration(row['time_ns'])}"
-        + (f"<br>{_value(row['lowest_w'], 'W')} to {_value(row['highest_w'], 'W')}" if row["readings"] > 1 else "")
+        f"<b>{_format_value(row['power_w'], 'W')}</b> at {fmt.duration(row['time_ns'])}"
+        + (
+            f"<br>{_format_value(row['lowest_w'], 'W')} to {_format_value(row['highest_w'], 'W')}"
+            if row["readings"] > 1
+            else ""
+        )
         + f"<br>busy {fmt.percent(row['gpu_utilisation_pct'])}, memory {fmt.percent(row['memory_utilisation_pct'])}"
         for _, row in rows.iterrows()
     ]
@@ -70,7 +74,7 @@ def _watts(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]", the
     )  # fmt: skip
 
 
-def _clocks(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]", theme: Theme) -> None:
+def _draw_clocks(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]", theme: Theme) -> None:
     for column, name, unit, dash, second in (
         ("sm_clock_mhz", "SM clock", "MHz", "solid", False),
         ("memory_clock_mhz", "Memory clock", "MHz", "dot", False),
@@ -78,7 +82,7 @@ def _clocks(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]", th
     ):
         color = MARK[theme] if second else GRAY[theme]
         hover = [
-            f"{name} <b>{_value(value, unit)}</b> at {fmt.duration(at)}"
+            f"{name} <b>{_format_value(value, unit)}</b> at {fmt.duration(at)}"
             for value, at in zip(rows[column], rows["time_ns"], strict=True)
         ]
         figure.add_scatter(
@@ -88,7 +92,7 @@ def _clocks(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]", th
         )  # fmt: skip
 
 
-def _small_axes(figure: go.Figure, rows: pd.DataFrame) -> None:
+def _set_small_axes(figure: go.Figure, rows: pd.DataFrame) -> None:
     clock = max(fmt.number(rows[name].max()) or 0.0 for name in ("sm_clock_mhz", "memory_clock_mhz"))
     hottest = fmt.number(rows["temperature_c"].max()) or 0.0
     figure.update_yaxes(
@@ -107,7 +111,7 @@ def _small_axes(figure: go.Figure, rows: pd.DataFrame) -> None:
     )
 
 
-def _bands(figure: go.Figure, bands: pd.DataFrame, low: float, high: float, size: float, theme: Theme) -> None:
+def _draw_bands(figure: go.Figure, bands: pd.DataFrame, low: float, high: float, size: float, theme: Theme) -> None:
     rows = bands.sort_values("start_ns").reset_index(drop=True)
     starts = rows["start_ns"].astype(float).clip(lower=low)
     lengths = (rows["end_ns"].astype(float).clip(upper=high) - starts).clip(lower=0)
@@ -134,7 +138,7 @@ def _bands(figure: go.Figure, bands: pd.DataFrame, low: float, high: float, size
     )  # fmt: skip
 
 
-def _limit(figure: go.Figure, limit_w: float, theme: Theme) -> None:
+def _draw_limit(figure: go.Figure, limit_w: float, theme: Theme) -> None:
     figure.add_hline(
         y=limit_w, line={"width": 1, "dash": "dash", "color": MARK[theme]}, row=1, col=1,
         annotation={
@@ -144,6 +148,6 @@ def _limit(figure: go.Figure, limit_w: float, theme: Theme) -> None:
     )  # fmt: skip
 
 
-def _value(value: object, unit: str) -> str:
+def _format_value(value: object, unit: str) -> str:
     amount = fmt.number(value)
     return fmt.MISSING if amount is None else f"{amount:,.0f} {unit}"

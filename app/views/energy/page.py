@@ -27,21 +27,21 @@ _ITEMS_HELP = "Samples or tokens per step, on all GPUs together; `items_per_step
 def page() -> None:
     manifest = session.report()
     if not session.has_sidecar(manifest.id, "power"):
-        _how()
+        _explain_log()
         return
     rows = session.run(manifest.id, "energy_summary")
     if rows.empty or not rows["readings"].any():
         st.info("The log has no readings for the GPUs of this report, or the report does not say when it started.")
         return
-    step = _step(manifest.id)
-    ui.facts(_facts(energy_words.total(rows), step))
+    step = _choose_step(manifest.id)
+    ui.facts(_list_facts(energy_words.total(rows), step))
     if step is not None and isinstance(step.get("contradiction"), str):
         st.warning(fmt.plain(step["contradiction"]), icon=":material/warning:")
-    for words in (energy_words.coverage(rows), energy_words.source(rows), _step_words(step)):
+    for words in (energy_words.coverage(rows), energy_words.source(rows), _explain_steps(step)):
         if words:
             st.caption(words)
     tables.gpus(rows)
-    _chart(manifest.id, rows)
+    _draw_chart(manifest.id, rows)
     st.caption(fmt.plain(energy_words.LAG))
     with st.expander("What ± means"):
         st.caption(fmt.plain(energy_words.BAR))
@@ -50,7 +50,7 @@ def page() -> None:
         tables.ranges(manifest.id)
 
 
-def _how() -> None:
+def _explain_log() -> None:
     """Explain how to record a power log, and what the page then shows."""
     with st.container(border=True):
         st.markdown("**This report has no log of power and clocks.**")
@@ -65,7 +65,7 @@ def _how() -> None:
         st.code(_PROGRAM, language="python")
 
 
-def _step(report_id: str) -> "pd.Series[Any] | None":
+def _choose_step(report_id: str) -> "pd.Series[Any] | None":
     """Return the selected row of ``energy_steps``, the first by default; empty without steps, None without ranges."""
     try:
         rows = session.run(report_id, "energy_steps")
@@ -89,7 +89,7 @@ def _step(report_id: str) -> "pd.Series[Any] | None":
     return row
 
 
-def _facts(whole: "pd.Series[Any]", step: "pd.Series[Any] | None") -> list[tuple[str, str, str]]:
+def _list_facts(whole: "pd.Series[Any]", step: "pd.Series[Any] | None") -> list[tuple[str, str, str]]:
     items = [
         (
             "Energy",
@@ -105,21 +105,21 @@ def _facts(whole: "pd.Series[Any]", step: "pd.Series[Any] | None") -> list[tuple
     return [
         *items,
         ("Energy per step", each, f"Mean of {fmt.count(step['instances'])} steps, without the time between them."),
-        ("TFLOP/J", _ratio(step["tflop_per_j"]), "FLOPs per step over energy per step."),
+        ("TFLOP/J", _format_ratio(step["tflop_per_j"]), "FLOPs per step over energy per step."),
         (
             f"{name.capitalize()}s/J",
-            _ratio(step["items_per_j"]),
+            _format_ratio(step["items_per_j"]),
             f"{name.capitalize()}s per step over energy per step.",
         ),
     ]
 
 
-def _ratio(value: Any) -> str:
+def _format_ratio(value: Any) -> str:
     amount = fmt.number(value)
     return fmt.MISSING if amount is None else f"{amount:,.3g}" if amount < 1000 else f"{amount:,.0f}"
 
 
-def _step_words(step: "pd.Series[Any] | None") -> str:
+def _explain_steps(step: "pd.Series[Any] | None") -> str:
     """Describe missing data about steps (Markdown, escaped)."""
     if step is None:
         return "Without ranges there are no steps and no energy of ranges."
@@ -139,27 +139,27 @@ def _step_words(step: "pd.Series[Any] | None") -> str:
     return fmt.plain(" ".join(sentences))
 
 
-def _chart(report_id: str, rows: pd.DataFrame) -> None:
+def _draw_chart(report_id: str, rows: pd.DataFrame) -> None:
     """Draw power, ranges and clocks of one GPU over the selected time."""
     power = session.run(report_id, "power_over_time")
     if power.empty:
         return
     gpus = [int(gpu) for gpu in power["gpu_id"].unique()]
-    levels, bands = _levels(report_id)
+    levels, bands = _read_levels(report_id)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         gpu = gpus[0]
         if len(gpus) > 1:
-            gpu = int(_choice("GPU", [str(number) for number in gpus], GPU))
+            gpu = int(_draw_choice("GPU", [str(number) for number in gpus], GPU))
         if levels > 1:
-            level = int(_choice("Range level", [str(depth) for depth in range(min(levels, _MOST_LEVELS))], LEVEL))
+            level = int(_draw_choice("Range level", [str(depth) for depth in range(min(levels, _MOST_LEVELS))], LEVEL))
             bands = session.run(report_id, "power_ranges", level=level)
     limit = fmt.number(rows.loc[rows["gpu_id"] == gpu, "limit_w"].max())
     figure = charts_power.power(power[power["gpu_id"] == gpu], bands, limit, theme.theme())
     chart_drag.chart(figure, "energy-power")
-    st.caption(_chart_words(rows, gpu, bands))
+    st.caption(_explain_chart(rows, gpu, bands))
 
 
-def _levels(report_id: str) -> tuple[int, pd.DataFrame]:
+def _read_levels(report_id: str) -> tuple[int, pd.DataFrame]:
     """Return the number of range levels, and the ranges of the outermost one."""
     try:
         bands = session.run(report_id, "power_ranges")
@@ -168,11 +168,11 @@ def _levels(report_id: str) -> tuple[int, pd.DataFrame]:
     return (int(bands["levels"].iloc[0]) if len(bands) else 0), bands
 
 
-def _choice(label: str, options: list[str], key: str) -> str:
+def _draw_choice(label: str, options: list[str], key: str) -> str:
     return str(st.segmented_control(label, options, required=True, **url_widgets.option(key, options, options[0])))
 
 
-def _chart_words(rows: pd.DataFrame, gpu: int, bands: pd.DataFrame) -> str:
+def _explain_chart(rows: pd.DataFrame, gpu: int, bands: pd.DataFrame) -> str:
     row = rows[rows["gpu_id"] == gpu].iloc[0]
     sentences = ["Lower chart: SM clock (gray), memory clock (dotted), temperature (red)."]
     if fmt.number(row["period_ns"]) is not None and row["source"] != "power":

@@ -36,11 +36,15 @@ def joules(value: Any, low: Any = None, high: Any = None, *, measurable: Any = T
         return SHORT
     off = either_side(amount, low, high)
     unit, size = fmt.unit_for(amount, JOULES)
-    digits = _decimals(amount / size) if off is None else min(_decimals(off / size), _decimals(amount / size) + 1)
+    digits = (
+        _count_decimals(amount / size)
+        if off is None
+        else min(_count_decimals(off / size), _count_decimals(amount / size) + 1)
+    )
     return f"{amount / size:,.{digits}f}" + (f" ± {off / size:,.{digits}f}" if off is not None else "") + f" {unit}"
 
 
-def _decimals(value: float) -> int:
+def _count_decimals(value: float) -> int:
     """Return the number of decimals: three significant digits, but at most two decimals."""
     return 2 if value < 9.995 else 1 if value < 99.95 else 0
 

@@ -104,7 +104,7 @@ def classes(report_id: str) -> None:
         st.caption("The log does not cover this selection.")
         return
     titles = theme.class_titles()
-    _share_bar(rows)
+    _draw_share_bar(rows)
     whole = shown(rows)
     whole["what"] = rows["class"].map(lambda name: "" if name in titles else _KINDS.get(name, name))
     whole["class"] = rows["class"].where(rows["class"].isin(list(titles)))
@@ -120,7 +120,7 @@ def classes(report_id: str) -> None:
     )
 
 
-def _share_bar(rows: pd.DataFrame) -> None:
+def _draw_share_bar(rows: pd.DataFrame) -> None:
     """Draw the kernel classes as shares, if any can be measured."""
     if not rows["measurable"].any():
         return

@@ -27,26 +27,26 @@ def show(report_id: str, finding: Finding, below: Sequence[Finding] = ()) -> Non
         st.markdown(judged_findings.sentence(finding))
         if advice := sentences.advice(finding):
             st.markdown("\n".join(f"- {fmt.sentence(line)}" for line in advice))
-        _evidence(report_id, finding)
+        _draw_evidence(report_id, finding)
         for one in below:
             st.markdown(f":gray[In the same time] **{fmt.plain(one.rule.title)}**: {judged_findings.sentence(one)}")
-            _evidence(report_id, one)
+            _draw_evidence(report_id, one)
 
 
-def _evidence(report_id: str, finding: Finding) -> None:
+def _draw_evidence(report_id: str, finding: Finding) -> None:
     if not finding.evidence:
         return
     rows = pd.DataFrame(finding.evidence)
     with st.expander(f"Evidence ({len(rows)})"):
-        _on_timeline(report_id, finding)
-        columns = filled(rows, _columns(finding.rule.unit))
+        _link_to_timeline(report_id, finding)
+        columns = filled(rows, _list_columns(finding.rule.unit))
         name = f"evidence-{finding.rule.name}"
         chosen = tables.table(rows, columns, key=name, download=f"{finding.rule.name}.csv", select=True)
         if chosen is not None:
-            _open(report_id, finding.evidence[chosen])
+            _open_evidence(report_id, finding.evidence[chosen])
 
 
-def _on_timeline(report_id: str, finding: Finding) -> None:
+def _link_to_timeline(report_id: str, finding: Finding) -> None:
     """Link to the first piece of evidence that has a time."""
     timed = next((piece for piece in finding.evidence if "end_ns" in piece), None)
     if timed:
@@ -54,7 +54,7 @@ def _on_timeline(report_id: str, finding: Finding) -> None:
         kernel_links.to_timeline(report_id, "Show the first on the timeline", *times, key=finding.rule.name)
 
 
-def _columns(unit: str) -> list[Col]:
+def _list_columns(unit: str) -> list[Col]:
     return [
         Col("name", "Where", width=380, click=True, help="Opens the kernel, the launch or the time"),
         Col("note", "What", width=240),
@@ -68,7 +68,7 @@ def _columns(unit: str) -> list[Col]:
     ]
 
 
-def _open(report_id: str, piece: Mapping[str, Any]) -> None:
+def _open_evidence(report_id: str, piece: Mapping[str, Any]) -> None:
     """Open the page that shows a piece of evidence."""
     if "kernel" in piece:
         navigation.to(page_list.get_script("kernel"), page_selection.link(report_id, kernel=str(piece["kernel"])))

@@ -31,10 +31,10 @@ def show() -> None:
             ("Not judged", fmt.count(len(open_)), "Rules for which the report lacks data."),
         ]
     )
-    _program(judge.program_of(findings))
+    _draw_program(judge.program_of(findings))
     time_bar.show(manifest.id, part.times if part else {})
     if not costly:
-        st.markdown(_nothing(remarks=bool(fires), judged=bool(fires or clear)))
+        st.markdown(_say_nothing_found(remarks=bool(fires), judged=bool(fires or clear)))
     for finding in costly:
         card.show(manifest.id, finding, judge.below(finding, findings))
     if costly:
@@ -45,13 +45,13 @@ def show() -> None:
     other_verdicts.rulebook(findings)
 
 
-def _program(of: program.Program) -> None:
+def _draw_program(of: program.Program) -> None:
     """Draw one line on the kind of program, with the evidence as its tooltip."""
     if told := program.line(of):
         st.caption(told, help="\n".join(f"- {one.trait}: {code(one.evidence)}" for one in of))
 
 
-def _nothing(*, remarks: bool, judged: bool) -> str:
+def _say_nothing_found(*, remarks: bool, judged: bool) -> str:
     """Return the text for a report without findings: if no rule could be judged, that is not good news."""
     if not judged:
         return "This report lacks what the rules need."

@@ -40,11 +40,11 @@ def nodes(rows: pd.DataFrame) -> list[Node]:
     """Return the boxes, parents first; boxes that are too small stay empty space."""
     whole, title = samples(rows), "All samples"
     return icicle.tree(
-        rows, "samples", Node(_ROOT, "", title, float(whole), f"<b>{title}</b><br>{fmt.count(whole)}", 0), _words
+        rows, "samples", Node(_ROOT, "", title, float(whole), f"<b>{title}</b><br>{fmt.count(whole)}", 0), _format_hover
     )
 
 
-def _words(row: Mapping[Any, Any]) -> str:
+def _format_hover(row: Mapping[Any, Any]) -> str:
     lines = [f"<b>{fmt.plotly_text(fmt.shortened(str(row['function']), 100))}</b>"]
     if not pd.isna(row["module"]):
         lines.append(fmt.plotly_text(fmt.shortened(str(row["module"]), 60)))

@@ -27,39 +27,41 @@ MODULES = AnalysisTable("cpu_modules", few=True)
 
 def show(report_id: str) -> None:
     """Draw the section; raise NotCapturedError if the report has no samples."""
-    present = _sources(report_id)
+    present = _list_sources(report_id)
     st.subheader("CPU samples", anchor=False)
     if not present:
         st.caption("No CPU sample lies in this selection.")
         page_selection.clear_button("host-clear")
         return
-    asked = _controls(present)
-    if told := sentence(session.run(report_id, "cpu_functions", **_source(asked), moments="idle"), _words(asked)):
+    asked = _draw_controls(present)
+    if told := sentence(
+        session.run(report_id, "cpu_functions", **_make_source_parameter(asked), moments="idle"), _title_source(asked)
+    ):
         st.markdown(told)
     rows = session.run(report_id, "cpu_tree", **asked)
     if rows.empty:
         of = " of this thread" if "thread" in asked else ""
         st.info(f"No sample{of} was taken while the GPU was idle.")
         return
-    flame.show(rows, _words(asked), idle=asked.get("moments") == "idle")
+    flame.show(rows, _title_source(asked), idle=asked.get("moments") == "idle")
     speedscope.button(report_id, asked)
-    _tables(report_id, asked)
+    _draw_tables(report_id, asked)
 
 
-def _sources(report_id: str) -> dict[str, pd.DataFrame]:
+def _list_sources(report_id: str) -> dict[str, pd.DataFrame]:
     """Return the call tree of each source that has samples in the selection, the most informative first."""
     rows = session.report().rows
     asked = [name for name, table in TABLES.items() if rows.get(table)] or [CPU]
-    trees = {name: session.run(report_id, "cpu_tree", **_source({"source": name})) for name in asked}
+    trees = {name: session.run(report_id, "cpu_tree", **_make_source_parameter({"source": name})) for name in asked}
     return {name: tree for name, tree in trees.items() if len(tree)}
 
 
-def _source(asked: dict[str, Any]) -> dict[str, Any]:
+def _make_source_parameter(asked: dict[str, Any]) -> dict[str, Any]:
     """Return the source as an analysis parameter; empty for the default."""
     return {"source": asked["source"]} if asked.get("source", CPU) != CPU else {}
 
 
-def _words(asked: dict[str, Any]) -> str:
+def _title_source(asked: dict[str, Any]) -> str:
     return SOURCES[asked.get("source", CPU)]
 
 
@@ -81,7 +83,7 @@ def sentence(rows: pd.DataFrame, kind: str) -> str:
     return f"While the GPU was idle, {fmt.percent(top['self_pct'])} of {fmt.count(every)} {kind} are in {name}{file}."
 
 
-def _controls(present: dict[str, pd.DataFrame]) -> dict[str, Any]:
+def _draw_controls(present: dict[str, pd.DataFrame]) -> dict[str, Any]:
     """Draw the controls; return the parameters of the sample analyses, without those left at their defaults."""
     first = next(iter(present))
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -103,7 +105,7 @@ def _controls(present: dict[str, pd.DataFrame]) -> dict[str, Any]:
             help="The GPU is idle where no GPU runs anything of the selection, between its first and last operation.",
             **url_widgets.option("moments", list(MOMENTS), "all"),
         )
-        labels = _threads(present[source])
+        labels = _list_threads(present[source])
         thread = st.selectbox(
             "Thread",
             list(labels),
@@ -114,10 +116,10 @@ def _controls(present: dict[str, pd.DataFrame]) -> dict[str, Any]:
             **url_widgets.option("thread", list(labels)),
         )
     chosen = {"moments": moments} if moments != "all" else {}
-    return _source({"source": source}) | chosen | ({"thread": thread} if thread else {})
+    return _make_source_parameter({"source": source}) | chosen | ({"thread": thread} if thread else {})
 
 
-def _threads(tree: pd.DataFrame) -> dict[str, str]:
+def _list_threads(tree: pd.DataFrame) -> dict[str, str]:
     """Return the threads with samples: display title by process and thread id."""
     found = {}
     for row in tree[tree["level"] == 0].to_dict("records"):
@@ -126,7 +128,7 @@ def _threads(tree: pd.DataFrame) -> dict[str, str]:
     return found
 
 
-def _tables(report_id: str, asked: dict[str, Any]) -> None:
+def _draw_tables(report_id: str, asked: dict[str, Any]) -> None:
     functions, modules = st.tabs(["By function", "By module"])
     with functions:
         FUNCTIONS.table(session.run(report_id, "cpu_functions", **asked))

@@ -18,22 +18,22 @@ def sentences(rows: pd.DataFrame) -> list[str]:
         if whole:
             parts = (fmt.percent(100 * row[name] / whole) for name in ("running_ns", "blocked_ns", "waiting_ns"))
             told = "runs {}, is blocked in calls {} and waits otherwise {}.".format(*parts)
-            found.append(f"Of its {fmt.duration(whole)} the launching thread {_name(row)} {told}")
+            found.append(f"Of its {fmt.duration(whole)} the launching thread {_format_name(row)} {told}")
     loading = rows[rows["role"] == "data loading"]
     if len(loading):
-        names = ", ".join(_name(row) for _, row in loading.head(8).iterrows())
+        names = ", ".join(_format_name(row) for _, row in loading.head(8).iterrows())
         more = f" and {fmt.count(len(loading) - 8)} more" if len(loading) > 8 else ""
         which = "one thread that launches" if len(loading) == 1 else f"{fmt.count(len(loading))} threads that launch"
         found.append(f"Data is loaded in {which} nothing: {names}{more}.")
     return found
 
 
-def _name(row: "pd.Series[Any]") -> str:
+def _format_name(row: "pd.Series[Any]") -> str:
     name = "" if pd.isna(row["name"]) else f" {fmt.plain(fmt.shortened(str(row['name']), 40))}"
     return f"{fmt.plain(str(row['thread']))}{name}"
 
 
-def _offcore(rows: pd.DataFrame) -> str:
+def _explain_offcore(rows: pd.DataFrame) -> str:
     if rows["running_ns"].isna().all():
         return ""
     return (
@@ -42,7 +42,7 @@ def _offcore(rows: pd.DataFrame) -> str:
     )
 
 
-def _waiting(rows: pd.DataFrame) -> str:
+def _sum_wait(rows: pd.DataFrame) -> str:
     waiting = rows.loc[rows["waits"].astype(bool), "total_ns"].sum()
     return (
         f"{fmt.duration(waiting)} of {fmt.duration(rows['total_ns'].sum())} are in functions that only wait. A thread"
@@ -52,9 +52,9 @@ def _waiting(rows: pd.DataFrame) -> str:
 
 THREADS = AnalysisTable(
     "host_threads", "Threads", "No thread did anything in this selection.", {"os_calls": {"label": "OS call count"}},
-    lead=lambda rows: "\n\n".join(sentences(rows)), note=_offcore, filled=True, few=True,
+    lead=lambda rows: "\n\n".join(sentences(rows)), note=_explain_offcore, filled=True, few=True,
 )  # fmt: skip
 OS_RUNTIME = AnalysisTable(
-    "osrt_threads", "OS runtime calls by thread", "No OS runtime calls in this selection.", caption=_waiting, few=True,
+    "osrt_threads", "OS runtime calls by thread", "No OS runtime calls in this selection.", caption=_sum_wait, few=True,
     loud=False,
 )  # fmt: skip

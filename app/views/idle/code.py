@@ -7,7 +7,7 @@ from app.ui import format as fmt
 from app.ui.analysis_table import AnalysisTable
 
 
-def _sampled(rows: pd.DataFrame) -> str:
+def _count_samples(rows: pd.DataFrame) -> str:
     stacks = rows["source"].iloc[0]
     return (
         f"{fmt.count(rows['samples'].sum())} {stacks} samples of the threads that launch, taken in non-CUDA code while"
@@ -16,7 +16,11 @@ def _sampled(rows: pd.DataFrame) -> str:
 
 
 CODE = AnalysisTable(
-    "idle_code", "CPU code during gaps", "No sample lies in the non-CUDA code of these gaps.", note=_sampled, few=True
+    "idle_code",
+    "CPU code during gaps",
+    "No sample lies in the non-CUDA code of these gaps.",
+    note=_count_samples,
+    few=True,
 )
 
 

@@ -54,16 +54,16 @@ def show(report_id: str) -> None:
     )
     share_bar.share_bar(reasons, "reason", "idle_ns", share_bar.REASONS, key="idle-bar")
     traits = frozenset(session.run(report_id, "program")["trait"])
-    st.markdown(_why(reasons, gaps, ranges, rows_or_none(session.run, report_id, "idle_code"), traits))
-    REASONS.table(_worded(reasons))
+    st.markdown(_explain_idle_time(reasons, gaps, ranges, rows_or_none(session.run, report_id, "idle_code"), traits))
+    REASONS.table(_add_words(reasons))
     if len(ranges):
         st.markdown("**Idle time by range**")
-        RANGES.table(_worded(ranges.assign(range=ranges["range"].fillna("outside all ranges"))))
+        RANGES.table(_add_words(ranges.assign(range=ranges["range"].fillna("outside all ranges"))))
     if len(gaps):
-        _gaps(report_id, _worded(gaps))
+        _draw_gaps(report_id, _add_words(gaps))
 
 
-def _why(
+def _explain_idle_time(
     reasons: pd.DataFrame, gaps: pd.DataFrame, ranges: pd.DataFrame, sampled: pd.DataFrame, traits: Collection[str]
 ) -> str:
     """Explain the largest cause of idle time, where the CPU was, and what to do about it, as Markdown."""
@@ -94,11 +94,11 @@ def usual_gap(top: "pd.Series[Any]", gaps: pd.DataFrame) -> float:
     return float(long.mean() if 2 * long.sum() >= top["idle_ns"] and len(long) else mean)
 
 
-def _gaps(report_id: str, gaps: pd.DataFrame) -> None:
+def _draw_gaps(report_id: str, gaps: pd.DataFrame) -> None:
     st.markdown("**Longest gaps**")
     without = ("gpu_id",) if gaps["gpu_id"].nunique() == 1 else ()
     kernel_links.draw_times(report_id, GAPS, gaps, "gap", "duration_ns", without=without)
 
 
-def _worded(rows: pd.DataFrame) -> pd.DataFrame:
+def _add_words(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(words=rows["reason"].map(lambda reason: share_bar.REASONS.get(reason, reason)))

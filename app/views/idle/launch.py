@@ -41,11 +41,11 @@ def show(report_id: str) -> None:
             ),
         ]
     )
-    st.markdown(meaning(total, _busy_pct(report_id)))
+    st.markdown(meaning(total, _compute_busy_pct(report_id)))
     LAUNCHES.table(kernels.reset_index(drop=True))
 
 
-def _busy_pct(report_id: str) -> float:
+def _compute_busy_pct(report_id: str) -> float:
     """Return GPU busy time as a percentage of the time between first and last operation, over all GPUs used."""
     busy = session.run(report_id, "gpu_busy")
     return 100 * float(busy["busy_ns"].sum()) / max(1.0, float(busy["active_ns"].sum()))

@@ -22,7 +22,7 @@ def show(report_id: str) -> None:
     means = session.run(report_id, "gpu_metrics")
     rows = session.run(report_id, "gpu_metrics_over_time")
     st.subheader("GPU metrics", anchor=False)
-    chosen = _choose(sorted(rows["metric"].unique()))
+    chosen = _choose_metrics(sorted(rows["metric"].unique()))
     if not chosen or rows.empty:
         st.caption("Choose metrics to draw." if len(rows) else "No sample lies in the capture.")
         return
@@ -32,13 +32,13 @@ def show(report_id: str) -> None:
     for gpu in gpus[:MOST_GPUS]:
         if len(gpus) > 1:
             st.markdown(f"**GPU {int(gpu)}**")
-        _facts(means[means["gpu_id"] == gpu], chosen)
-        _lines(rows[rows["gpu_id"] == gpu], means, colors, end_ns, f"{int(gpu)}")
+        _draw_facts(means[means["gpu_id"] == gpu], chosen)
+        _draw_lines(rows[rows["gpu_id"] == gpu], means, colors, end_ns, f"{int(gpu)}")
     if len(gpus) > MOST_GPUS:
         st.caption(f"And {len(gpus) - MOST_GPUS} more GPUs; the analysis gpu_metrics lists them all.")
 
 
-def _choose(names: list[str]) -> list[str]:
+def _choose_metrics(names: list[str]) -> list[str]:
     first = [name for pattern in FIRST for name in names if re.match(pattern, name)]
     return st.multiselect(
         "Metrics",
@@ -48,16 +48,16 @@ def _choose(names: list[str]) -> list[str]:
     )
 
 
-def _facts(means: pd.DataFrame, chosen: list[str]) -> None:
+def _draw_facts(means: pd.DataFrame, chosen: list[str]) -> None:
     known = {row.metric: row for row in means.itertuples()}
     page_elements.facts(
         [
             (
                 charts_idle.short_metric(name),
-                _value(known[name].mean, known[name].unit),
+                _format_value(known[name].mean, known[name].unit),
                 (
                     f"Mean of {fmt.counted(known[name].samples, 'sample')}; at most"
-                    f" {_value(known[name].largest, known[name].unit)}."
+                    f" {_format_value(known[name].largest, known[name].unit)}."
                 ),
             )
             for name in chosen
@@ -66,7 +66,7 @@ def _facts(means: pd.DataFrame, chosen: list[str]) -> None:
     )
 
 
-def _value(value: object, unit: object) -> str:
+def _format_value(value: object, unit: object) -> str:
     amount = fmt.number(value)
     if amount is None:
         return fmt.MISSING
@@ -75,7 +75,7 @@ def _value(value: object, unit: object) -> str:
     return f"{amount / 1e6:,.0f} MHz" if unit == "Hz" else f"{amount:,.1f}"
 
 
-def _lines(rows: pd.DataFrame, means: pd.DataFrame, colors: dict[str, str], end_ns: float, key: str) -> None:
+def _draw_lines(rows: pd.DataFrame, means: pd.DataFrame, colors: dict[str, str], end_ns: float, key: str) -> None:
     units = {row.metric: row.unit if isinstance(row.unit, str) else "" for row in means.itertuples()}
     for unit in dict.fromkeys(units.get(name, "") for name in colors):
         drawn = {name: color for name, color in colors.items() if units.get(name, "") == unit}

@@ -20,24 +20,24 @@ from profiledb.query.analysis import rows_or_none
 def page() -> None:
     """Draw the page of the kernel named in the URL, or of the kernel with the most time."""
     manifest = session.report()
-    summary = _summary(manifest)
+    summary = _read_summary(manifest)
     if summary is None:
-        _nothing(manifest)
+        _explain_nothing(manifest)
         return
-    _heading(manifest, summary)
-    _facts(summary)
+    _draw_heading(manifest, summary)
+    _draw_facts(summary)
     kernel = int(summary["kernel"])
     kernel_verdicts.section(manifest.id, kernel)
-    _findings(manifest, summary)
+    _draw_findings(manifest, summary)
     kernel_operators.section(manifest, kernel)
     tables.LINES.draw_rows(rows_or_none(session.run, manifest.id, "kernel_lines", kernel=kernel))
     tables.neighbors(manifest.id, kernel)
-    _charts(manifest.id, summary)
+    _draw_charts(manifest.id, summary)
     tables.SHAPES.draw(manifest.id, kernel=kernel)
     tables.longest(manifest.id, kernel, int(summary["calls"]))
 
 
-def _nothing(manifest: Manifest) -> None:
+def _explain_nothing(manifest: Manifest) -> None:
     """Explain that the kernel is missing from the report or from the selection."""
     named = st.query_params.get("kernel")
     whole = session.whole(manifest.id, "kernel_summary", kernel=named) if named else pd.DataFrame()
@@ -58,7 +58,7 @@ def _nothing(manifest: Manifest) -> None:
     kernel_links.to_list(manifest.id, "All kernels")
 
 
-def _summary(manifest: Manifest) -> "pd.Series[Any] | None":
+def _read_summary(manifest: Manifest) -> "pd.Series[Any] | None":
     named = st.query_params.get("kernel")
     if named is None:
         all_of_them = session.run(manifest.id, "kernels")
@@ -69,7 +69,7 @@ def _summary(manifest: Manifest) -> "pd.Series[Any] | None":
     return None if rows.empty else rows.iloc[0]
 
 
-def _heading(manifest: Manifest, summary: "pd.Series[Any]") -> None:
+def _draw_heading(manifest: Manifest, summary: "pd.Series[Any]") -> None:
     st.subheader(fmt.plain(summary["name"]), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         kernel_links.to_list(manifest.id, "All kernels")
@@ -91,7 +91,7 @@ def _heading(manifest: Manifest, summary: "pd.Series[Any]") -> None:
     )
 
 
-def _facts(summary: "pd.Series[Any]") -> None:
+def _draw_facts(summary: "pd.Series[Any]") -> None:
     deviation = summary["stddev_ns"] if int(summary["calls"]) > 1 else None  # nsys reports 0 for a single launch
     ui.facts(
         [
@@ -109,7 +109,7 @@ def _facts(summary: "pd.Series[Any]") -> None:
 
 
 @st.fragment(parallel=True)
-def _findings(manifest: Manifest, summary: "pd.Series[Any]") -> None:
+def _draw_findings(manifest: Manifest, summary: "pd.Series[Any]") -> None:
     """List what findings say about this kernel; other sections do not wait for them."""
     with ui.boundary():
         told = [one for one in judged_findings.findings(manifest) if _is_about(one, summary)]
@@ -129,7 +129,7 @@ def _is_about(finding: Finding, summary: "pd.Series[Any]") -> bool:
     )
 
 
-def _charts(report_id: str, summary: "pd.Series[Any]") -> None:
+def _draw_charts(report_id: str, summary: "pd.Series[Any]") -> None:
     """Draw the distribution and the durations over time, unless the kernel was launched only once."""
     if int(summary["calls"]) < 2:
         st.caption("This kernel was launched once, so there is no distribution to draw.")

@@ -11,7 +11,7 @@ from app.ui.analysis_table import AnalysisTable
 LONGEST = 100
 
 
-def _occupancy(rows: pd.DataFrame) -> str:
+def _explain_occupancy(rows: pd.DataFrame) -> str:
     if rows["occupancy_pct"].isna().all():
         return "The report says too little about its GPU to compute occupancy."
     return "Theoretical occupancy (CUDA occupancy calculator). Nsight Compute measures the achieved value."
@@ -21,7 +21,7 @@ SHAPES = AnalysisTable(
     "kernel_shapes",
     "Launch shapes",
     "No launch of this kernel in this selection.",
-    caption=_occupancy,
+    caption=_explain_occupancy,
     hidden=("min_ns", "max_ns", "gpu", "warps", "limit_warps", "limit_registers", "limit_shared", "limit_blocks"),
     download="launch_shapes.csv",
 )

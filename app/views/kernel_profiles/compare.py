@@ -43,27 +43,32 @@ COLUMNS = table_columns.of(
 
 def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
     """Compare one launch (a row of ``ncu_speed_of_light``) with another; ``rows`` are all launches of the report."""
-    chosen = _choose(report_id, int(launch["launch_id"]), rows)
+    chosen = _choose_launch(report_id, int(launch["launch_id"]), rows)
     if chosen is None:
         return
     other_id, other = chosen
     st.caption(
-        f"This is launch {int(launch['launch_id'])}, the other {_title(other)}. Differences: this minus the other."
+        f"This is launch {int(launch['launch_id'])}, the other {_title_one(other)}. Differences: this minus the other."
     )
     frame = figures(launch, other)
     st.table(frame.set_index("Figure"), border="horizontal")
-    _metrics(report_id, int(launch["launch_id"]), other_id, int(other["launch_id"]))
+    _draw_metrics(report_id, int(launch["launch_id"]), other_id, int(other["launch_id"]))
 
 
-def _choose(report_id: str, launch: int, rows: pd.DataFrame) -> "tuple[str, pd.Series[Any]] | None":
+def _choose_launch(report_id: str, launch: int, rows: pd.DataFrame) -> "tuple[str, pd.Series[Any]] | None":
     """Draw the two selectors and return the chosen report and launch; the URL keeps the choice."""
     known = session.about(LAUNCHES, named_by=OTHER)
     named = next(iter(session.named(OTHER, known)), None)
     if OTHER in st.query_params and not named:
         st.info("The report in this address is no longer in the library.")
     with st.container(horizontal=True):
-        other_id = _select(
-            "Compare with", list(known), named or report_id, OTHER, lambda key: _report(known[key], report_id), 340
+        other_id = _draw_selector(
+            "Compare with",
+            list(known),
+            named or report_id,
+            OTHER,
+            lambda key: _title_report(known[key], report_id),
+            340,
         )
         try:
             others = rows if other_id == report_id else session.run(other_id, "ncu_speed_of_light")
@@ -74,7 +79,9 @@ def _choose(report_id: str, launch: int, rows: pd.DataFrame) -> "tuple[str, pd.S
             launches.pop(launch, None)
         chosen = st.query_params.get(OTHER_LAUNCH, "")
         number = int(chosen) if chosen.isdecimal() and int(chosen) in launches else None
-        picked = _select("Launch", list(launches), number, OTHER_LAUNCH, lambda key: _title(launches[key], False), 340)
+        picked = _draw_selector(
+            "Launch", list(launches), number, OTHER_LAUNCH, lambda key: _title_one(launches[key], False), 340
+        )
     if not launches:
         st.info("This report has no other launch. Choose another report.")
     elif picked is None:
@@ -82,16 +89,18 @@ def _choose(report_id: str, launch: int, rows: pd.DataFrame) -> "tuple[str, pd.S
     return (other_id, launches[picked]) if picked in launches else None
 
 
-def _select(label: str, options: list[Any], value: Any, param: str, title: Callable[[Any], str], width: int) -> Any:
+def _draw_selector(
+    label: str, options: list[Any], value: Any, param: str, title: Callable[[Any], str], width: int
+) -> Any:
     """Draw a select box that stores its choice in the query parameter ``param``."""
     key = f"select-{param}"
     st.session_state[key] = value if value in options else None
     return st.selectbox(
-        label, options, index=None, key=key, format_func=title, width=width, on_change=_written, args=(param, key)
+        label, options, index=None, key=key, format_func=title, width=width, on_change=_write_choice, args=(param, key)
     )
 
 
-def _written(param: str, key: str) -> None:
+def _write_choice(param: str, key: str) -> None:
     chosen = st.session_state[key]
     if chosen is None:
         st.query_params.pop(param, None)
@@ -101,30 +110,30 @@ def _written(param: str, key: str) -> None:
         st.query_params.pop(OTHER_LAUNCH, None)
 
 
-def _report(manifest: Manifest, own: str) -> str:
+def _title_report(manifest: Manifest, own: str) -> str:
     parts = ["this report" if manifest.id == own else manifest.name, manifest.gpu]
     return "  ·  ".join(fmt.visible(part) for part in parts if part)
 
 
-def _title(launch: "pd.Series[Any]", sentence: bool = True) -> str:
+def _title_one(launch: "pd.Series[Any]", sentence: bool = True) -> str:
     name = f"{int(launch['launch_id'])}: {fmt.shortened(launch['name'], 60)}, {fmt.duration(launch['duration_ns'])}"
     return f"launch {fmt.plain(name)}" if sentence else name
 
 
 def figures(this: "pd.Series[Any]", other: "pd.Series[Any]") -> pd.DataFrame:
     """Return the key figures of two ``ncu_speed_of_light`` rows as text: Figure, This, Other, Difference, Relative."""
-    rows = [[title, _text(this[name]), _text(other[name]), "", ""] for name, title in TEXTS]
+    rows = [[title, _format_text(this[name]), _format_text(other[name]), "", ""] for name, title in TEXTS]
     for name, title, form in FIGURES:
         a, b = fmt.number(this[name]), fmt.number(other[name])
         if a is None and b is None:
             continue
         shown = [fmt.MISSING if value is None else form(value) for value in (a, b)]
-        rows.append([title, *shown, *_difference(a, b, form)])
+        rows.append([title, *shown, *_format_difference(a, b, form)])
     cells = [[fmt.plain(cell) for cell in row] for row in rows]
     return pd.DataFrame(cells, columns=["Figure", "This", "Other", "Difference", "Relative"])
 
 
-def _difference(a: float | None, b: float | None, form: Callable[[Any], str]) -> tuple[str, str]:
+def _format_difference(a: float | None, b: float | None, form: Callable[[Any], str]) -> tuple[str, str]:
     """Format the absolute and the relative difference; percentages differ in points."""
     if a is None or b is None:
         return fmt.MISSING, fmt.MISSING
@@ -133,11 +142,11 @@ def _difference(a: float | None, b: float | None, form: Callable[[Any], str]) ->
     return f"{sign}{amount}", f"{sign}{100 * abs(a - b) / abs(b):.1f} %" if b else fmt.MISSING
 
 
-def _text(value: object) -> str:
+def _format_text(value: object) -> str:
     return value if isinstance(value, str) else fmt.MISSING
 
 
-def _metrics(report_id: str, launch: int, other_id: str, other: int) -> None:
+def _draw_metrics(report_id: str, launch: int, other_id: str, other: int) -> None:
     search = st.text_input("Search", placeholder="Part of a metric's name", width=360, **url_widgets.text("metric"))
     mine, theirs = (
         ncu_parts.of_launch(report, "ncu_metrics", number)

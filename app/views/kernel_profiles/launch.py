@@ -29,7 +29,7 @@ def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
     if isinstance(launch["nvtx"], str):
         st.caption(f"In {fmt.plain(launch['nvtx'])}")
     profile_links.to_kernels(report_id, launch)
-    _facts(launch)
+    _draw_facts(launch)
     part = st.segmented_control(
         "Show",
         PARTS,
@@ -43,12 +43,12 @@ def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
         elif part == COMPARE:
             compare.show(report_id, launch, rows)
         else:
-            {SECTIONS: _sections, RULES: _rules, METRICS: _metrics}[part](report_id, number)
+            {SECTIONS: _draw_sections, RULES: _draw_rules, METRICS: _draw_metrics}[part](report_id, number)
     except NotCapturedError as error:
         page_elements.not_captured(error)
 
 
-def _facts(launch: "pd.Series[Any]") -> None:
+def _draw_facts(launch: "pd.Series[Any]") -> None:
     reason = str(launch["reason"])
     page_elements.facts(
         [
@@ -63,7 +63,7 @@ def _facts(launch: "pd.Series[Any]") -> None:
     )
 
 
-def _sections(report_id: str, launch: int) -> None:
+def _draw_sections(report_id: str, launch: int) -> None:
     """Draw ncu's details page: one small table per section, in two columns, then all rows with their metric names."""
     rows = session.run(report_id, "ncu_details", launch=launch)
     if rows.empty:
@@ -72,7 +72,7 @@ def _sections(report_id: str, launch: int) -> None:
     shown = pd.DataFrame(
         {
             "section": rows["section"],
-            "label": rows["label"].map(_wrappable, na_action="ignore"),
+            "label": rows["label"].map(_make_wrappable, na_action="ignore"),
             "value": [fmt.plain(sentences.quantity(r.value, r.unit, r.text)) for r in rows.itertuples()],
         }
     )
@@ -87,7 +87,7 @@ def _sections(report_id: str, launch: int) -> None:
         tables.table(rows, DETAIL_COLUMNS, key="details", download=f"ncu_details_{launch}.csv")
 
 
-def _rules(report_id: str, launch: int) -> None:
+def _draw_rules(report_id: str, launch: int) -> None:
     """Show the messages of ncu's rules verbatim, ordered by achievable speed-up (``reach_pct``)."""
     rows = session.run(report_id, "ncu_rules", launch=launch)
     if rows.empty:
@@ -109,12 +109,12 @@ def _rules(report_id: str, launch: int) -> None:
             ]
             if gain is not None:
                 parts.append(f"estimated speed-up {fmt.plain(scope)} **{fmt.plain(fmt.percent(gain))}**")
-                parts += _cut(row, gain)
+                parts += _note_cut(row, gain)
             st.markdown("  ·  ".join(parts))
             st.markdown(fmt.plain(row["message"]))
 
 
-def _cut(row: "pd.Series[Any]", gain: float) -> list[str]:
+def _note_cut(row: "pd.Series[Any]", gain: float) -> list[str]:
     """Return a note if the roofline allows a smaller speed-up than the rule estimates."""
     reach = fmt.number(row["reach_pct"])
     if row["rule"] == "MemoryL2Compression":
@@ -122,7 +122,7 @@ def _cut(row: "pd.Series[Any]", gain: float) -> list[str]:
     return [f"the roof leaves {fmt.plain(fmt.percent(reach))}"] if reach is not None and reach < gain else []
 
 
-def _metrics(report_id: str, launch: int) -> None:
+def _draw_metrics(report_id: str, launch: int) -> None:
     search = st.text_input("Search", placeholder="Part of a metric's name", width=360, **url_widgets.text("metric"))
     rows = session.run(report_id, "ncu_metrics", launch=launch, search=search.strip() or None)
     if rows.empty:
@@ -131,6 +131,6 @@ def _metrics(report_id: str, launch: int) -> None:
     tables.table(rows, METRIC_COLUMNS, key="metrics", download=f"ncu_metrics_{launch}.csv")
 
 
-def _wrappable(label: str) -> str:
+def _make_wrappable(label: str) -> str:
     """Let a label wrap after each dot, because metric names are long."""
     return fmt.plain(label).replace("\\.", "\\.\u200b")

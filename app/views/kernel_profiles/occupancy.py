@@ -28,16 +28,16 @@ def show(report_id: str, launch: int) -> None:
     if pd.isna(row["theoretical_pct"]) and pd.isna(row["achieved_pct"]) and pd.isna(row["limit_blocks"]):
         ncu_parts.lacking("No occupancy in this report.", "occupancy")
         return
-    _facts(row)
+    _draw_facts(row)
     for sentence in (limited(row), allowed(row), far(row)):
         if sentence:
             st.markdown(fmt.plain(sentence))
     if pd.isna(row["theoretical_pct"]):
         ncu_parts.lacking("No theoretical occupancy in this report.", "occupancy")
-    _curves(ncu_parts.of_launch(report_id, "ncu_occupancy_curve", launch), row)
+    _draw_curves(ncu_parts.of_launch(report_id, "ncu_occupancy_curve", launch), row)
 
 
-def _facts(row: "pd.Series[Any]") -> None:
+def _draw_facts(row: "pd.Series[Any]") -> None:
     items = [
         (
             "Theoretical",
@@ -45,7 +45,7 @@ def _facts(row: "pd.Series[Any]") -> None:
             "Warps per SM that the launch allows, as a share of the maximum.",
         ),
         ("Achieved", fmt.percent(row["achieved_pct"]), "Average active warps per SM, as a share of the maximum."),
-        ("Blocks per SM", _blocks(row["limit_blocks"]), "The smallest of the limits."),
+        ("Blocks per SM", _format_blocks(row["limit_blocks"]), "The smallest of the limits."),
     ]
     page_elements.facts([item for item in items if item[1] != fmt.MISSING])
 
@@ -57,7 +57,7 @@ def allowed(row: "pd.Series[Any]") -> str:
     return f"Blocks per SM by limit: {', '.join(known)}." if known else ""
 
 
-def _blocks(count: object) -> str:
+def _format_blocks(count: object) -> str:
     amount = fmt.number(count)
     return fmt.MISSING if amount is None else f"{amount:,.0f} block{'s'[: amount != 1]}"
 
@@ -66,17 +66,17 @@ def limited(row: "pd.Series[Any]") -> str:
     """Say what limits the theoretical occupancy of an ``ncu_occupancy`` row; "" if the limiter is unknown."""
     if not isinstance(row["limiter"], str):
         return ""
-    fits = f"{_blocks(row['limit_blocks'])} fit{'s' if row['limit_blocks'] == 1 else ''} on an SM"
+    fits = f"{_format_blocks(row['limit_blocks'])} fit{'s' if row['limit_blocks'] == 1 else ''} on an SM"
     warps, most = fmt.number(row["theoretical_warps"]), fmt.number(row["max_warps"])
     if warps is not None and most is not None:
         fits += f", {fmt.count(warps)} of {fmt.count(most)} warps"
     if warps is not None and warps == most:
         return f"Nothing limits it: {fits}."
-    named = [_limiter(name, row) for name in row["limiter"].split(", ")]
+    named = [_title_limiter(name, row) for name in row["limiter"].split(", ")]
     return f"Limited by {' and by '.join(named)}: {fits}."
 
 
-def _limiter(name: str, row: "pd.Series[Any]") -> str:
+def _title_limiter(name: str, row: "pd.Series[Any]") -> str:
     registers = fmt.number(row["registers"])
     if name == "registers" and registers is not None:
         return f"registers ({fmt.count(registers)} per thread)"
@@ -105,7 +105,7 @@ def far(row: "pd.Series[Any]") -> str:
     )
 
 
-def _curves(rows: pd.DataFrame, row: "pd.Series[Any]") -> None:
+def _draw_curves(rows: pd.DataFrame, row: "pd.Series[Any]") -> None:
     if rows.empty:
         ncu_parts.lacking(
             "No occupancy for other launch shapes in this report; ncu's text output never has it.", "occupancy"

@@ -36,8 +36,8 @@ def page() -> None:
     capture_notes.reading(manifest.id)
     summary_button.show(manifest)
     rows = session.run(manifest.id, "ncu_speed_of_light")
-    _verdicts(session.run(manifest.id, "ncu_verdicts"))
-    launch = _launches(rows)
+    _draw_verdicts(session.run(manifest.id, "ncu_verdicts"))
+    launch = _draw_launches(rows)
     if launch is None:
         st.info("Select a launch to see its limits, ncu's rules and all metrics.")
     else:
@@ -46,12 +46,12 @@ def page() -> None:
     capture_notes.lacks(manifest.id)
 
 
-def _verdicts(rows: pd.DataFrame) -> None:
+def _draw_verdicts(rows: pd.DataFrame) -> None:
     """Draw the share of time by verdict if there are several launches, and say how many launches have no verdict."""
     launches, known = int(rows["launches"].sum()), int(rows.loc[rows["verdict"] != verdicts.UNKNOWN, "launches"].sum())
     if launches > 1 and known:
         st.subheader("What limits the launches", anchor=False)
-        parts = [_part(row) for _, row in rows[rows["duration_ns"].notna()].iterrows()]
+        parts = [_make_part(row) for _, row in rows[rows["duration_ns"].notna()].iterrows()]
         chart_element.chart(charts.share_bar(parts, theme.theme()), "verdicts-bar")
         shares = "  ·  ".join(f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts)
         st.caption(f"Share of time over all {fmt.counted(launches, 'launch')}: {shares}")
@@ -61,14 +61,14 @@ def _verdicts(rows: pd.DataFrame) -> None:
         st.code(FLAGS, language=None)
 
 
-def _part(row: "pd.Series[Any]") -> charts.Part:
+def _make_part(row: "pd.Series[Any]") -> charts.Part:
     """Convert a row of ``ncu_verdicts`` to a bar segment."""
     detail = f"{fmt.counted(row['launches'], 'launch')}, {fmt.duration(row['duration_ns'])}"
     share = fmt.number(row["share_pct"]) or 0.0
     return charts.Part(row["verdict"], share, detail, verdicts.color(row["verdict"]))
 
 
-def _launches(rows: pd.DataFrame) -> int | None:
+def _draw_launches(rows: pd.DataFrame) -> int | None:
     """Draw the launch table and return the launch selected there, else the one in the URL, else the only one."""
     st.subheader(LAUNCHES.title, anchor=False)
     chosen = LAUNCHES.table(rows, select=True)

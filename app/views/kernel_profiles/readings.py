@@ -26,19 +26,19 @@ def show(report_id: str, launch: "pd.Series[Any]") -> None:
         st.markdown(f"**{fmt.plain(told)}**")
     left, right = column_pair.pair("limits")
     with left:
-        _light(report_id, launch)
+        _draw_light(report_id, launch)
     with right:
-        _stalls(ncu_parts.of_launch(report_id, "ncu_stalls", number))
+        _draw_stalls(ncu_parts.of_launch(report_id, "ncu_stalls", number))
     occupancy.show(report_id, number)
     left, right = column_pair.pair("memory")
     with left:
-        _memory(ncu_parts.of_launch(report_id, "ncu_memory", number))
+        _draw_memory(ncu_parts.of_launch(report_id, "ncu_memory", number))
     with right:
-        _shape(ncu_parts.of_launch(report_id, "ncu_launch_shape", number).iloc[0])
-        _mix(ncu_parts.of_launch(report_id, "ncu_instruction_mix", number))
+        _draw_shape(ncu_parts.of_launch(report_id, "ncu_launch_shape", number).iloc[0])
+        _draw_mix(ncu_parts.of_launch(report_id, "ncu_instruction_mix", number))
 
 
-def _light(report_id: str, launch: "pd.Series[Any]") -> None:
+def _draw_light(report_id: str, launch: "pd.Series[Any]") -> None:
     st.markdown("**Speed of light**")
     sides = (("Compute", "compute_pct"), ("Memory", "memory_pct"))
     caches = (("L1", "l1_pct"), ("L2", "l2_pct"), ("DRAM", "dram_pct"))
@@ -53,10 +53,10 @@ def _light(report_id: str, launch: "pd.Series[Any]") -> None:
         st.markdown(verdicts.advice(launch["verdict"]))
     else:
         ncu_parts.lacking(f"Not measured: {fmt.plain(launch['reason'])}.", "light")
-    _breakdown(ncu_parts.of_launch(report_id, "ncu_breakdown", int(launch["launch_id"])))
+    _draw_breakdown(ncu_parts.of_launch(report_id, "ncu_breakdown", int(launch["launch_id"])))
 
 
-def _breakdown(rows: pd.DataFrame) -> None:
+def _draw_breakdown(rows: pd.DataFrame) -> None:
     """Draw the busiest units behind compute and memory throughput; nothing if the report does not list them."""
     for side in ("compute", "memory") if len(rows) else ():
         top = rows[rows["side"] == side].head(UNITS)
@@ -70,7 +70,7 @@ def _breakdown(rows: pd.DataFrame) -> None:
         chart_element.chart(charts.bars(parts, theme.theme()), f"breakdown-{side}")
 
 
-def _stalls(rows: pd.DataFrame) -> None:
+def _draw_stalls(rows: pd.DataFrame) -> None:
     st.markdown("**What warps wait for**")
     if rows.empty:
         ncu_parts.lacking("No warp states in this report.", "stalls")
@@ -88,14 +88,14 @@ def _stalls(rows: pd.DataFrame) -> None:
         for _, row in top.iterrows()
     ]
     chart_element.chart(charts.bars(parts, theme.theme(), whole=False), "stalls")
-    st.caption(_latency(rows, sampled=sampled))
+    st.caption(_explain_latency(rows, sampled=sampled))
     stalls = top[top["reason"] != sentences.SELECTED].head(EXPLAINED)
     for reason in stalls["reason"]:
         if reason in sentences.STALLS:
             st.markdown(f"**{sentences.stall(reason)}**: {sentences.STALLS[reason]}")
 
 
-def _latency(rows: pd.DataFrame, *, sampled: bool) -> str:
+def _explain_latency(rows: pd.DataFrame, *, sampled: bool) -> str:
     """Say what the stall bars are shares of."""
     samples = fmt.number(rows["samples"].sum(min_count=1))
     told = f" {fmt.count(samples)} program counter samples." if samples else ""
@@ -107,13 +107,13 @@ def _latency(rows: pd.DataFrame, *, sampled: bool) -> str:
     )
 
 
-def _memory(rows: pd.DataFrame) -> None:
+def _draw_memory(rows: pd.DataFrame) -> None:
     st.markdown("**Memory**")
     known = rows[rows["value"].notna()]
     with st.container(key="ncu-memory"):
         ncu_parts.words(
             [
-                ("" if again else row["part"], row["figure"], _figure(row))
+                ("" if again else row["part"], row["figure"], _format_figure(row))
                 for (_, row), again in zip(known.iterrows(), known["part"].duplicated(), strict=True)
             ]
         )
@@ -130,22 +130,22 @@ def _memory(rows: pd.DataFrame) -> None:
         ncu_parts.lacking(f"Not in this report: {'; '.join(what[part] for part in lacks)}.", *lacks)
 
 
-def _figure(row: "pd.Series[Any]") -> str:
+def _format_figure(row: "pd.Series[Any]") -> str:
     """Format a memory figure with as few digits as the bars; the Sections view has ncu's own precision."""
     return fmt.percent(row["value"]) if row["unit"] == "%" else sentences.quantity(row["value"], row["unit"])
 
 
-def _shape(shape: "pd.Series[Any]") -> None:
+def _draw_shape(shape: "pd.Series[Any]") -> None:
     """Draw grid, block, waves and tail, and the active threads per warp."""
     st.markdown("**Launch**")
     cluster = fmt.number(shape["cluster_size"])
     rows = [
-        ("Grid", _known(shape["grid"]), f"{fmt.count(shape['grid_size'])} blocks"),
-        ("Block", _known(shape["block"]), f"{fmt.count(shape['block_size'])} threads"),
+        ("Grid", _format_known(shape["grid"]), f"{fmt.count(shape['grid_size'])} blocks"),
+        ("Block", _format_known(shape["block"]), f"{fmt.count(shape['block_size'])} threads"),
         ("Clusters", {None: fmt.MISSING, 0.0: "none"}.get(cluster, f"{fmt.count(cluster)} blocks each"), ""),
-        ("Waves", _number(shape["waves"]), _wave(shape)),
-        ("Threads active", _of_warp(shape["threads_active"]), "of 32 in a warp, on average"),
-        ("Not predicated off", _of_warp(shape["threads_predicated_on"]), "of 32"),
+        ("Waves", _format_number(shape["waves"]), _explain_waves(shape)),
+        ("Threads active", _format_per_warp(shape["threads_active"]), "of 32 in a warp, on average"),
+        ("Not predicated off", _format_per_warp(shape["threads_predicated_on"]), "of 32"),
     ]
     ncu_parts.words([row for row in rows if row[1] != fmt.MISSING])
     lacks = [part for part, name in (("launch", "waves"), ("divergence", "threads_active")) if pd.isna(shape[name])]
@@ -154,7 +154,7 @@ def _shape(shape: "pd.Series[Any]") -> None:
         ncu_parts.lacking(f"Not in this report: {'; '.join(what[part] for part in lacks)}.", *lacks)
 
 
-def _wave(shape: "pd.Series[Any]") -> str:
+def _explain_waves(shape: "pd.Series[Any]") -> str:
     """Interpret the number of waves: a grid that does not fill the GPU, a tail, or neither."""
     waves, last, tail = (fmt.number(shape[name]) for name in ("waves", "last_wave_pct", "tail_pct"))
     if waves is None:
@@ -166,9 +166,9 @@ def _wave(shape: "pd.Series[Any]") -> str:
     return f"the last is {fmt.percent(last)} full and takes up to {fmt.percent(tail)} of the time"
 
 
-def _mix(rows: pd.DataFrame) -> None:
+def _draw_mix(rows: pd.DataFrame) -> None:
     st.markdown("**Instruction mix**")
-    form = _form(rows) if len(rows) else None
+    form = _choose_form(rows) if len(rows) else None
     if form:
         kind, column = form
         pipes = rows[rows["kind"] == kind].dropna(subset=[column]).sort_values(column, ascending=False, kind="stable")
@@ -183,10 +183,10 @@ def _mix(rows: pd.DataFrame) -> None:
         st.caption(f"Pipes by {what}, share of peak, {cycles}.")
     else:
         ncu_parts.lacking("No pipe utilization in this report.", "pipes")
-    _opcodes(rows[rows["kind"] == "opcode"] if len(rows) else rows)
+    _draw_opcodes(rows[rows["kind"] == "opcode"] if len(rows) else rows)
 
 
-def _form(rows: pd.DataFrame) -> tuple[str, str] | None:
+def _choose_form(rows: pd.DataFrame) -> tuple[str, str] | None:
     """Choose the kind and column of ``ncu_instruction_mix`` to draw: the first with the ALU, else with any pipe."""
     forms = [
         (kind, column, set(rows["name"][(rows["kind"] == kind) & rows[column].notna()]))
@@ -197,7 +197,7 @@ def _form(rows: pd.DataFrame) -> tuple[str, str] | None:
     return some[0][:2] if some else None
 
 
-def _opcodes(rows: pd.DataFrame) -> None:
+def _draw_opcodes(rows: pd.DataFrame) -> None:
     """Draw the most frequent opcodes, if the report counted them. The pipes alone give most of the picture."""
     if rows.empty:
         return
@@ -211,15 +211,15 @@ def _opcodes(rows: pd.DataFrame) -> None:
     st.caption("Executed instructions by opcode, share of all.")
 
 
-def _known(text: object) -> str:
+def _format_known(text: object) -> str:
     return text if isinstance(text, str) else fmt.MISSING
 
 
-def _number(value: object) -> str:
+def _format_number(value: object) -> str:
     amount = fmt.number(value)
     return fmt.MISSING if amount is None else f"{amount:,.2f}"
 
 
-def _of_warp(value: object) -> str:
+def _format_per_warp(value: object) -> str:
     amount = fmt.number(value)
     return fmt.MISSING if amount is None else f"{amount:.1f}"

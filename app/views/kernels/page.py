@@ -24,7 +24,7 @@ def page() -> None:
         st.info("No kernels run in this selection.")
         page_selection.clear_button("kernels-clear")
         return
-    search, chosen_class = _filters(sorted(rows["class"].dropna().unique()))
+    search, chosen_class = _draw_filters(sorted(rows["class"].dropna().unique()))
     filters = {"search": search, "class": chosen_class}
     kept = session.run(manifest.id, "kernels", **{name: value for name, value in filters.items() if value})
     calls = int(kept["calls"].sum())
@@ -41,7 +41,7 @@ def page() -> None:
         kernel_links.open_kernel(manifest.id, int(kept["kernel"].iloc[chosen]))
 
 
-def _filters(present: list[str]) -> tuple[str | None, str | None]:
+def _draw_filters(present: list[str]) -> tuple[str | None, str | None]:
     """Draw the filters and return the search text and the class; None stands for no filter."""
     titles = theme.class_titles()
     with st.container(horizontal=True, vertical_alignment="bottom"):

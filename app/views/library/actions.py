@@ -65,7 +65,7 @@ def _ask_name(report_id: str) -> None:
     st.session_state[_RENAMED] = report_id
 
 
-def _rename(report: Manifest) -> None:
+def _draw_rename_dialog(report: Manifest) -> None:
     with page_elements.boundary():
         with st.form("rename", border=False):
             name = st.text_input("Name", report.shown_name, max_chars=LONGEST_TITLE, key=f"{_RENAMED}-name")
@@ -110,14 +110,14 @@ def dialogs() -> None:
     """Ask for a new name, or for confirmation before deleting. A dialog stays open when the page behind it reruns."""
     chosen = st.session_state.get(_RENAMED, "")
     if chosen and (renamed := session.reports([chosen]).get(chosen)):
-        st.dialog("Rename this report", on_dismiss=_close_rename)(_rename)(renamed)
+        st.dialog("Rename this report", on_dismiss=_close_rename)(_draw_rename_dialog)(renamed)
     doomed = list(session.reports(st.session_state.get(_DOOMED, ())).values())
     if doomed:
         title = "Delete this report?" if len(doomed) == 1 else f"Delete {len(doomed)} reports?"
-        st.dialog(title, on_dismiss=_keep)(_ask)(doomed)
+        st.dialog(title, on_dismiss=_keep_reports)(_draw_delete_dialog)(doomed)
 
 
-def _ask(doomed: Sequence[Manifest]) -> None:
+def _draw_delete_dialog(doomed: Sequence[Manifest]) -> None:
     with page_elements.boundary():
         for manifest in doomed[:8]:
             st.text(fmt.visible(manifest.shown_name))
@@ -128,12 +128,12 @@ def _ask(doomed: Sequence[Manifest]) -> None:
             if st.button("Delete", type="primary", key="delete-confirmed"):
                 for manifest in doomed:
                     session.editing().delete(manifest.id)
-                _keep()
+                _keep_reports()
                 st.rerun()
             if st.button("Keep", key="delete-kept"):
-                _keep()
+                _keep_reports()
                 st.rerun()
 
 
-def _keep() -> None:
+def _keep_reports() -> None:
     st.session_state.pop(_DOOMED, None)

@@ -24,13 +24,13 @@ def choose() -> Filters:
             "Search", placeholder="Search name, GPU, command, label", label_visibility="collapsed", width=262,
             **url_widgets.text("q"),
         )  # fmt: skip
-        kinds = _any_of("Kind", "kind", session.choices("kinds"), page_elements.kind_title)
-        gpus = _any_of("GPU", "gpu", session.choices("gpus"), fmt.visible)
-        chosen = _any_of("Label", "label", session.choices("labels"), fmt.visible)
+        kinds = _choose_any("Kind", "kind", session.choices("kinds"), page_elements.kind_title)
+        gpus = _choose_any("GPU", "gpu", session.choices("gpus"), fmt.visible)
+        chosen = _choose_any("Label", "label", session.choices("labels"), fmt.visible)
         every = judged_findings.rules()
         titles = {name: every[name].title for name in session.choices("rules", judged_by) if name in every}
         named = sorted(titles, key=lambda name: titles[name].casefold())
-        rules = _any_of("Finding", "finding", named, titles.__getitem__) if named else []
+        rules = _choose_any("Finding", "finding", named, titles.__getitem__) if named else []
         days = st.date_input(
             "Captured", value=[], label_visibility="collapsed", width=222, **url_widgets.days("captured")
         )
@@ -44,7 +44,7 @@ def choose() -> Filters:
     return filters
 
 
-def _any_of(title: str, key: str, options: Sequence[str], shown: Callable[[str], str]) -> list[str]:
+def _choose_any(title: str, key: str, options: Sequence[str], shown: Callable[[str], str]) -> list[str]:
     return st.multiselect(
         title, options, format_func=shown, placeholder=title, label_visibility="collapsed", width=142,
         **url_widgets.options(key, options),

@@ -28,7 +28,7 @@ _CLOSED_STATES = ("failed", "deferred", "dismissed", "deleted", "gone", "skipped
 
 def note_listed() -> None:
     """Remember the listed reports, so that the live part can rerun the page when they change."""
-    st.session_state[_LISTED] = _listed()
+    st.session_state[_LISTED] = _build_list_key()
 
 
 def first_are_coming() -> bool:
@@ -102,10 +102,10 @@ def live() -> None:
     with page_elements.boundary():
         state = worker_process.check_worker()
         _announce()
-        if st.session_state.get(_LISTED) != _listed():
+        if st.session_state.get(_LISTED) != _build_list_key():
             st.rerun()
-        _worker(state)
-        _disk(state)
+        _warn_about_worker(state)
+        _explain_disk(state)
         counts = session.count_jobs("deferred", "failed", "skipped", "alone")
         for name, draw in (("deferred", _deferred), ("failed", _failures), ("skipped", _skipped)):
             if name in counts:
@@ -113,7 +113,7 @@ def live() -> None:
         sidecars.waiting(counts.get("alone", 0))
 
 
-def _listed() -> tuple[int, str, bool]:
+def _build_list_key() -> tuple[int, str, bool]:
     """Return the number of reports, the id of the newest, and whether any are being imported."""
     newest = session.listed(most=1)
     return session.count(), newest[0].id if newest else "", first_are_coming()
@@ -129,7 +129,7 @@ def _announce() -> None:
     st.session_state[_OPEN] = [job.path for job in session.jobs(*OPEN_STATES)]
 
 
-def _worker(status: worker_process.WorkerStatus) -> None:
+def _warn_about_worker(status: worker_process.WorkerStatus) -> None:
     """Warn about problems that keep files from being imported; draw nothing if there are none."""
     if status.state == "off":
         st.warning("No importer is running. Start one with:", icon=":material/pause_circle:")
@@ -141,7 +141,7 @@ def _worker(status: worker_process.WorkerStatus) -> None:
         page_elements.words(status.reason, "Last output")
 
 
-def _disk(status: worker_process.WorkerStatus) -> None:
+def _explain_disk(status: worker_process.WorkerStatus) -> None:
     """Explain why new files wait while the library cannot be written, even if the catalog cannot say so for each file.
 
     If the importer runs elsewhere, only a full disk counts: it may run as another user with other write permissions.
@@ -156,7 +156,7 @@ def _skipped(jobs: Sequence[Job], count: int) -> None:
     title = "1 entry of the inbox is skipped" if count == 1 else f"{count} entries of the inbox are skipped"
     with st.expander(title, icon=":material/visibility_off:", expanded=count <= FEW):
         for job in sorted(jobs, key=lambda job: job.path)[:SHOWN]:
-            st.markdown(f"{_sentence(job)} {fmt.sentence(job.hint)}")
+            st.markdown(f"{_format_message(job)} {fmt.sentence(job.hint)}")
         if count > SHOWN:
             st.caption(f"and {count - SHOWN} more")
 
@@ -175,15 +175,15 @@ def _failures(jobs: Sequence[Job], count: int) -> None:
     few = count <= FEW
     with st.expander(title if few else f"{title}: show why", icon=":material/error:", expanded=few):
         for job in jobs[:SHOWN]:
-            _failure(job)
+            _draw_failure(job)
         if count > SHOWN:
             st.caption(f"and {count - SHOWN} more")
 
 
-def _failure(job: Job) -> None:
+def _draw_failure(job: Job) -> None:
     text, buttons = st.columns([5, 2], vertical_alignment="top")
     with text.container(gap="xxsmall"):
-        st.markdown(_sentence(job))
+        st.markdown(_format_message(job))
         said, command = page_elements.hint(job.hint)
         if said:
             st.markdown(said)
@@ -194,10 +194,10 @@ def _failure(job: Job) -> None:
         return
     with buttons.container(horizontal=True, horizontal_alignment="right"):
         st.button("Try again", key=f"again-{job.path}", on_click=_try_again, args=(job.path,))
-        st.button("Dismiss", key=f"away-{job.path}", on_click=_dismiss, args=(job.path,), type="tertiary")
+        st.button("Dismiss", key=f"away-{job.path}", on_click=_dismiss_job, args=(job.path,), type="tertiary")
 
 
-def _sentence(job: Job) -> str:
+def _format_message(job: Job) -> str:
     """Return the job's message with the file name in bold, prepending the name if the message lacks it."""
     name, message = fmt.plain(job.name), fmt.plain(job.message)
     return message.replace(name, f"**{name}**", 1) if name in message else f"**{name}**: {message}"
@@ -207,7 +207,7 @@ def _try_again(path: str) -> None:
     session.editing().catalog.forget_job(path, asked=True)
 
 
-def _dismiss(path: str) -> None:
+def _dismiss_job(path: str) -> None:
     session.editing().catalog.dismiss(path)
 
 

@@ -40,7 +40,7 @@ def page() -> None:
         if not newcomer:
             tour.draw_button("Tour of the samples", samples)
     else:
-        _empty()
+        _draw_empty()
     actions.dialogs()
     report_links.dialog()
     sidecars.dialog()
@@ -69,7 +69,7 @@ def _list(total: int, *, judging: bool) -> None:
         actions.bar(selected, labels, partners)
 
 
-def _empty() -> None:
+def _draw_empty() -> None:
     if jobs.first_are_coming():
         st.subheader("The first reports are being imported", anchor=False)
         st.markdown("Each appears here once it is imported. To add your own, drop it on this page, or put it into")

@@ -29,10 +29,10 @@ def waiting(alone: int) -> None:
     for job in session.warned_jobs(FEW):
         st.caption(f":material/warning: {fmt.plain(job.message)}")
     for job in session.jobs("columns"):
-        _question(job)
+        _draw_question(job)
 
 
-def _question(job: Job) -> None:
+def _draw_question(job: Job) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f":material/table_chart: {fmt.plain(job.message)}", width="content")
         if access.may_edit() and st.button("Name the columns", key=f"columns-{job.path}"):
@@ -45,30 +45,32 @@ def dialog() -> None:
     path = st.session_state.get(_OPEN)
     job = next((job for job in session.jobs("columns") if job.path == path), None) if path else None
     if job:
-        st.dialog("Which columns are these?", on_dismiss=_close)(_ask)(job)
+        st.dialog("Which columns are these?", on_dismiss=_close_dialog)(_draw_dialog)(job)
 
 
-def _ask(job: Job) -> None:
+def _draw_dialog(job: Job) -> None:
     with page_elements.boundary():
         names: list[str] = json.loads(job.detail)
         st.caption(f"{fmt.plain(job.name)} has the columns {fmt.plain(', '.join(names))}.")
-        label = _column("Label: the name of the range", "label", [*names, _NONE])
+        label = _choose_column("Label: the name of the range", "label", [*names, _NONE])
         text = ""
         if label == _NONE:
             text = st.text_input("Label of every row", key="columns-text", placeholder="Range name").strip()
-        step = _column("Step", "step", [*names, _NONE], "Without a step column, rows count from 0 within each label.")
+        step = _choose_column(
+            "Step", "step", [*names, _NONE], "Without a step column, rows count from 0 within each label."
+        )
         with st.container(horizontal=True):
-            time = _column("Time", "time", names)
+            time = _choose_column("Time", "time", names)
             unit = st.selectbox("in", list(sidecar.UNITS), key="columns-unit", width=160)
         ready = time is not None and (text if label == _NONE else label)
         if st.button("Import", type="primary", disabled=not ready, key="columns-done"):
-            columns = Columns(_of(label), _of(step), _of(time), unit, text)
+            columns = Columns(_read_choice(label), _read_choice(step), _read_choice(time), unit, text)
             session.editing().catalog.name_columns(job.path, columns)
-            _close()
+            _close_dialog()
             st.rerun()
 
 
-def _column(title: str, key: str, options: list[str], about: str | None = None) -> str | None:
+def _choose_column(title: str, key: str, options: list[str], about: str | None = None) -> str | None:
     near = next((i for i, name in enumerate(options) if key in name.lower()), None)
     chosen: str | None = st.selectbox(
         title, options, index=near, key=f"columns-{key}", format_func=fmt.visible, placeholder="Choose", help=about
@@ -76,9 +78,9 @@ def _column(title: str, key: str, options: list[str], about: str | None = None) 
     return chosen
 
 
-def _of(chosen: str | None) -> str:
+def _read_choice(chosen: str | None) -> str:
     return "" if chosen in (None, _NONE) else str(chosen)
 
 
-def _close() -> None:
+def _close_dialog() -> None:
     st.session_state.pop(_OPEN, None)

@@ -115,7 +115,9 @@ def show(
         height=(SCREEN if growing else min(len(rows) + 1, SCREEN)) * ROW_PX + _BORDERS_PX,
         row_height=ROW_PX,
         hide_index=True,
-        column_config=tables.fit_columns(_config(rows, turn), {name: px for name, (_, px) in COLUMNS.items()}),
+        column_config=tables.fit_columns(
+            _configure_columns(rows, turn), {name: px for name, (_, px) in COLUMNS.items()}
+        ),
         key=f"library-{turn}",
         on_select="rerun",
         selection_mode="multi-row",
@@ -148,7 +150,7 @@ def _find_turn(ids: Sequence[str]) -> str:
     return turn
 
 
-def _config(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
+def _configure_columns(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
     config = st.column_config
     labels = sorted({label for row in rows["labels"] for label in row} | {SAMPLE, LINKED, OLDER})
     made: dict[str, Any] = {

@@ -67,7 +67,7 @@ def draw_button(label: str, reports: Sequence[Manifest]) -> None:
 
 def _draw_button(label: str, *, disabled: bool = False) -> None:
     st.button(
-        label, icon=":material/explore:", type="tertiary", on_click=_open, key="library-tour", disabled=disabled
+        label, icon=":material/explore:", type="tertiary", on_click=_open_tour, key="library-tour", disabled=disabled
     )  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def find_stops(reports: Sequence[Manifest], kind: str = "stop", views: Sequence[
     ids = {report.name: report.id for report in reports if report.sample}
     pages = {view.url: view for view in views}
     complete = [
-        Stop(stop["question"], stop.get("see", ""), tuple(_links(stop["links"], ids, pages)))
+        Stop(stop["question"], stop.get("see", ""), tuple(_list_links(stop["links"], ids, pages)))
         for stop in read_tour()[kind]
         if ids.keys() >= set(stop["reports"])
     ]
@@ -89,7 +89,7 @@ def read_tour() -> dict[str, list[dict[str, Any]]]:
     return tomllib.loads(FILE.read_text(encoding="utf-8"))
 
 
-def _links(links: Sequence[Query], ids: Mapping[str, str], pages: Mapping[str, View]) -> Iterator[Link]:
+def _list_links(links: Sequence[Query], ids: Mapping[str, str], pages: Mapping[str, View]) -> Iterator[Link]:
     for link in links:
         if view := pages.get(str(link["page"])):
             query = {key: value for key, value in link.items() if key not in ("label", "page")}
@@ -100,7 +100,7 @@ def _links(links: Sequence[Query], ids: Mapping[str, str], pages: Mapping[str, V
 def dialog() -> None:
     """Show the tour after its button was pressed, until it is closed."""
     if st.session_state.get(_OPEN):
-        st.dialog("Tour of the samples", width="large", on_dismiss=_close)(_draw_stops)()
+        st.dialog("Tour of the samples", width="large", on_dismiss=_close_tour)(_draw_stops)()
 
 
 def _draw_stops() -> None:
@@ -116,9 +116,9 @@ def _draw_stops() -> None:
                         )
 
 
-def _open() -> None:
+def _open_tour() -> None:
     st.session_state[_OPEN] = True
 
 
-def _close() -> None:
+def _close_tour() -> None:
     st.session_state.pop(_OPEN, None)

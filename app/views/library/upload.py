@@ -27,10 +27,10 @@ def uploader(label: str) -> None:
         return
     for name in st.session_state.pop(_TAKEN, ()):
         st.toast(f"{fmt.plain(name)} is in the inbox.", icon=":material/check:")
-    identity = _session()
+    identity = _register_session()
     turn = st.session_state.setdefault("upload-turn", 0)
     settings = session.settings()
-    below = _folder()
+    below = _choose_folder()
     files = st.file_uploader(
         label,
         accept_multiple_files=True,
@@ -44,7 +44,7 @@ def uploader(label: str) -> None:
     inbox, audit = open_inbox(settings), session.editing().catalog.audit
     for file in files:
         try:
-            path = _receive(file, identity, inbox, below)
+            path = _receive_file(file, identity, inbox, below)
             record_upload(audit, path, inbox)
         except (ConversionError, StorageError) as error:
             wrong = error
@@ -61,7 +61,7 @@ def uploader(label: str) -> None:
     st.rerun()
 
 
-def _folder() -> str:
+def _choose_folder() -> str:
     """Return the inbox folder for uploads; visitors who see any spaces can choose one."""
     spaces = session.library().catalog.spaces.visible_names()
     if not spaces:
@@ -76,14 +76,14 @@ def _folder() -> str:
 @st.cache_resource(
     scope="session", show_spinner=False, on_release=lambda identity: get_upload_store().close_session(identity)
 )
-def _session() -> str:
+def _register_session() -> str:
     """Return this session's id and register it: the server accepts its uploads until the browser disconnects."""
     session_id = streamlit_private.get_session_id()
     get_upload_store().open_session(session_id)
     return session_id
 
 
-def _receive(file: UploadedFile, identity: str, inbox: Inbox, below: str) -> Path:
+def _receive_file(file: UploadedFile, identity: str, inbox: Inbox, below: str) -> Path:
     """Move an uploaded file to the inbox and return its path; see ``Inbox.place`` for the errors.
 
     The file is already on disk, and Streamlit holds only a receipt, unless the server lacks Warpdeck's middleware.

@@ -48,18 +48,18 @@ def copy_sizes(
             hovertemplate="%{text}<extra></extra>",
         )
     for number, (title, rate) in enumerate(peaks):
-        _peak(figure, title, rate, theme, left=number % 2 == 0)
+        _draw_peak(figure, title, rate, theme, left=number % 2 == 0)
     frame(figure, theme, height=340, left=84, top=34, bottom=40)
     legend_above(figure, itemsizing="constant")
     highest = max([float(cells["bytes_per_s"].max()), *(rate for _, rate in peaks)])
-    _logarithmic(figure.update_xaxes, float(cells["bytes"].min()), float(cells["bytes"].max()), "B")
-    _logarithmic(figure.update_yaxes, float(cells["bytes_per_s"].min()), highest, "B/s")
+    _set_log_axis(figure.update_xaxes, float(cells["bytes"].min()), float(cells["bytes"].max()), "B")
+    _set_log_axis(figure.update_yaxes, float(cells["bytes_per_s"].min()), highest, "B/s")
     figure.update_xaxes(title_text="Size of a copy")
     figure.update_yaxes(title_text="Bandwidth")
     return figure
 
 
-def _peak(figure: go.Figure, title: str, rate: float, theme: Theme, *, left: bool) -> None:
+def _draw_peak(figure: go.Figure, title: str, rate: float, theme: Theme, *, left: bool) -> None:
     figure.add_hline(y=rate, line={"width": 1, "color": MARK[theme], "dash": "dot"})
     figure.add_annotation(
         text=f"{fmt.plotly_text(title)} {fmt.rate(rate)}",
@@ -73,12 +73,12 @@ def _peak(figure: go.Figure, title: str, rate: float, theme: Theme, *, left: boo
     )
 
 
-def _logarithmic(update: "object", low: float, high: float, unit: str) -> None:
+def _set_log_axis(update: "object", low: float, high: float, unit: str) -> None:
     """Set up a log axis with units at every decade or every third one, and at least two ticks in range."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high) + 0.15)
     step = 1 if last - first <= 9 else 3
     ticks = [10.0**power for power in range(step * math.floor(first / step), last + 1, step)]
-    texts = [_round(tick) + unit for tick in ticks]
+    texts = [_format_round(tick) + unit for tick in ticks]
     start, end = math.log10(low) - 0.3, math.log10(high) + 0.5
     if (
         sum(start <= math.log10(tick) <= end for tick in ticks) < 2
@@ -93,7 +93,7 @@ def _logarithmic(update: "object", low: float, high: float, unit: str) -> None:
     )
 
 
-def _round(amount: float) -> str:
+def _format_round(amount: float) -> str:
     """Format a round number of bytes without trailing digits and without the B: ``10 K``."""
     name, size = fmt.unit_for(amount, fmt.BYTE_UNITS)
     return f"{amount / size:g} {name.removesuffix('B')}"
@@ -139,11 +139,11 @@ def tensor_levels(
         theme: light or dark.
     """
     x_unit, x_size = fmt.unit_for(end_ns, fmt.DURATION_UNITS)
-    top = max(float(rows[name].astype("Float64").max(skipna=True)) for name in _levels(rows))
+    top = max(float(rows[name].astype("Float64").max(skipna=True)) for name in _list_levels(rows))
     y_unit, y_size = fmt.unit_for(top, fmt.BYTE_UNITS)
     times = [*rows["time_ns"].astype(float), end_ns]
     figure = go.Figure()
-    for name, title in _levels(rows).items():
+    for name, title in _list_levels(rows).items():
         held = [*rows[name].astype("Float64").ffill().fillna(0.0), float(rows[name].ffill().fillna(0).iloc[-1])]
         area = name == "allocated_bytes"
         figure.add_scatter(
@@ -170,7 +170,7 @@ def tensor_levels(
     return figure
 
 
-def _levels(rows: pd.DataFrame) -> dict[str, str]:
+def _list_levels(rows: pd.DataFrame) -> dict[str, str]:
     """Return the columns to draw and their titles."""
     reserved = {"reserved_bytes": "Reserved"} if rows["reserved_bytes"].notna().any() else {}
     return {"allocated_bytes": "Tensors"} | reserved

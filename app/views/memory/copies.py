@@ -40,27 +40,27 @@ def show(report_id: str) -> None:
     if known.any() and not known.all():
         st.caption("Peak is empty where neither the report nor the GPU's data sheet states the link.")
     if int(rows["count"].sum()) >= DRAWN:
-        _sizes(report_id, rows)
-    _kinds(session.run(report_id, "copy_kinds"))
+        _draw_sizes(report_id, rows)
+    _draw_kinds(session.run(report_id, "copy_kinds"))
 
 
-def _sizes(report_id: str, rows: pd.DataFrame) -> None:
+def _draw_sizes(report_id: str, rows: pd.DataFrame) -> None:
     cells = session.run(report_id, "copy_sizes")
     if cells.empty:
         return
-    colors = dict(zip(rows["direction"], _repeated(theme.category_colors(), len(rows)), strict=True))
+    colors = dict(zip(rows["direction"], _repeat_colors(theme.category_colors(), len(rows)), strict=True))
     order = {direction: number for number, direction in enumerate(rows["direction"])}
     cells = cells.sort_values("direction", key=lambda names: names.map(order), kind="stable")
-    figure = charts_memory.copy_sizes(cells, _peaks(rows), colors, theme.theme())
+    figure = charts_memory.copy_sizes(cells, _list_peaks(rows), colors, theme.theme())
     st.markdown("**Bandwidth by size**")
     chart_element.chart(figure, "copy-sizes")
 
 
-def _repeated(colors: list[str], times: int) -> list[str]:
+def _repeat_colors(colors: list[str], times: int) -> list[str]:
     return [colors[number % len(colors)] for number in range(times)]
 
 
-def _peaks(rows: pd.DataFrame) -> list[tuple[str, float]]:
+def _list_peaks(rows: pd.DataFrame) -> list[tuple[str, float]]:
     """Return the limit lines of the chart: the highest bandwidth a copy can reach, counted in bytes copied."""
     peaks = {}
     for _, row in rows.dropna(subset=["peak_bytes_per_s", "bytes_per_s"]).iterrows():
@@ -72,7 +72,7 @@ def _peaks(rows: pd.DataFrame) -> list[tuple[str, float]]:
     return list(peaks.items())
 
 
-def _kinds(rows: pd.DataFrame) -> None:
+def _draw_kinds(rows: pd.DataFrame) -> None:
     st.markdown("**By memory kind and function**")
     for kind, sentence in ADVICE.items():
         held = rows[rows["held"] == kind]

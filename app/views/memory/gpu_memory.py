@@ -21,7 +21,7 @@ def show(report_id: str) -> None:
     rows = session.run(report_id, "memory_over_time")
     end_ns = fmt.number(gpus["capture_ns"].max())
     for gpu in gpus.head(MOST).itertuples():
-        _facts(gpu, alone=len(gpus) == 1)
+        _draw_facts(gpu, alone=len(gpus) == 1)
         steps = rows[rows["gpu_id"] == gpu.gpu_id]
         if len(steps) and (last := max(end_ns or 0.0, float(steps["time_ns"].max()))):
             figure = charts_memory.memory_steps(steps, last, theme.theme())
@@ -34,7 +34,7 @@ def show(report_id: str) -> None:
     )
 
 
-def _facts(gpu: Any, *, alone: bool) -> None:
+def _draw_facts(gpu: Any, *, alone: bool) -> None:
     whole = f" of {fmt.bytes_(gpu.gpu_bytes)}" if fmt.number(gpu.gpu_bytes) else ""
     items = [
         (

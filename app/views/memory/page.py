@@ -7,7 +7,7 @@ from app.views.memory import copies, gpu_memory, segments, tensors
 from profiledb.errors import NotCapturedError
 
 
-def _copies(report_id: str) -> None:
+def _draw_copies(report_id: str) -> None:
     """Draw the copies; if the report has kernels but no copies, say that none ran: they were traced."""
     try:
         copies.show(report_id)
@@ -30,7 +30,7 @@ def page() -> None:
         else [Section("GPU memory", gpu_memory.show, loud=False)]
     )
     of_tensors = [Section(tensors.TITLE, tensors.show, loud=False)] if of_operators else []
-    sections.show(report.id, (*of_tensors, Section("Memcpy and memset", _copies), *held))
+    sections.show(report.id, (*of_tensors, Section("Memcpy and memset", _draw_copies), *held))
 
 
 page()

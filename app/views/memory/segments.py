@@ -23,13 +23,13 @@ def show(report_id: str) -> None:
         st.caption("The snapshot has no segment of this GPU.")
         return
     for row in devices.head(MOST).itertuples():
-        _facts(row, alone=len(devices) == 1)
+        _draw_facts(row, alone=len(devices) == 1)
     rows = session.run(report_id, "tensor_segments")
     st.caption("When the snapshot was taken. Free memory serves an allocation only where one block of it is as large.")
     SEGMENTS.table(rows, without=("device",) if len(devices) == 1 else ())
 
 
-def _facts(row: Any, *, alone: bool) -> None:
+def _draw_facts(row: Any, *, alone: bool) -> None:
     items = [
         (
             "Segments" if alone else f"{row.device} segments",

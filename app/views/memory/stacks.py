@@ -27,10 +27,10 @@ def nodes(rows: pd.DataFrame) -> list[Node]:
     top = rows.iloc[0]
     whole = 100 * float(top["bytes"]) / float(top["share_pct"])
     root = Node(_ROOT, "", "Peak", whole, f"<b>Peak</b><br>{fmt.bytes_(whole)}", 0)
-    return icicle.tree(rows, "bytes", root, _words)
+    return icicle.tree(rows, "bytes", root, _format_hover)
 
 
-def _words(row: Mapping[Any, Any]) -> str:
+def _format_hover(row: Mapping[Any, Any]) -> str:
     return "<br>".join(
         (
             f"<b>{fmt.plotly_text(fmt.shortened(str(row['function']), 100))}</b>",

@@ -46,23 +46,23 @@ def show(report_id: str) -> None:
             format_func=fmt.visible,
         ) or names[0]  # fmt: skip
     facts = next(row for row in devices.itertuples() if row.device == device)
-    growth = _of(rows_or_none(session.whole, report_id, "tensor_growth", **STEADY), device)
-    _facts(facts)
-    _over_time(report_id, facts)
+    growth = _select_device(rows_or_none(session.whole, report_id, "tensor_growth", **STEADY), device)
+    _draw_facts(facts)
+    _draw_over_time(report_id, facts)
     if len(growth):
         st.markdown(fmt.plain(trend(growth.iloc[0])))
-    _tables(report_id, device)
+    _draw_tables(report_id, device)
     if len(growth):
-        steps = _of(session.whole(report_id, "tensor_steps", **STEADY), device)
+        steps = _select_device(session.whole(report_id, "tensor_steps", **STEADY), device)
         st.markdown("**From step to step**")
         STEPS.table(steps)
 
 
-def _of(rows: pd.DataFrame, device: str) -> pd.DataFrame:
+def _select_device(rows: pd.DataFrame, device: str) -> pd.DataFrame:
     return rows[rows["device"] == device].reset_index(drop=True) if len(rows) else rows
 
 
-def _facts(facts: Any) -> None:
+def _draw_facts(facts: Any) -> None:
     whole = f" of {fmt.bytes_(facts.gpu_bytes)}" if fmt.number(facts.gpu_bytes) else ""
     more = fmt.number(facts.capture_peak_bytes) != fmt.number(facts.peak_bytes)
     elsewhere = f" In the whole capture: {fmt.bytes_(facts.capture_peak_bytes)}." if more else ""
@@ -94,8 +94,8 @@ def _facts(facts: Any) -> None:
         )
 
 
-def _over_time(report_id: str, facts: Any) -> None:
-    rows = _of(session.run(report_id, "tensor_over_time"), facts.device)
+def _draw_over_time(report_id: str, facts: Any) -> None:
+    rows = _select_device(session.run(report_id, "tensor_over_time"), facts.device)
     last = max(fmt.number(facts.capture_ns) or 0.0, float(rows["time_ns"].max()))
     if last:
         peak = (fmt.number(facts.peak_ns), fmt.number(facts.peak_bytes))
@@ -128,7 +128,7 @@ def trend(row: Any) -> str:
     )
 
 
-def _choices() -> list[str]:
+def _list_choices() -> list[str]:
     """Return the available groupings: operators and any modules of a trace; lines and stacks of a snapshot."""
     rows = session.report().rows
     if rows.get("tensor_segment"):
@@ -136,8 +136,8 @@ def _choices() -> list[str]:
     return [OPERATOR, MODULE] if rows.get("module_call") else [OPERATOR]
 
 
-def _tables(report_id: str, device: str) -> None:
-    choices = _choices()
+def _draw_tables(report_id: str, device: str) -> None:
+    choices = _list_choices()
     by = choices[0] if choices else LINE
     if len(choices) > 1:
         by = st.segmented_control(
@@ -145,26 +145,26 @@ def _tables(report_id: str, device: str) -> None:
         ) or by  # fmt: skip
     asked = {} if by in choices[:1] or not choices else {"by": by.lower()}
     outside = "No stack" if by in (LINE, STACK) else f"Outside {by.lower()}s"
-    peak = _of(session.run(report_id, "tensor_peak", **asked), device)
+    peak = _select_device(session.run(report_id, "tensor_peak", **asked), device)
     st.markdown("**At the peak**")
     st.caption("Allocations that are alive when tensors hold most, by what allocated them.")
     if by in (LINE, STACK) and choices:
-        stacks.show(_of(session.run(report_id, "tensor_tree"), device))
+        stacks.show(_select_device(session.run(report_id, "tensor_tree"), device))
     named = peak.assign(name=peak["name"].where(peak["part"] == "named", peak["part"].map(PARTS).fillna(outside)))
     columns = table_columns.of("tensor_peak", table_columns.use("name", label=by, width=360), *PEAK)
-    _table(named, columns, "tensor_peak")
-    made = _of(session.run(report_id, "tensor_allocations", **asked), device)
+    _draw_table(named, columns, "tensor_peak")
+    made = _select_device(session.run(report_id, "tensor_allocations", **asked), device)
     made = made.assign(name=made["name"].fillna(outside))
     st.markdown("**Allocations**")
     columns = table_columns.of("tensor_allocations", table_columns.use("name", label=by, width=360), *ALLOCATIONS)
-    _table(made, columns, "tensor_allocations")
-    largest = _of(session.run(report_id, "tensor_lifetimes"), device)
+    _draw_table(made, columns, "tensor_allocations")
+    largest = _select_device(session.run(report_id, "tensor_lifetimes"), device)
     st.markdown("**Largest tensors**")
     st.caption(f"The {len(largest)} largest. No start: allocated before the capture. No end: they outlive it.")
     LIFETIMES.table(largest)
 
 
-def _table(rows: pd.DataFrame, columns: Sequence[table_columns.Col], name: str) -> None:
+def _draw_table(rows: pd.DataFrame, columns: Sequence[table_columns.Col], name: str) -> None:
     """Draw a table tall enough to show a few rows without scrolling."""
     height = share_bar.height(len(rows))
     tables.table(rows, table_columns.filled(rows, columns), key=name, download=f"{name}.csv", height=height)

@@ -29,19 +29,19 @@ def page() -> None:
         st.info("No operators run in this selection.")
         page_selection.clear_button("operators-clear")
         return
-    _facts(facts)
+    _draw_facts(facts)
     chosen = st.segmented_control(
-        "View", list(VIEWS), format_func=_title, required=True, label_visibility="collapsed",
-        **url_widgets.option("view", list(VIEWS), "operators", title=_title),
+        "View", list(VIEWS), format_func=_title_view, required=True, label_visibility="collapsed",
+        **url_widgets.option("view", list(VIEWS), "operators", title=_title_view),
     )  # fmt: skip
     VIEWS[chosen or "operators"][1](manifest.id)
 
 
-def _title(view: str) -> str:
+def _title_view(view: str) -> str:
     return VIEWS[view][0]
 
 
-def _facts(facts: "pd.Series[Any]") -> None:
+def _draw_facts(facts: "pd.Series[Any]") -> None:
     """Draw the totals over all operators, and say how much GPU time was launched outside of them."""
     ui.facts(
         [

@@ -34,13 +34,13 @@ def show(report_id: str) -> None:
         "Both axes are models: FLOPs by formulas of the shapes (unless the trace has them), bytes as if each input and"
         " output moved once. Real traffic can be more, or less where a cache holds inputs; Nsight Compute measures it."
     )
-    _facts(rows)
-    _chart(rows)
-    _above(rows)
+    _draw_facts(rows)
+    _draw_chart(rows)
+    _explain_above(rows)
     OPERATORS.table(rows.sort_values("roof_gap_ns", ascending=False, na_position="last", kind="stable"))
 
 
-def _facts(rows: pd.DataFrame) -> None:
+def _draw_facts(rows: pd.DataFrame) -> None:
     known = rows.dropna(subset=["pct_of_roof"])
     time = known["work_ns"].sum()
     share = (known["pct_of_roof"] * known["work_ns"]).sum() / time if time else None
@@ -56,14 +56,14 @@ def _facts(rows: pd.DataFrame) -> None:
     )  # fmt: skip
 
 
-def _chart(rows: pd.DataFrame) -> None:
+def _draw_chart(rows: pd.DataFrame) -> None:
     drawn = rows[(rows["intensity"].notna()) & ((rows["flops_per_s"] > 0) | (rows["least_bytes_per_s"] > 0))]
     drawn = drawn[drawn["share_pct"] >= _LEAST_PCT].head(_POINTS)
     if drawn.empty:
         return
     precisions = [str(one) for one in drawn["precision"].dropna().unique()]
     colors = dict(zip([*sorted(precisions), _NONE], theme.category_colors(), strict=False))
-    points = [_point(place, row, colors) for place, (_, row) in enumerate(drawn.iterrows())]
+    points = [_make_point(place, row, colors) for place, (_, row) in enumerate(drawn.iterrows())]
     roofs = drawn.dropna(subset=["precision", "peak_flops_per_s"]).groupby("precision")["peak_flops_per_s"].first()
     bandwidth = fmt.number(rows["peak_bytes_per_s"].iloc[0])
     memory = [] if bandwidth is None else [Roof("Memory", bandwidth, used=True)]
@@ -75,7 +75,7 @@ def _chart(rows: pd.DataFrame) -> None:
     st.caption(f"{told}. Point area: time; operators that only move data sit at 0 FLOP/byte.{few}")
 
 
-def _point(place: int, row: "pd.Series[Any]", colors: dict[str, str]) -> Point:
+def _make_point(place: int, row: "pd.Series[Any]", colors: dict[str, str]) -> Point:
     works = float(row["flops_per_s"]) > 0
     group = str(row["precision"]) if isinstance(row["precision"], str) else _NONE
     share = fmt.number(row["pct_of_roof"])
@@ -95,7 +95,7 @@ def _point(place: int, row: "pd.Series[Any]", colors: dict[str, str]) -> Point:
     )  # fmt: skip
 
 
-def _above(rows: pd.DataFrame) -> None:
+def _explain_above(rows: pd.DataFrame) -> None:
     """List the operators above their roof, with the calculation and the likely cause."""
     wrong = rows.dropna(subset=["above_roof"])
     if wrong.empty:

@@ -34,7 +34,7 @@ LINES = AnalysisTable(
 
 def operators(report_id: str) -> None:
     """Draw the table by name, and the operator that was clicked or is named in the URL."""
-    search = _search()
+    search = _draw_search()
     rows = session.run(report_id, "operators", limit=MOST, **({"search": search} if search else {}))
     if rows.empty:
         st.info("No operator's name contains this text.")
@@ -43,12 +43,12 @@ def operators(report_id: str) -> None:
     if chosen is not None:
         st.query_params[OPERATOR] = str(rows["operator"].iloc[chosen])
     if named := st.query_params.get(OPERATOR):
-        _one(report_id, named)
+        _draw_operator(report_id, named)
 
 
 def shapes(report_id: str) -> None:
     """Draw the table by name, shapes and data types."""
-    search = _search()
+    search = _draw_search()
     rows = session.run(report_id, "operator_shapes", limit=MOST, **({"search": search} if search else {}))
     if rows.empty:
         st.info("No operator's name contains this text.")
@@ -68,7 +68,7 @@ def lines(report_id: str) -> None:
     LINES.table(rows.assign(line=rows["line"].fillna("Not called by the program")))
 
 
-def _search() -> str:
+def _draw_search() -> str:
     text = st.text_input("Search", placeholder="Part of an operator's name", width=360, **url_widgets.text("search"))
     return str(text).strip()
 
@@ -79,7 +79,7 @@ def cut(rows: pd.DataFrame) -> None:
         st.caption(f"The {fmt.count(MOST)} with the most GPU time are shown.")
 
 
-def _one(report_id: str, name: str) -> None:
+def _draw_operator(report_id: str, name: str) -> None:
     """Draw one operator: its shapes, and links to other pages about it."""
     rows = session.run(report_id, "operators", search=name)
     rows = rows[rows["operator"] == name]
@@ -93,12 +93,12 @@ def _one(report_id: str, name: str) -> None:
             report_id, "Slowest call on the timeline", row["longest_start_ns"], row["longest_end_ns"]
         )
         if int(row["device_ns"]):
-            _link("kernels", "Its kernels", page_selection.link(report_id, range=name))
-        _link("ranges", "Where it is called", page_selection.link(report_id, find=name))
+            _draw_link("kernels", "Its kernels", page_selection.link(report_id, range=name))
+        _draw_link("ranges", "Where it is called", page_selection.link(report_id, find=name))
     found = session.run(report_id, "operator_shapes", operator=name, limit=MOST)
     SHAPES.table(found, without=("operator",))
 
 
-def _link(url: str, label: str, query: dict[str, str | list[str]]) -> None:
+def _draw_link(url: str, label: str, query: dict[str, str | list[str]]) -> None:
     view = page_list.get_view(url)
     st.page_link(view.path, label=f":primary[{label}]", icon=view.icon, query_params=query, width="content")

@@ -17,9 +17,9 @@ def classes(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
         second: the same rows of the other report.
     """
     columns = ["share_pct", "pass_ns", "pass_calls"]
-    both = _beside(first.set_index("class")[columns], second.set_index("class")[columns])
+    both = _join_sides(first.set_index("class")[columns], second.set_index("class")[columns])
     both["points"] = both["b_share_pct"].fillna(0) - both["a_share_pct"].fillna(0)
-    both["change_ns"] = _change(both, "pass_ns", first, second)
+    both["change_ns"] = _subtract_sides(both, "pass_ns", first, second)
     return both.sort_values("points", key=abs, ascending=False, kind="stable").reset_index(names="class")
 
 
@@ -36,7 +36,7 @@ def kernels(rows: pd.DataFrame, *, by_pass: bool) -> pd.DataFrame:
             found[f"{letter}_{pass_column}"] = found[f"{letter}_{column}"] if by_pass else float("nan")
     if not by_pass:
         found["change_ns"] = float("nan")
-    return found.assign(why=[_why(row, by_pass=by_pass) for _, row in rows.iterrows()])[KERNEL_COLUMNS]
+    return found.assign(why=[_explain_change(row, by_pass=by_pass) for _, row in rows.iterrows()])[KERNEL_COLUMNS]
 
 
 KERNEL_COLUMNS = [
@@ -45,11 +45,11 @@ KERNEL_COLUMNS = [
 ]  # fmt: skip
 
 
-def _beside(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+def _join_sides(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     return first.add_prefix("a_").join(second.add_prefix("b_"), how="outer")
 
 
-def _change(both: pd.DataFrame, column: str, first: pd.DataFrame, second: pd.DataFrame) -> "pd.Series[float]":
+def _subtract_sides(both: pd.DataFrame, column: str, first: pd.DataFrame, second: pd.DataFrame) -> "pd.Series[float]":
     """Return second minus first, with 0 for a class missing on one side; NaN if either report has no steps."""
     if not (_has_passes(first) and _has_passes(second)):
         return pd.Series(float("nan"), index=both.index)
@@ -60,23 +60,23 @@ def _has_passes(rows: pd.DataFrame) -> bool:
     return bool(rows["passes"].notna().any())
 
 
-def _why(row: "pd.Series[Any]", *, by_pass: bool) -> str:
+def _explain_change(row: "pd.Series[Any]", *, by_pass: bool) -> str:
     """Return new, gone, same, or the larger cause of the change in time: the number of launches or their duration."""
     if row["status"] in (NEW, GONE):
         return str(row["status"])
     if not by_pass:
         longer = row["b_avg_ns"] - row["a_avg_ns"]
-        return _word(longer, max(row["a_avg_ns"], row["b_avg_ns"]), "slower", "faster")
+        return _choose_word(longer, max(row["a_avg_ns"], row["b_avg_ns"]), "slower", "faster")
     more, longer = row["more_calls_ns"], row["longer_ns"]
     whole = max(row["a_total_ns"], row["b_total_ns"])
     return (
-        _word(more, whole, "more launches", "fewer launches")
+        _choose_word(more, whole, "more launches", "fewer launches")
         if abs(more) >= abs(longer)
-        else _word(longer, whole, "slower", "faster")
+        else _choose_word(longer, whole, "slower", "faster")
     )
 
 
-def _word(change: float, whole: float, up: str, down: str) -> str:
+def _choose_word(change: float, whole: float, up: str, down: str) -> str:
     if abs(change) < SAME_PCT / 100 * whole:
         return SAME
     return up if change > 0 else down

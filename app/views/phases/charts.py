@@ -62,7 +62,7 @@ def class_bars(
             hovertext=[p.hover if p else "" for p in found],
             hovertemplate="%{hovertext}<extra></extra>",
         )
-    _layout(figure, bars, unit, theme, two=two)
+    _lay_out_figure(figure, bars, unit, theme, two=two)
     return figure
 
 
@@ -72,7 +72,7 @@ def names(bars: Sequence[Bar], titles: dict[str, str]) -> list[str]:
     return [*(name for name in titles if name in present), *sorted(present - set(titles))]
 
 
-def _layout(figure: go.Figure, bars: Sequence[Bar], unit: str, theme: Theme, *, two: bool) -> None:
+def _lay_out_figure(figure: go.Figure, bars: Sequence[Bar], unit: str, theme: Theme, *, two: bool) -> None:
     longest = max(len(bar.phase) for bar in bars)
     left = 14 + 7 * longest + (16 + 7 * max(len(bar.side) for bar in bars) if two else 0)
     frame(figure, theme, height=_BAR_PX * len(bars) + 34, left=left, right=24, top=2, bottom=32)

@@ -25,7 +25,7 @@ def show(report_id: str) -> None:
     one = rows.iloc[0]
     with st.expander(f"Iterations detected from kernels: {fmt.count(len(rows))}"):
         st.caption(
-            f"{_every(int(one['every']))}{fmt.plain(one['marker'])} repeats after about the same number of kernels"
+            f"{_say_every(int(one['every']))}{fmt.plain(one['marker'])} repeats after about the same number of kernels"
             f" (varies by {fmt.percent(one['kernels_cv_pct'])}) and time (varies by {fmt.percent(one['cv_pct'])}). Each"
             " iteration lasts from one launch of it to the next. This is a guess; the starting point is"
             " arbitrary."
@@ -37,6 +37,6 @@ def show(report_id: str) -> None:
             page_selection.stretch_button(label, "detected-alone", int(row["start_ns"]), int(row["end_ns"]))
 
 
-def _every(launches: int) -> str:
+def _say_every(launches: int) -> str:
     """Say which launches of the marker kernel start an iteration."""
     return "" if launches == 1 else f"Every {fmt.count(launches)} launches "

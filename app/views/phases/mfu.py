@@ -38,23 +38,23 @@ def show(side: Side) -> None:
     params |= {"flops": flops} if flops else {}
     params |= {"step_ns": step_ms * 1e6} if step_ms else {}
     row = side.run("mfu", **params).iloc[0] if params else told
-    page_elements.facts(_facts(row))
+    page_elements.facts(_list_facts(row))
     if isinstance(row["contradiction"], str):
         st.warning(fmt.plain(row["contradiction"]), icon=":material/warning:")
     st.caption(words(row))
 
 
-def _facts(row: "pd.Series[Any]") -> list[tuple[str, str, str]]:
+def _list_facts(row: "pd.Series[Any]") -> list[tuple[str, str, str]]:
     side = {"gpu": "from first to last GPU operation", "host": "on the CPU"}
     return [
         ("MFU", fmt.percent(row["mfu_pct"]), "FLOPs per step ÷ step time ÷ peak."),
         ("Achieved", fmt.flops(row["flops_per_s"]), "FLOPs per step ÷ step time."),
-        ("Peak", fmt.flops(row["peak_flops_per_s"], digits=False), _peak_help(row)),
+        ("Peak", fmt.flops(row["peak_flops_per_s"], digits=False), _explain_peak(row)),
         ("Step", fmt.duration(row["step_ns"]), f"Median {side[row['step_from']]}." if row["step_from"] in side else ""),
     ]
 
 
-def _peak_help(row: "pd.Series[Any]") -> str:
+def _explain_peak(row: "pd.Series[Any]") -> str:
     source = f": {row['peak_from']}" if isinstance(row["peak_from"], str) else ""
     return f"Dense, without sparsity{source}."
 

@@ -32,10 +32,10 @@ def show(side: Side) -> None:
     st.caption(f"{phase_bars.mode_words(side)} {phase_bars.pass_words([side])}")
     if len(rows) > 2:
         PHASES.table(rows.assign(title=[titles.get(name, name) for name in rows["phase"]]))
-    _classes(side, titles)
+    _draw_classes(side, titles)
 
 
-def _classes(side: Side, titles: dict[str, str]) -> None:
+def _draw_classes(side: Side, titles: dict[str, str]) -> None:
     """Draw one row per class: its share of all kernel time and of each phase."""
     present = [name for name in phase_bars.shown([side]) if name != ALL]
     rows = side.classes.reset_index(drop=True)

@@ -27,9 +27,9 @@ def page() -> None:
         st.info("No kernels run in this selection.")
         page_selection.clear_button("split-clear")
         return
-    chosen = _choose(manifest)
-    _phases_missing(whole)
-    pair = _pair(manifest, chosen, whole) if chosen else None
+    chosen = _choose_other(manifest)
+    _explain_missing_phases(whole)
+    pair = _pair_sides(manifest, chosen, whole) if chosen else None
     if pair:
         split_pair.show(*pair)
         top_kernels.show(*pair)
@@ -40,7 +40,7 @@ def page() -> None:
         mfu.show(whole)
 
 
-def _choose(manifest: Manifest) -> Manifest | None:
+def _choose_other(manifest: Manifest) -> Manifest | None:
     """Draw the selector and return the report to compare with, kept in the URL; reports of the same GPU come first."""
     known = session.about(TIMELINE, without=manifest.id, named_by=OTHER)
     order = sorted(known, key=lambda key: known[key].gpu != manifest.gpu)
@@ -53,19 +53,19 @@ def _choose(manifest: Manifest) -> Manifest | None:
         return None
     st.selectbox(
         "Compare with", order, index=None, key=_PICKER, placeholder="Compare with another report", width=420,
-        format_func=titles(known).__getitem__, on_change=_write, label_visibility="collapsed",
+        format_func=titles(known).__getitem__, on_change=_write_chosen, label_visibility="collapsed",
     )  # fmt: skip
     return known[chosen] if chosen else None
 
 
-def _write() -> None:
+def _write_chosen() -> None:
     if chosen := st.session_state[_PICKER]:
         st.query_params[OTHER] = chosen
     else:
         st.query_params.pop(OTHER, None)
 
 
-def _pair(manifest: Manifest, chosen: Manifest, whole: Side) -> tuple[Side, Side] | None:
+def _pair_sides(manifest: Manifest, chosen: Manifest, whole: Side) -> tuple[Side, Side] | None:
     """Pair both reports under distinct labels; if the other has no kernels, warn and return None."""
     first, second = split_side.labels(manifest.name, chosen.name)
     try:
@@ -81,7 +81,7 @@ def _pair(manifest: Manifest, chosen: Manifest, whole: Side) -> tuple[Side, Side
     return None
 
 
-def _phases_missing(side: Side) -> None:
+def _explain_missing_phases(side: Side) -> None:
     """Explain why there are no phases, and offer time windows instead."""
     if set(side.phases["phase"]) - {ALL, NONE}:
         return
@@ -100,11 +100,11 @@ def _phases_missing(side: Side) -> None:
             " Phase names come from `profiledb/rules/phases.toml` and from your own file, set in"
             " `WARPDECK_PHASES`."
         )
-    _stretches(side.report.id)
+    _offer_stretches(side.report.id)
     detected_iterations.show(side.report.id)
 
 
-def _stretches(report_id: str) -> None:
+def _offer_stretches(report_id: str) -> None:
     """Offer thirds of the time in which the GPU worked; the selection bar takes any other time window."""
     busy = session.whole(report_id, "gpu_busy").dropna(subset=["first_ns", "active_ns"])
     if busy.empty:

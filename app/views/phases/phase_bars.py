@@ -40,16 +40,16 @@ def bars(sides: Sequence[Side], *, key: str) -> None:
     )  # fmt: skip
     wanted = shown(sides)
     wanted = wanted if len(wanted) > 2 else wanted[:1]  # a single phase is the whole
-    drawn = [_bar(side, phase, time=what == TIME, by_pass=by_pass) for phase in wanted for side in sides]
+    drawn = [_make_bar(side, phase, time=what == TIME, by_pass=by_pass) for phase in wanted for side in sides]
     drawn = [bar for bar in drawn if bar.pieces]
     figure = charts_split.class_bars(
         drawn, theme.class_titles(), theme.class_colors(), "ms" if what == TIME else "%", theme.theme()
     )
-    _legend(charts_split.names(drawn, theme.class_titles()))
+    _draw_legend(charts_split.names(drawn, theme.class_titles()))
     chart_element.chart(figure, f"{key}-chart")
 
 
-def _legend(names: Sequence[str]) -> None:
+def _draw_legend(names: Sequence[str]) -> None:
     """Draw the classes with their colors in a line that wraps. Titles come from the settings and are escaped here."""
     titles, colors = theme.class_titles(), theme.class_colors()
     box = "display: inline-block; width: 0.75em; height: 0.75em; margin-right: 0.4em"
@@ -65,15 +65,15 @@ def _legend(names: Sequence[str]) -> None:
     )
 
 
-def _bar(side: Side, phase: str, *, time: bool, by_pass: bool) -> Bar:
+def _make_bar(side: Side, phase: str, *, time: bool, by_pass: bool) -> Bar:
     rows = side.by_phase[side.by_phase["phase"] == phase]
     column = "pass_ns" if by_pass else "total_ns"
     names = theme.class_titles()
-    pieces = [_piece(row, names, side, time=time, column=column) for row in rows.to_dict("records")]
+    pieces = [_make_piece(row, names, side, time=time, column=column) for row in rows.to_dict("records")]
     return Bar(titles().get(phase, phase), side.label, pieces)
 
 
-def _piece(row: Mapping[Hashable, Any], names: Mapping[str, str], side: Side, *, time: bool, column: str) -> Piece:
+def _make_piece(row: Mapping[Hashable, Any], names: Mapping[str, str], side: Side, *, time: bool, column: str) -> Piece:
     name = names.get(row["class"], row["class"])
     lines = [
         f"<b>{fmt.plotly_text(name)}</b>" + (f", {fmt.plotly_text(side.label)}" if side.label else ""),

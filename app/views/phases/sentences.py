@@ -39,18 +39,18 @@ def between(
         classes: shares by class in percent, of both reports.
         class_titles: display names of the classes.
     """
-    before, after = _at(first, ALL, "matmul_pct"), _at(second, ALL, "matmul_pct")
+    before, after = _read_value(first, ALL, "matmul_pct"), _read_value(second, ALL, "matmul_pct")
     ends = f"**{fmt.percent(before)}** ({fmt.plain(names[0])}) to **{fmt.percent(after)}** ({fmt.plain(names[1])})"
     if abs(after - before) < STEADY:
         return f"The matmul share stays the same: {ends}."
     verb = "rises" if after > before else "falls"
     if any(set(rows.index) == {ALL, NONE} for rows in (first, second)):
-        return f"Matmul {verb} from {ends} because {_class_reason(*classes, class_titles, up=after < before)}."
-    moves = _moves(first, second, before)
+        return f"Matmul {verb} from {ends} because {_name_changed_class(*classes, class_titles, up=after < before)}."
+    moves = _compute_moves(first, second, before)
     along = [m for m in moves if m[1] * (after - before) > 0 and abs(m[1]) >= _SMALL][:2]
     against = [m for m in moves if m[1] * (after - before) < 0 and abs(m[1]) >= _SMALL][:1]
-    because = " and ".join(_reason(first, second, phase, move, titles) for phase, move in along)
-    although = ", ".join(_reason(first, second, phase, move, titles) for phase, move in against)
+    because = " and ".join(_describe_phase(first, second, phase, move, titles) for phase, move in along)
+    although = ", ".join(_describe_phase(first, second, phase, move, titles) for phase, move in against)
     return (
         f"Matmul {verb} from {ends}"
         + (f" because {because}" if because else "")
@@ -64,14 +64,18 @@ def class_changes(first: "pd.Series[float]", second: "pd.Series[float]", titles:
     change = second.sub(first, fill_value=0).drop("matmul", errors="ignore")
     order = change.abs().sort_values(ascending=False, kind="stable").index
     told = [
-        f"{fmt.plain(titles.get(name, name))} {_points(change[name])}" for name in order if abs(change[name]) >= STEADY
+        f"{fmt.plain(titles.get(name, name))} {_format_points(change[name])}"
+        for name in order
+        if abs(change[name]) >= STEADY
     ]
     return (
         f"Other classes, in points: {join_names(told[:5])}." if told else ("The shares of other classes stay the same.")
     )
 
 
-def _class_reason(first: "pd.Series[float]", second: "pd.Series[float]", titles: Mapping[str, str], *, up: bool) -> str:
+def _name_changed_class(
+    first: "pd.Series[float]", second: "pd.Series[float]", titles: Mapping[str, str], *, up: bool
+) -> str:
     """Name the other class that gains (``up``) or loses most."""
     change = second.sub(first, fill_value=0).drop("matmul", errors="ignore")
     name = str(change.idxmax() if up else change.idxmin())
@@ -79,47 +83,49 @@ def _class_reason(first: "pd.Series[float]", second: "pd.Series[float]", titles:
     return f"{fmt.plain(titles.get(name, name))} takes {now} instead of {then}"
 
 
-def _moves(first: pd.DataFrame, second: pd.DataFrame, before: float) -> list[tuple[str, float]]:
+def _compute_moves(first: pd.DataFrame, second: pd.DataFrame, before: float) -> list[tuple[str, float]]:
     """Return each phase's contribution to the change of the matmul share in points, largest first."""
     found = {
-        phase: _pull(second, phase, before) - _pull(first, phase, before)
+        phase: _compute_pull(second, phase, before) - _compute_pull(first, phase, before)
         for phase in dict.fromkeys([*first.index, *second.index])
         if phase != ALL
     }
     return sorted(found.items(), key=lambda pair: -abs(pair[1]))
 
 
-def _pull(rows: pd.DataFrame, phase: str, level: float) -> float:
+def _compute_pull(rows: pd.DataFrame, phase: str, level: float) -> float:
     """Return by how many points a phase pulls the matmul share away from ``level``."""
-    if not _has(rows, phase):
+    if not _has_phase(rows, phase):
         return 0.0
-    return _at(rows, phase, "share_pct") / 100 * (_at(rows, phase, "matmul_pct") - level)
+    return _read_value(rows, phase, "share_pct") / 100 * (_read_value(rows, phase, "matmul_pct") - level)
 
 
-def _has(rows: pd.DataFrame, phase: str) -> bool:
-    return phase in rows.index and _at(rows, phase, "total_ns") > 0
+def _has_phase(rows: pd.DataFrame, phase: str) -> bool:
+    return phase in rows.index and _read_value(rows, phase, "total_ns") > 0
 
 
-def _at(rows: pd.DataFrame, phase: str, column: str) -> float:
+def _read_value(rows: pd.DataFrame, phase: str, column: str) -> float:
     value: Any = rows.loc[phase, column]
     return fmt.number(value) or 0.0
 
 
-def _reason(first: pd.DataFrame, second: pd.DataFrame, phase: str, move: float, titles: Mapping[str, str]) -> str:
+def _describe_phase(
+    first: pd.DataFrame, second: pd.DataFrame, phase: str, move: float, titles: Mapping[str, str]
+) -> str:
     """Describe what changed in a phase, with its contribution in points."""
-    title, points = phase_title(titles, phase), f" ({_points(move)})"
+    title, points = phase_title(titles, phase), f" ({_format_points(move)})"
     (share, matmul), (new_share, new_matmul) = (
-        [_at(rows, phase, column) if _has(rows, phase) else 0.0 for column in ("share_pct", "matmul_pct")]
+        [_read_value(rows, phase, column) if _has_phase(rows, phase) else 0.0 for column in ("share_pct", "matmul_pct")]
         for rows in (first, second)
     )
-    if not _has(first, phase):
+    if not _has_phase(first, phase):
         return f"{title} adds {fmt.percent(new_share)} of the time, {describe_share(new_matmul)} of it matmul{points}"
-    if not _has(second, phase):
+    if not _has_phase(second, phase):
         return f"{title} is gone, {fmt.percent(share)} of the time with {describe_share(matmul)} of it matmul{points}"
     if abs(new_matmul - matmul) >= STEADY:
         return f"{title} is {describe_share(new_matmul)} matmul instead of {describe_share(matmul)}{points}"
     return f"{title} takes {fmt.percent(new_share)} of the time instead of {fmt.percent(share)}{points}"
 
 
-def _points(value: float) -> str:
+def _format_points(value: float) -> str:
     return f"{'+' if value > 0 else '−'}{abs(value):.1f}"

@@ -26,17 +26,17 @@ def show(side: Side, other: Side | None = None) -> None:
     st.subheader("Top kernel", anchor=False)
     titles = phase_bars.titles()
     titles |= {TOGETHER: f"{titles.get(_ONE)} + {titles.get(_TWO)}".lower().capitalize()}
-    rows = _rows(side)
+    rows = _read_rows(side)
     if other is None:
         st.markdown(sentence(rows, titles))
     else:
-        told = [(one.label, sentence(_rows(one), titles)) for one in (side, other)]
+        told = [(one.label, sentence(_read_rows(one), titles)) for one in (side, other)]
         st.markdown("\n".join(f"- {fmt.plain(label)}: {said}" for label, said in told))
         st.caption(f"The table shows {fmt.plain(side.label)}.")
-    _table(side, rows, titles)
+    _draw_table(side, rows, titles)
 
 
-def _rows(side: Side) -> pd.DataFrame:
+def _read_rows(side: Side) -> pd.DataFrame:
     """Return the top kernels of each phase, of all, and of forward and backward together if the report has both."""
     rows = side.run("top_kernels", limit=TOP)
     if not {_ONE, _TWO} <= set(rows["phase"]):
@@ -44,7 +44,7 @@ def _rows(side: Side) -> pd.DataFrame:
     return pd.concat([rows, side.run("top_kernels", limit=TOP, phase=TOGETHER)], ignore_index=True)
 
 
-def _table(side: Side, rows: pd.DataFrame, titles: dict[str, str]) -> None:
+def _draw_table(side: Side, rows: pd.DataFrame, titles: dict[str, str]) -> None:
     names = [name for name in (ALL, _ONE, TOGETHER, *titles) if name in set(rows["phase"])]
     names = list(dict.fromkeys(names)) if len(set(rows["phase"])) > 2 else [ALL]
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -71,31 +71,33 @@ def sentence(rows: pd.DataFrame, titles: dict[str, str]) -> str:
     part = rows[rows["phase"] == phase]
     first = part.iloc[0]
     where = "" if phase == ALL else f"In {fmt.plain(titles[phase])}, "
-    said = [f"{where}{_kernel(first)} takes the most time{_calls(first)}."]
+    said = [f"{where}{_format_kernel(first)} takes the most time{_format_calls(first)}."]
     together = rows[rows["phase"] == TOGETHER]
     if len(together):
         leader = together.iloc[0]
         said.append(
             f"It also leads {fmt.plain(titles[TOGETHER])}, with {fmt.percent(leader['share_pct'])}."
             if leader["kernel"] == first["kernel"]
-            else f"In {fmt.plain(titles[TOGETHER])}, {_kernel(leader)} takes the most time."
+            else f"In {fmt.plain(titles[TOGETHER])}, {_format_kernel(leader)} takes the most time."
         )
     matmul = part[part["rest_rank"].isna()]
     if first["class"] != "matmul" and len(matmul):
-        said.append(f"The longest matmul, {_kernel(matmul.iloc[0])}, is number {fmt.count(matmul['rank'].iloc[0])}.")
+        said.append(
+            f"The longest matmul, {_format_kernel(matmul.iloc[0])}, is number {fmt.count(matmul['rank'].iloc[0])}."
+        )
     rest = part[part["rest_rank"].notna() & (part["rank"] > 1)].head(3)
     if len(rest):
-        told = ", ".join(_kernel(row) for _, row in rest.iterrows())
+        told = ", ".join(_format_kernel(row) for _, row in rest.iterrows())
         said.append(f"Next non-matmul kernels: {told}.")
     return " ".join(said)
 
 
-def _kernel(row: "pd.Series[Any]") -> str:
+def _format_kernel(row: "pd.Series[Any]") -> str:
     name = row["name"] if isinstance(row["name"], str) else "a kernel without a name"
     return f"**{fmt.plain(fmt.shortened(name, 60))}** ({fmt.percent(row['share_pct'])})"
 
 
-def _calls(row: "pd.Series[Any]") -> str:
+def _format_calls(row: "pd.Series[Any]") -> str:
     each = fmt.number(row["pass_calls"])
     if each is None:
         return f", in {fmt.counted(row['calls'], 'launch')}"

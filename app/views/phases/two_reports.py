@@ -29,12 +29,12 @@ def show(first: Side, second: Side) -> None:
     phase_bars.bars([first, second], key="bars")
     said = [phase_bars.mode_words(first), phase_bars.pass_words([first, second]), *second.notes]
     st.caption(" ".join(said))
-    _phases(first, second, titles)
-    _classes(first, second)
-    _kernels(first, second, in_shares=not one_gpu)
+    _draw_phases(first, second, titles)
+    _draw_classes(first, second)
+    _draw_kernels(first, second, in_shares=not one_gpu)
 
 
-def _phases(first: Side, second: Side, titles: dict[str, str]) -> None:
+def _draw_phases(first: Side, second: Side, titles: dict[str, str]) -> None:
     columns = ["share_pct", "matmul_pct", "rest_pct", "pass_ns", "pass_matmul_ns", "pass_rest_ns", "total_ns"]
     names = [name for name in phase_bars.shown([first, second]) if name != ALL or len(first.phases) > 0]
     rows = pd.DataFrame({"title": [titles.get(name, name) for name in names]})
@@ -45,33 +45,33 @@ def _phases(first: Side, second: Side, titles: dict[str, str]) -> None:
         rows,
         [
             *table_columns.of("matmul_split", table_columns.use("phase", name="title", width=110)),
-            *_sides(first, second, "matmul_split", "share_pct"),
-            *_sides(first, second, "matmul_split", "matmul_pct"),
-            *_times(first, second, "matmul_split"),
+            *_make_side_columns(first, second, "matmul_split", "share_pct"),
+            *_make_side_columns(first, second, "matmul_split", "matmul_pct"),
+            *_make_time_columns(first, second, "matmul_split"),
         ],
         key="pair-phases", download="matmul_split.csv",
         hidden=("a_rest_pct", "b_rest_pct", "a_pass_matmul_ns", "b_pass_matmul_ns", "a_total_ns", "b_total_ns"),
     )  # fmt: skip
 
 
-def _classes(first: Side, second: Side) -> None:
+def _draw_classes(first: Side, second: Side) -> None:
     st.subheader("By class", anchor=False)
     rows = changes.classes(first.classes.reset_index(drop=True), second.classes.reset_index(drop=True))
     tables.table(
         rows,
         [
             *table_columns.of("phase_split", table_columns.use("class", width=184)),
-            *_sides(first, second, "phase_split", "share_pct"),
+            *_make_side_columns(first, second, "phase_split", "share_pct"),
             table_columns.Col("points", "Change", "points", help="Second share minus first", kind="percent",
             signed=True),
-            *_times(first, second, "phase_split"),
-            *_change(first, second),
+            *_make_time_columns(first, second, "phase_split"),
+            *_make_change_column(first, second),
         ],
         key="pair-classes", download="class_changes.csv", hidden=("a_pass_calls", "b_pass_calls"),
     )  # fmt: skip
 
 
-def _kernels(first: Side, second: Side, *, in_shares: bool) -> None:
+def _draw_kernels(first: Side, second: Side, *, in_shares: bool) -> None:
     """Draw the kernels that are new, gone, slower, faster, or launched more or less often."""
     st.subheader("By kernel", anchor=False)
     by_pass = bool(first.passes and second.passes) and not in_shares
@@ -88,7 +88,7 @@ def _kernels(first: Side, second: Side, *, in_shares: bool) -> None:
     )
     source = "top_kernels"
     shares = [
-        *_sides(first, second, source, "share_pct"),
+        *_make_side_columns(first, second, source, "share_pct"),
         table_columns.Col("points", "Change", "points", kind="percent", signed=True),
     ]
     why = table_columns.Col(
@@ -98,11 +98,11 @@ def _kernels(first: Side, second: Side, *, in_shares: bool) -> None:
         rows,
         [
             *table_columns.of(source, table_columns.use("name", width=260), why),
-            *([] if in_shares else _change(first, second)),
+            *([] if in_shares else _make_change_column(first, second)),
             *(shares if in_shares or not by_pass else []),
-            *([] if in_shares else _times(first, second, source)),
-            *(_sides(first, second, source, "pass_calls") if by_pass else []),
-            *_sides(first, second, source, "avg_ns"),
+            *([] if in_shares else _make_time_columns(first, second, source)),
+            *(_make_side_columns(first, second, source, "pass_calls") if by_pass else []),
+            *_make_side_columns(first, second, source, "avg_ns"),
             *table_columns.of(source, table_columns.use("class", width=184)),
         ],
         key="pair-kernels", download="kernel_changes.csv", hidden=("demangled", "a_share_pct", "b_share_pct"),
@@ -112,7 +112,7 @@ def _kernels(first: Side, second: Side, *, in_shares: bool) -> None:
 _ORDER = ("new", "gone", "more launches", "fewer launches", "slower", "faster", "same")
 
 
-def _sides(first: Side, second: Side, source: str, column: str) -> list[table_columns.Col]:
+def _make_side_columns(first: Side, second: Side, source: str, column: str) -> list[table_columns.Col]:
     """Return a column for each report, with the report's label in the heading."""
     (one,) = table_columns.of(source, column)
     return [
@@ -121,12 +121,12 @@ def _sides(first: Side, second: Side, source: str, column: str) -> list[table_co
     ]
 
 
-def _times(first: Side, second: Side, source: str) -> list[table_columns.Col]:
+def _make_time_columns(first: Side, second: Side, source: str) -> list[table_columns.Col]:
     """Return the columns of time per step of both reports; none if either has no steps."""
-    return _sides(first, second, source, "pass_ns") if first.passes and second.passes else []
+    return _make_side_columns(first, second, source, "pass_ns") if first.passes and second.passes else []
 
 
-def _change(first: Side, second: Side) -> list[table_columns.Col]:
+def _make_change_column(first: Side, second: Side) -> list[table_columns.Col]:
     if not (first.passes and second.passes):
         return []
     about = "Kernel time per step, second report minus first"

@@ -49,23 +49,23 @@ def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme, title: str =
             if len(part):
                 color = ACCENT[theme] if name == "gpu_ns" else NEUTRAL[theme]
                 series = _TITLES[name] + (", looks like warm-up" if warmup else "")
-                figure.add_trace(_series(part, name, series, color, size=size, bars=bars, warmup=warmup))
+                figure.add_trace(_make_series(part, name, series, color, size=size, bars=bars, warmup=warmup))
     frame(figure, theme, height=250, left=58, top=34, bottom=38)
-    _axes(figure, values, unit, size, log=log)
-    _places(figure, rows["nth"].astype(int), title)
+    _set_value_axis(figure, values, unit, size, log=log)
+    _set_place_axis(figure, rows["nth"].astype(int), title)
     if median_ns:
-        _median(figure, median_ns, size, theme, log=log)
+        _draw_median(figure, median_ns, size, theme, log=log)
     return figure
 
 
-def _series(
+def _make_series(
     rows: pd.DataFrame, name: str, title: str, color: str, *, size: float, bars: bool, warmup: bool
 ) -> go.Bar | go.Scatter:
     common: dict[str, Any] = {
         "x": rows["nth"].astype(int),
         "y": rows[name].astype(float) / size,
         "name": title,
-        "text": [_hover(row) for row in rows.to_dict("records")],
+        "text": [_format_hover(row) for row in rows.to_dict("records")],
         "hovertemplate": "%{text}<extra></extra>",
     }
     if bars:
@@ -79,7 +79,7 @@ def _series(
     return go.Scatter(**common, mode="markers", marker=mark | {"line": {"width": 1.5 if warmup else 0}})
 
 
-def _hover(row: dict[Any, Any]) -> str:
+def _format_hover(row: dict[Any, Any]) -> str:
     title = row.get("name") or f"Instance {fmt.count(row['number'])}"
     lines = [f"<b>{fmt.plotly_text(title)}</b>"]
     if fmt.number(row["gpu_ns"]) is not None:
@@ -91,7 +91,7 @@ def _hover(row: dict[Any, Any]) -> str:
     return "<br>".join(lines)
 
 
-def _places(figure: go.Figure, nth: "pd.Series[int]", title: str) -> None:
+def _set_place_axis(figure: go.Figure, nth: "pd.Series[int]", title: str) -> None:
     """Set up the x axis from the first instance number to the last."""
     first, last = int(nth.min()), int(nth.max())
     edge = max(0.5, 0.01 * (last - first))
@@ -99,7 +99,7 @@ def _places(figure: go.Figure, nth: "pd.Series[int]", title: str) -> None:
     figure.update_xaxes(**({"dtick": 1} if last - first < 20 else {"nticks": 12}))
 
 
-def _axes(figure: go.Figure, values: "pd.Series[Any]", unit: str, size: float, *, log: bool) -> None:
+def _set_value_axis(figure: go.Figure, values: "pd.Series[Any]", unit: str, size: float, *, log: bool) -> None:
     legend: dict[str, Any] = {
         "orientation": "h",
         "x": 0,
@@ -117,7 +117,7 @@ def _axes(figure: go.Figure, values: "pd.Series[Any]", unit: str, size: float, *
     log_durations(figure, float(values.min()), float(values.max()), size)
 
 
-def _median(figure: go.Figure, median_ns: float, size: float, theme: Theme, *, log: bool) -> None:
+def _draw_median(figure: go.Figure, median_ns: float, size: float, theme: Theme, *, log: bool) -> None:
     """Draw the median as a labeled line. On a log axis, an annotation takes the logarithm of the value."""
     place = median_ns / size
     figure.add_hline(y=place, line={"width": 1, "color": MARK[theme], "dash": "dot"})

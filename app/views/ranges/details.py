@@ -30,18 +30,18 @@ def show(report_id: str, path: str) -> None:
     rows = session.run(report_id, "nvtx_tree", path=path)
     name = str(rows["name"].iloc[0])
     st.subheader(f"Range {fmt.plain(fmt.shortened(name, 80))}", anchor=False)
-    st.caption(_where(rows))
-    kernels, why = _kernels(report_id, path)
-    page_elements.facts(_facts(rows, kernels))
+    st.caption(_describe_place(rows))
+    kernels, why = _read_kernels(report_id, path)
+    page_elements.facts(_list_facts(rows, kernels))
     if why:
         st.caption(why)
     pace.show(report_id, path)
     if len(kernels):
-        _classes(report_id, path)
-        _top(report_id, kernels)
+        _draw_classes(report_id, path)
+        _draw_top_kernels(report_id, kernels)
 
 
-def _where(rows: pd.DataFrame) -> str:
+def _describe_place(rows: pd.DataFrame) -> str:
     if len(rows) > 1:
         return f"All {fmt.count(len(rows))} paths that end with this name; nested ones count twice."
     row = rows.iloc[0]
@@ -52,7 +52,7 @@ def _where(rows: pd.DataFrame) -> str:
     return told if parts[0] else told[:1].upper() + told[1:]
 
 
-def _facts(rows: pd.DataFrame, kernels: pd.DataFrame) -> list[tuple[str, str, str]]:
+def _list_facts(rows: pd.DataFrame, kernels: pd.DataFrame) -> list[tuple[str, str, str]]:
     total = rows[["instances", "cpu_ns", "self_ns", "gpu_ns", "busy_ns", "operations"]].sum(min_count=1)
     shown = [
         ("Instances", fmt.count(total["instances"]), ""),
@@ -80,10 +80,10 @@ def _facts(rows: pd.DataFrame, kernels: pd.DataFrame) -> list[tuple[str, str, st
     ]
 
 
-def _kernels(report_id: str, path: str) -> tuple[pd.DataFrame, str]:
+def _read_kernels(report_id: str, path: str) -> tuple[pd.DataFrame, str]:
     """Return the kernels of the range, or the reason that there are none."""
     try:
-        rows = session.run(report_id, "kernels", **_inside(report_id, path))
+        rows = session.run(report_id, "kernels", **_make_range_parameters(report_id, path))
     except NotCapturedError as error:
         return pd.DataFrame(), f"{fmt.plain(error.message)} {fmt.sentence(error.hint)}"
     except AnalysisError as error:
@@ -91,7 +91,7 @@ def _kernels(report_id: str, path: str) -> tuple[pd.DataFrame, str]:
     return rows, "" if len(rows) else "This range launched no kernels."
 
 
-def _inside(report_id: str, path: str) -> dict[str, Any]:
+def _make_range_parameters(report_id: str, path: str) -> dict[str, Any]:
     """Return the parameters that select this range; none if the selection bar already selects some of its instances."""
     chosen = session.selected(report_id).get("range", ())
     paths = page_selection.optional(report_id, "range_paths", ["path", "name", "most"])
@@ -100,8 +100,8 @@ def _inside(report_id: str, path: str) -> dict[str, Any]:
     return {"range": path, "skip_first": 0}
 
 
-def _classes(report_id: str, path: str) -> None:
-    rows = session.run(report_id, "class_split", **_inside(report_id, path))
+def _draw_classes(report_id: str, path: str) -> None:
+    rows = session.run(report_id, "class_split", **_make_range_parameters(report_id, path))
     st.markdown("**Time by kernel class**")
     parts = class_bar.bar(rows, key="range-classes")
     told = [f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts[:6]]
@@ -110,7 +110,7 @@ def _classes(report_id: str, path: str) -> None:
     )
 
 
-def _top(report_id: str, kernels: pd.DataFrame) -> None:
+def _draw_top_kernels(report_id: str, kernels: pd.DataFrame) -> None:
     st.markdown("**Kernels**")
     chosen = tables.table(
         kernels.head(TOP),

@@ -49,16 +49,16 @@ def show(rows: pd.DataFrame, facts: "pd.Series[Any]") -> None:
         )
         return
     chart_element.chart(boxes.icicle(drawn, theme.theme()), "icicle")
-    st.caption(_caption(rows, facts, measure))
+    st.caption(_write_caption(rows, facts, measure))
 
 
-def _caption(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> str:
+def _write_caption(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> str:
     how = {
         "busy_ns": "Width: time in which the range's operations ran on the GPU.",
         "gpu_ns": "Width: time from first to last GPU operation of each range.",
         "cpu_ns": "Width: CPU time between start and end of the range.",
     }[measure]
-    inside = rows.assign(inside_cpu_ns=_inside_cpu(rows))[INSIDE[measure]].astype("Float64").fillna(0)
+    inside = rows.assign(inside_cpu_ns=_compute_inside_cpu(rows))[INSIDE[measure]].astype("Float64").fillna(0)
     beyond = (inside - rows[measure].astype("Float64").fillna(0)).max()
     beside = float(beyond) > OVERLAP_SHARE * (fmt.number(facts[measure]) or 1)
     more = " Ranges that overlap on the GPU can be wider together than the range around them." if beside else ""
@@ -71,7 +71,9 @@ def _caption(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> str:
 def nodes(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> list[Node]:
     """Return the boxes; ranges that are too small or not in ``rows`` are merged into one box "other" per parent."""
     whole = fmt.number(facts[measure]) or 0.0
-    frame = rows.assign(inside_cpu_ns=_inside_cpu(rows), own=pd.to_numeric(rows[measure]).astype(float).fillna(0.0))
+    frame = rows.assign(
+        inside_cpu_ns=_compute_inside_cpu(rows), own=pd.to_numeric(rows[measure]).astype(float).fillna(0.0)
+    )
     wide = frame[(frame["own"] > 0) & (frame["own"] >= LEAST_SHARE * whole)].nlargest(MOST, "own").sort_index()
     wide = wide[wide["level"] < wide["level"].min() + DEEPEST]
     known, listed = set(wide["path_id"]), set(frame["path_id"])
@@ -79,10 +81,10 @@ def nodes(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> list[Nod
     top = ~wide["parent_id"].isin(known)
     drawn_inside = wide[~top].groupby("parent_id")["own"].agg(["sum", "count"])
     lowest = int(wide["level"].min()) if len(wide) else 0
-    drawn = [Node(_ROOT, "", "All ranges", 0.0, _words("All ranges", facts, whole, whole), 0)]
+    drawn = [Node(_ROOT, "", "All ranges", 0.0, _format_hover("All ranges", facts, whole, whole), 0)]
     rest = whole - float(wide.loc[top, "own"].sum())
     if rest > LEAST_SHARE * whole:
-        drawn.append(_other(_ROOT, rest, None, whole, 1))
+        drawn.append(_make_other_node(_ROOT, rest, None, whole, 1))
     for row in wide.to_dict("records"):
         shown, count = drawn_inside.loc[row["path_id"]] if row["path_id"] in drawn_inside.index else (0.0, 0)
         inside = fmt.number(row[INSIDE[measure]]) or 0.0
@@ -90,24 +92,24 @@ def nodes(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> list[Nod
         number, level = str(row["path_id"]), int(row["level"]) - lowest + 1
         parent = str(row["parent_id"]) if row["parent_id"] in known else _ROOT
         merged = hidden > LEAST_SHARE * whole
-        words = _words(row["name"], row, row["own"], whole)
+        words = _format_hover(row["name"], row, row["own"], whole)
         drawn.append(Node(number, parent, fmt.visible(row["name"]), own if merged else own + hidden, words, level))
         if merged:
-            drawn.append(_other(number, hidden, int(row["children"]) - int(count), whole, level + 1))
+            drawn.append(_make_other_node(number, hidden, int(row["children"]) - int(count), whole, level + 1))
     return drawn
 
 
-def _inside_cpu(rows: pd.DataFrame) -> "pd.Series[Any]":
+def _compute_inside_cpu(rows: pd.DataFrame) -> "pd.Series[Any]":
     return (rows["cpu_ns"] - rows["self_ns"]).clip(lower=0)
 
 
-def _other(parent: str, amount: float, count: int | None, whole: float, level: int) -> Node:
+def _make_other_node(parent: str, amount: float, count: int | None, whole: float, level: int) -> Node:
     words = f"<b>Other</b><br>{fmt.duration(amount)}, {fmt.percent(100 * amount / whole)}"
     words += f"<br>{fmt.counted(count, 'smaller path')}" if count else "<br>smaller paths"
     return Node(f"{parent}-other", parent, "other", amount, words, level)
 
 
-def _words(name: str, row: Any, amount: float, whole: float) -> str:
+def _format_hover(name: str, row: Any, amount: float, whole: float) -> str:
     lines = [f"<b>{fmt.plotly_text(fmt.shortened(name, 80))}</b>", f"{fmt.percent(100 * amount / (whole or 1))} of all"]
     lines += [f"{title}: {fmt.duration(row[key])}" for key, title in MEASURES.items() if fmt.number(row[key])]
     counts = [(row.get("instances"), "instance"), (row.get("operations"), "operation")]

@@ -25,10 +25,10 @@ def show(report_id: str, path: str) -> None:
         return
     st.markdown("**Time per instance**")
     page_elements.facts(facts(spread))
-    if words := _sentence(spread, rows):
+    if words := _sum_up_instances(spread, rows):
         st.caption(words, help=RULE)
-    chart(rows, _steady(spread), key="pace")
-    times = (rows["gpu_ns"] if _measure(spread) == "gpu" else rows["cpu_ns"]).astype(float).fillna(-1)
+    chart(rows, _read_steady_median(spread), key="pace")
+    times = (rows["gpu_ns"] if _choose_measure(spread) == "gpu" else rows["cpu_ns"]).astype(float).fillna(-1)
     slow = rows.iloc[int(times.to_numpy().argmax())]
     kernel_links.to_timeline(
         report_id, "Slowest instance on the timeline", slow["start_ns"], slow["start_ns"] + slow["cpu_ns"]
@@ -60,7 +60,7 @@ def dragged(rows: pd.DataFrame, first: float, last: float) -> tuple[float, float
 
 def facts(spread: pd.DataFrame) -> list[tuple[str, str, str]]:
     """Return the key figures of the GPU durations if there are any, else of the CPU durations."""
-    row = spread[spread["measure"] == _measure(spread)].iloc[0]
+    row = spread[spread["measure"] == _choose_measure(spread)].iloc[0]
     side = "GPU time" if row["measure"] == "gpu" else "CPU time"
     return [
         ("Median", fmt.duration(row["median_ns"]), f"Half of the instances take at most this long: {side}."),
@@ -71,17 +71,17 @@ def facts(spread: pd.DataFrame) -> list[tuple[str, str, str]]:
     ]
 
 
-def _measure(spread: pd.DataFrame) -> str:
+def _choose_measure(spread: pd.DataFrame) -> str:
     return "gpu" if "gpu" in set(spread["measure"]) else "cpu"
 
 
-def _steady(spread: pd.DataFrame) -> float | None:
-    return fmt.number(spread.loc[spread["measure"] == _measure(spread), "steady_median_ns"].iloc[0])
+def _read_steady_median(spread: pd.DataFrame) -> float | None:
+    return fmt.number(spread.loc[spread["measure"] == _choose_measure(spread), "steady_median_ns"].iloc[0])
 
 
-def _sentence(spread: pd.DataFrame, rows: pd.DataFrame) -> str:
+def _sum_up_instances(spread: pd.DataFrame, rows: pd.DataFrame) -> str:
     """Say how many instances look like warm-up, ran GPU work, and were never closed."""
-    row = spread[spread["measure"] == _measure(spread)].iloc[0]
+    row = spread[spread["measure"] == _choose_measure(spread)].iloc[0]
     total, warmup = int(rows["instances"].iloc[0]), int(spread["warmup"].max())
     sentences = []
     if warmup:

@@ -23,7 +23,7 @@ def page() -> None:
         page_selection.clear_button("nvtx-clear")
         return
     top = session.run(manifest.id, "nvtx_tree", limit=icicle.MOST)
-    _facts(manifest, facts)
+    _draw_facts(manifest, facts)
     icicle.show(top, facts)
     clicked = tree.show(manifest.id, top, facts)
     path = tree.choose(manifest.id, top, clicked)
@@ -31,7 +31,7 @@ def page() -> None:
     steps.show(manifest.id, path)
 
 
-def _facts(manifest: Manifest, facts: "pd.Series[Any]") -> None:
+def _draw_facts(manifest: Manifest, facts: "pd.Series[Any]") -> None:
     """Draw the totals over all ranges and, if there are no GPU times, say why."""
     whose = "operators, modules and annotations" if manifest.rows.get("operator") else "parts that the program marks"
     shown = [
@@ -41,11 +41,11 @@ def _facts(manifest: Manifest, facts: "pd.Series[Any]") -> None:
         ("CPU time", fmt.duration(facts["cpu_ns"]), "Sum of the CPU durations of the outermost ranges."),
     ]
     ui.facts(shown)
-    if notes := " ".join(_notes(manifest.id, facts)):
+    if notes := " ".join(_list_notes(manifest.id, facts)):
         st.caption(notes)
 
 
-def _notes(report_id: str, facts: "pd.Series[Any]") -> list[str]:
+def _list_notes(report_id: str, facts: "pd.Series[Any]") -> list[str]:
     notes = []
     if unclosed := int(facts["unclosed"]):
         was, ends = ("range was", "it ends") if unclosed == 1 else ("ranges were", "they end")

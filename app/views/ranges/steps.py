@@ -29,13 +29,13 @@ def show(report_id: str, path: str) -> None:
     if host.empty:
         st.caption(NONE)
         return
-    rank = _choose(host)
+    rank = _choose_loop(host)
     side = session.run(report_id, "iteration_summary", by="gpu") if host["has_gpu"].any() else host
     own, other = (frame[frame["rank"] == rank].iloc[0] for frame in (side, host))
     gpu = fmt.number(own["median_ns"]) is not None and bool(other["has_gpu"])
     main = own if gpu else other
-    page_elements.facts(_facts(main, other, gpu=gpu))
-    st.caption(_sentence(main, other, gpu=gpu), help=pace.RULE)
+    page_elements.facts(_list_facts(main, other, gpu=gpu))
+    st.caption(_sum_up_steps(main, other, gpu=gpu), help=pace.RULE)
     rows = session.run(report_id, "iterations", rank=rank)
     if set(rows["path"]) == {path}:
         st.caption("The steps are the instances of the range above; their chart is there.")
@@ -68,9 +68,9 @@ def own_numbers(names: "pd.Series[str]") -> list[int] | None:
     return numbers if len(set(numbers)) == len(found) else None
 
 
-def _choose(rows: pd.DataFrame) -> int:
+def _choose_loop(rows: pd.DataFrame) -> int:
     """Draw the selector of the recognized loops and return the chosen rank; a single loop needs no selector."""
-    labels = {int(row["rank"]): _label(row, alone=rows["thread"].nunique() == 1) for _, row in rows.iterrows()}
+    labels = {int(row["rank"]): _label_loop(row, alone=rows["thread"].nunique() == 1) for _, row in rows.iterrows()}
     if len(labels) == 1:
         st.caption(f"Ranges {labels[1]}")
         return 1
@@ -86,17 +86,17 @@ def _choose(rows: pd.DataFrame) -> int:
     )
 
 
-def _label(row: "pd.Series[Any]", *, alone: bool) -> str:
+def _label_loop(row: "pd.Series[Any]", *, alone: bool) -> str:
     thread = "" if alone else f", thread {row['thread']}"
-    return f"{fmt.plain(fmt.shortened(row['steps'], 60))}{thread} ({_number(row)})"
+    return f"{fmt.plain(fmt.shortened(row['steps'], 60))}{thread} ({_count_steps(row)})"
 
 
-def _number(row: "pd.Series[Any]") -> str:
+def _count_steps(row: "pd.Series[Any]") -> str:
     """Return the number of steps counted; if all are warm-up, their number."""
     return f"{fmt.count(row['count'])} steps" if row["count"] else f"{fmt.count(row['warmup'])} warm-up"
 
 
-def _facts(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> list[tuple[str, str, str]]:
+def _list_facts(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> list[tuple[str, str, str]]:
     side = "on the GPU, from first to last operation" if gpu else "on the CPU"
     facts = [("Steps", fmt.count(row["count"]), "Steps that count: closed, and not warm-up.")]
     if gpu:
@@ -112,23 +112,27 @@ def _facts(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> list[
             fmt.percent(row["cv_pct"]),
             "Coefficient of variation: standard deviation over mean, without warm-up.",
         ),
-        ("Rate", _rate(row["per_second"]), "From the start of the first step after warm-up to the end of the last."),
+        (
+            "Rate",
+            _format_rate(row["per_second"]),
+            "From the start of the first step after warm-up to the end of the last.",
+        ),
     ]
 
 
-def _rate(per_second: Any) -> str:
+def _format_rate(per_second: Any) -> str:
     value = fmt.number(per_second)
     return fmt.MISSING if value is None else f"{value:,.{0 if value >= 100 else 1 if value >= 10 else 2}f} / s"
 
 
-def _ratio(row: "pd.Series[Any]") -> float | None:
+def _compute_first_ratio(row: "pd.Series[Any]") -> float | None:
     first, median = fmt.number(row["first_ns"]), fmt.number(row["median_ns"])
     return first / median if first and median else None
 
 
-def _first(row: "pd.Series[Any]", host: "pd.Series[Any]") -> str:
+def _compare_first_step(row: "pd.Series[Any]", host: "pd.Series[Any]") -> str:
     """Compare the first step with the rest, on the CPU if only that shows its warm-up."""
-    ratio, on_host = _ratio(row), _ratio(host)
+    ratio, on_host = _compute_first_ratio(row), _compute_first_ratio(host)
     if ratio is None:
         return ""
     if not int(row["warmup"]) and 1 / 1.1 < ratio < 1.1:
@@ -138,9 +142,9 @@ def _first(row: "pd.Series[Any]", host: "pd.Series[Any]") -> str:
     return f"The first step takes {ratio:.2f} times the median of the rest."
 
 
-def _sentence(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> str:
+def _sum_up_steps(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> str:
     """Compare the first step with the rest, and say how many steps are excluded."""
-    sentences = [first] if (first := _first(row, host)) else []
+    sentences = [first] if (first := _compare_first_step(row, host)) else []
     warmup = int(row["warmup"])
     recognized = warmup + int(row["count"])
     if warmup:

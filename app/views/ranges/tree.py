@@ -40,24 +40,24 @@ HIDDEN = ("path", "level", "kernel_ns", "style", "first_ns", "warmup")
 def show(report_id: str, top: pd.DataFrame, facts: "pd.Series[Any]") -> str | None:
     """Draw the table and return the path clicked in this run; ``top`` are the largest paths."""
     st.subheader("Tree", anchor=False)
-    search, depth = _controls(top)
+    search, depth = _draw_controls(top)
     params: dict[str, Any] = {"limit": ROWS} | ({"search": search} if search else {"depth": depth} if depth else {})
     rows = session.run(report_id, "nvtx_tree", **params)
     if rows.empty:
         st.info("No range name contains this text.")
         return None
-    shown = _worded(rows, facts, flat=bool(search))
+    shown = _add_words(rows, facts, flat=bool(search))
     columns = [column for column in COLUMNS if column.name in shown.columns]
     if not search and bool((rows["threads"] == 1).all()):
         columns = [column for column in columns if column.name != "threads"]
     key = f"tree-{zlib.crc32('/'.join(map(str, rows['path_id'])).encode())}"
     height = (HEIGHT_ROWS + 1) * tables.ROW_PX if len(rows) > HEIGHT_ROWS else None
     chosen = tables.table(shown, columns, key=key, download="nvtx_tree.csv", select=True, hidden=HIDDEN, height=height)
-    _more(rows, facts, search=bool(search), depth=depth)
-    return _clicked(None if chosen is None else str(rows["path"].iloc[chosen]))
+    _say_left_out(rows, facts, search=bool(search), depth=depth)
+    return _find_new_click(None if chosen is None else str(rows["path"].iloc[chosen]))
 
 
-def _controls(top: pd.DataFrame) -> tuple[str, int | None]:
+def _draw_controls(top: pd.DataFrame) -> tuple[str, int | None]:
     """Draw the search field and the level selector; return the text and the depth (None for all levels)."""
     levels, opens = range_tree.levels(top), range_tree.opened(top)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -67,23 +67,23 @@ def _controls(top: pd.DataFrame) -> tuple[str, int | None]:
             depth = st.selectbox(
                 "Levels",
                 list(range(1, len(levels) + 1)),
-                format_func=partial(_level, len(levels)),
+                format_func=partial(_format_level, len(levels)),
                 disabled=bool(search.strip()),
                 help="How many levels the tree shows. A search covers all levels.",
-                **url_widgets.option("levels", range(1, len(levels) + 1), opens, partial(_level, len(levels))),
+                **url_widgets.option("levels", range(1, len(levels) + 1), opens, partial(_format_level, len(levels))),
                 width=140,
             )
     return search.strip(), range_tree.asked_depth(top, depth)
 
 
-def _level(deepest: int, level: int) -> str:
+def _format_level(deepest: int, level: int) -> str:
     return "All" if level == deepest else str(level)
 
 
-def _worded(rows: pd.DataFrame, facts: "pd.Series[Any]", *, flat: bool) -> pd.DataFrame:
+def _add_words(rows: pd.DataFrame, facts: "pd.Series[Any]", *, flat: bool) -> pd.DataFrame:
     """Add the display columns, and drop the GPU columns if the report has no GPU activity."""
     lowest = int(rows["level"].min())
-    names = rows["path"] if flat else [_INDENT * (row.level - lowest) + row.name for row in _named(rows)]
+    names = rows["path"] if flat else [_INDENT * (row.level - lowest) + row.name for row in _list_named(rows)]
     measure = "busy_ns" if fmt.number(facts["busy_ns"]) else "cpu_ns"
     shown = rows.assign(
         tree=names,
@@ -93,11 +93,11 @@ def _worded(rows: pd.DataFrame, facts: "pd.Series[Any]", *, flat: bool) -> pd.Da
     return shown if fmt.number(facts["operations"]) is not None else shown.drop(columns=list(GPU_COLUMNS))
 
 
-def _named(rows: pd.DataFrame) -> Any:
+def _list_named(rows: pd.DataFrame) -> Any:
     return rows[["level", "name"]].rename_axis(None).itertuples(index=False)
 
 
-def _more(rows: pd.DataFrame, facts: "pd.Series[Any]", *, search: bool, depth: int | None) -> None:
+def _say_left_out(rows: pd.DataFrame, facts: "pd.Series[Any]", *, search: bool, depth: int | None) -> None:
     """Say how many ranges the table leaves out."""
     fitting = int(rows["paths"].iloc[0])
     if fitting > len(rows):
@@ -106,7 +106,7 @@ def _more(rows: pd.DataFrame, facts: "pd.Series[Any]", *, search: bool, depth: i
         st.caption(f"{fmt.count(int(facts['paths']) - fitting)} nested ranges hidden. Increase Levels to show them.")
 
 
-def _clicked(path: str | None) -> str | None:
+def _find_new_click(path: str | None) -> str | None:
     """Return the path if it was clicked in this run; an older click must not override a newer URL."""
     new = path if path != st.session_state.get(_CLICKED) else None
     st.session_state[_CLICKED] = path

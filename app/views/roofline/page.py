@@ -35,22 +35,22 @@ WITH = "with"  # query parameter: the baselines
 def page() -> None:
     manifest = session.report()
     try:
-        everything = _rows(manifest.id)
+        everything = _read_rows(manifest.id)
     except NotCapturedError:
-        _speed_of_light(manifest.id)
+        _draw_speed_of_light(manifest.id)
         return
     launches = session.run(manifest.id, "ncu_speed_of_light")
     choice = elements.choose(sorted(everything["class"].dropna().unique()))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        everything = _inside(everything)
-        others = _others(manifest.id)
-    kept = choice.keeps(_of(everything, choice))
+        everything = _choose_range(everything)
+        others = _choose_baselines(manifest.id)
+    kept = choice.keeps(_select_rows(everything, choice))
     if kept.empty:
         st.info("No launches match these filters.")
         return
-    _facts(kept, everything, len(launches))
+    _draw_facts(kept, everything, len(launches))
     shown = elements.drawable(kept)
-    _chart(manifest.id, everything, shown, choice, others)
+    _draw_chart(manifest.id, everything, shown, choice, others)
     elements.above(shown)
     ordered = elements.by_gap(kept)
     chosen = tables.table(
@@ -61,19 +61,19 @@ def page() -> None:
         profile_links.open_launch(manifest.id, int(ordered["launch_id"].iloc[chosen]))
 
 
-def _rows(report_id: str) -> pd.DataFrame:
+def _read_rows(report_id: str) -> pd.DataFrame:
     rows = session.run(report_id, "ncu_roofline").rename(columns={"kernel": "full_name"})
     return elements.with_readings(rows, session.run(report_id, "ncu_limits"))
 
 
-def _of(everything: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+def _select_rows(everything: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     """Return the rows of the chosen memory level and precision."""
     rows = everything[everything["level"] == choice.level]
     wanted = rows["is_main"] if choice.precision == "main" else rows["precision"] == choice.precision
     return rows[wanted.astype(bool)]
 
 
-def _inside(rows: pd.DataFrame) -> pd.DataFrame:
+def _choose_range(rows: pd.DataFrame) -> pd.DataFrame:
     """Draw the range selector and return the rows inside the chosen range."""
     paths = rows["nvtx"].dropna().unique()
     known = sorted({"/".join(path.split("/")[: depth + 1]) for path in paths for depth in range(path.count("/") + 1)})
@@ -88,7 +88,7 @@ def _inside(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[(inside == chosen) | inside.str.startswith(f"{chosen}/")]
 
 
-def _others(report_id: str) -> list[str]:
+def _choose_baselines(report_id: str) -> list[str]:
     """Draw the baseline selector and return the ids of the chosen reports; the URL keeps them."""
     known = session.about(LAUNCHES, without=report_id, named_by=WITH)
     if not known:
@@ -109,7 +109,7 @@ def _others(report_id: str) -> list[str]:
     return chosen
 
 
-def _facts(kept: pd.DataFrame, everything: pd.DataFrame, launches: int) -> None:
+def _draw_facts(kept: pd.DataFrame, everything: pd.DataFrame, launches: int) -> None:
     known = kept.dropna(subset=["pct_of_roof"])
     time = known["duration_ns"].sum()
     share = (known["pct_of_roof"] * known["duration_ns"]).sum() / time if time else None
@@ -129,19 +129,21 @@ def _facts(kept: pd.DataFrame, everything: pd.DataFrame, launches: int) -> None:
         st.markdown(f"{fmt.counted(lacking, 'launch')} {lack} work or traffic. Capture again with `{elements.FLAGS}`.")
 
 
-def _chart(report_id: str, everything: pd.DataFrame, shown: pd.DataFrame, choice: Choice, others: list[str]) -> None:
-    points = [_point(row, choice, hollow=False) for _, row in shown.iterrows()]
+def _draw_chart(
+    report_id: str, everything: pd.DataFrame, shown: pd.DataFrame, choice: Choice, others: list[str]
+) -> None:
+    points = [_make_point(row, choice, hollow=False) for _, row in shown.iterrows()]
     memory, compute = elements.roofs(everything, elements.working(shown), choice.level)
     arrows: list[tuple[int, int]] = []
     for other in others:
         try:
-            theirs = _rows(other)
+            theirs = _read_rows(other)
         except NotCapturedError:
             st.caption(f"{fmt.plain(session.library().find(other).name)} has too few metrics for a roofline.")
             continue
-        drawn = elements.drawable(choice.keeps(_of(theirs, choice)))
-        arrows += _arrows(drawn, len(points), shown)
-        points += [_point(row, choice, hollow=True, report=other) for _, row in drawn.iterrows()]
+        drawn = elements.drawable(choice.keeps(_select_rows(theirs, choice)))
+        arrows += _pair_launches(drawn, len(points), shown)
+        points += [_make_point(row, choice, hollow=True, report=other) for _, row in drawn.iterrows()]
     if not points:
         st.info("No launch here has both work and traffic measured.")
         return
@@ -151,7 +153,7 @@ def _chart(report_id: str, everything: pd.DataFrame, shown: pd.DataFrame, choice
         profile_links.open_launch(of or report_id, int(launch))
 
 
-def _point(row: "pd.Series[Any]", choice: Choice, *, hollow: bool, report: str = "") -> Point:
+def _make_point(row: "pd.Series[Any]", choice: Choice, *, hollow: bool, report: str = "") -> Point:
     whose = [f"Launch {row['launch_id']}, {fmt.duration(row['duration_ns'])}" + (", baseline" if hollow else "")]
     return elements.point(
         row.to_dict() | {"launch_id": f"{report}/{row['launch_id']}"},
@@ -162,18 +164,18 @@ def _point(row: "pd.Series[Any]", choice: Choice, *, hollow: bool, report: str =
     )
 
 
-def _arrows(before: pd.DataFrame, first: int, after: pd.DataFrame) -> list[tuple[int, int]]:
+def _pair_launches(before: pd.DataFrame, first: int, after: pd.DataFrame) -> list[tuple[int, int]]:
     """Pair each baseline launch with this report's launch of the same kernel, in order of launch."""
-    places = {key: place for place, key in enumerate(_occurrences(after))}
-    return [(first + place, places[key]) for place, key in enumerate(_occurrences(before)) if key in places]
+    places = {key: place for place, key in enumerate(_number_occurrences(after))}
+    return [(first + place, places[key]) for place, key in enumerate(_number_occurrences(before)) if key in places]
 
 
-def _occurrences(rows: pd.DataFrame) -> list[tuple[str, str, int]]:
+def _number_occurrences(rows: pd.DataFrame) -> list[tuple[str, str, int]]:
     counted = rows.groupby(["name", "precision"], observed=True).cumcount()
     return list(zip(rows["name"], rows["precision"], counted, strict=True))
 
 
-def _speed_of_light(report_id: str) -> None:
+def _draw_speed_of_light(report_id: str) -> None:
     """Plot compute against memory throughput instead of a roofline, and show the ncu flags that a roofline needs."""
     st.info("This report lacks the FLOP and traffic counters that a roofline needs. To record them, run:")
     st.code(elements.FLAGS, language=None)

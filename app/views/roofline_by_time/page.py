@@ -61,20 +61,20 @@ def page() -> None:
         return
     classes = sorted(session.run(manifest.id, "kernels")["class"].dropna().unique())
     choice = elements.choose(classes)
-    rows = _rows(manifest.id, compute, choice)
-    _coverage(manifest, compute, rows)
+    rows = _read_rows(manifest.id, compute, choice)
+    _draw_coverage(manifest, compute, rows)
     measured = elements.by_gap(choice.keeps(rows[rows["match"] == "exact"]))
     shown = elements.drawable(measured)
-    _chart(manifest.id, compute, shown, choice)
+    _draw_chart(manifest.id, compute, shown, choice)
     elements.above(shown)
     if lacking := int(measured["flops_per_s"].isna().sum()):
         st.markdown(f"{fmt.count(lacking)} measured kernels lack work or traffic. To record them, run:")
         st.code(elements.FLAGS, language=None)
-    _measured(manifest.id, measured)
-    _unmeasured(choice.keeps(rows[rows["match"] != "exact"]))
+    _draw_measured(manifest.id, measured)
+    _draw_unmeasured(choice.keeps(rows[rows["match"] != "exact"]))
 
 
-def _rows(report_id: str, compute: str, choice: Choice) -> pd.DataFrame:
+def _read_rows(report_id: str, compute: str, choice: Choice) -> pd.DataFrame:
     rows = session.run(report_id, "time_weighted_roofline", ncu=compute, level=choice.level, precision=choice.precision)
     return elements.with_readings(rows.rename(columns={"demangled": "full_name"}), session.whole(compute, "ncu_limits"))
 
@@ -97,13 +97,13 @@ def _compute_report(manifest: Manifest) -> str | None:
         return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         named = session.named(NCU, {key: one.report for key, one in useful.items()})
-        asked = next((key for key in (*named, linked) if key in useful), _best(useful))
+        asked = next((key for key in (*named, linked) if key in useful), _choose_best(useful))
         chosen = st.selectbox(
             "Compute report",
             list(useful),
             index=None if asked is None else list(useful).index(asked),
             key="compute-report",
-            format_func=lambda key: _title(useful[key], key == linked),
+            format_func=lambda key: _title_candidate(useful[key], key == linked),
             placeholder="Choose a Compute report",
             width=520,
         )
@@ -112,17 +112,17 @@ def _compute_report(manifest: Manifest) -> str | None:
                 st.query_params[NCU] = chosen
             _offer_link(manifest, chosen, linked)
     if chosen is None:
-        _covers_nothing(next(iter(useful.values())))
+        _explain_no_coverage(next(iter(useful.values())))
     return chosen
 
 
-def _best(useful: Mapping[str, Candidate]) -> str | None:
+def _choose_best(useful: Mapping[str, Candidate]) -> str | None:
     """Return the candidate that covers most; None if its coverage would display as 0.0 %."""
     key, first = next(iter(useful.items()))
     return key if first.covered_pct >= LEAST_PCT else None
 
 
-def _covers_nothing(nearest: Candidate) -> None:
+def _explain_no_coverage(nearest: Candidate) -> None:
     """Say that no Compute report covers these kernels, and how close the nearest one comes."""
     name, other = fmt.plain(nearest.report.shown_name), fmt.percent(nearest.other_pct)
     st.info(
@@ -141,13 +141,13 @@ def _offer_link(manifest: Manifest, chosen: str, linked: str | None) -> None:
         st.rerun()
 
 
-def _title(candidate: Candidate, linked: bool) -> str:
+def _title_candidate(candidate: Candidate, linked: bool) -> str:
     return f"{fmt.visible(candidate.report.shown_name)}  ·  covers {fmt.percent(candidate.covered_pct)}" + (
         "  ·  linked" if linked else ""
     )
 
 
-def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
+def _draw_coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
     """Draw how much of the kernel time ncu covers and how efficient it is, and list ambiguous matches."""
     row = session.run(manifest.id, "ncu_coverage", ncu=compute).iloc[0]
     known = rows.dropna(subset=["pct_of_roof"])
@@ -181,7 +181,7 @@ def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
                 st.caption(f"and {fmt.count(len(vague) - 20)} more; the table has them all")
 
 
-def _chart(report_id: str, compute: str, shown: pd.DataFrame, choice: Choice) -> None:
+def _draw_chart(report_id: str, compute: str, shown: pd.DataFrame, choice: Choice) -> None:
     if shown.empty:
         st.info("ncu captured work and traffic for none of these kernels.")
         return
@@ -207,7 +207,7 @@ def _chart(report_id: str, compute: str, shown: pd.DataFrame, choice: Choice) ->
         kernel_links.open_kernel(report_id, int(clicked))
 
 
-def _measured(report_id: str, rows: pd.DataFrame) -> None:
+def _draw_measured(report_id: str, rows: pd.DataFrame) -> None:
     if rows.empty:
         return
     chosen = tables.table(
@@ -218,7 +218,7 @@ def _measured(report_id: str, rows: pd.DataFrame) -> None:
         kernel_links.open_kernel(report_id, int(rows["kernel"].iloc[chosen]))
 
 
-def _unmeasured(rows: pd.DataFrame) -> None:
+def _draw_unmeasured(rows: pd.DataFrame) -> None:
     """Draw the kernels that ncu did not measure, of which only the time is known."""
     if rows.empty:
         return

@@ -30,7 +30,7 @@ def page() -> None:
     """Draw the page. Raises NotCapturedError if the report belongs to no run."""
     manifest = session.report()
     run = run_lookup.require_found(session.run_of(manifest.id))
-    known = _read(run)
+    known = _read_answer(run)
     found = known.straggler
     st.markdown(sentences.state_straggler(found, run, is_matched=known.is_matched))
     _draw_facts(run, known)
@@ -46,7 +46,7 @@ def page() -> None:
     st.caption("  \n".join(filter(None, [sentences.state_clocks(known.clocks), fmt.plain(_HOW)])))
 
 
-def _read(run: Run) -> RunAnswer:
+def _read_answer(run: Run) -> RunAnswer:
     shelf = session.library()
     key = (shelf.folder, "run", summaries_of(shelf).version(), tuple(run.reports))
     return session.worked_out(key, lambda: run_lookup.answer(shelf, run))

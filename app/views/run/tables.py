@@ -27,20 +27,20 @@ COMMUNICATOR_COLUMNS = table_columns.of(
 
 
 def draw_ranks(rows: pd.DataFrame) -> None:
-    _draw("Ranks", rows, RANK_COLUMNS, "run-ranks", ("report",))
+    _draw_table("Ranks", rows, RANK_COLUMNS, "run-ranks", ("report",))
 
 
 def draw_communicators(rows: pd.DataFrame) -> None:
     if len(rows):
-        _draw("Waits by communicator", rows, COMMUNICATOR_COLUMNS, "run-communicators")
+        _draw_table("Waits by communicator", rows, COMMUNICATOR_COLUMNS, "run-communicators")
 
 
 def draw_kernels(rows: pd.DataFrame) -> None:
     if len(rows):
-        _draw("Kernels over the ranks", rows, KERNEL_COLUMNS, "run-kernels")
+        _draw_table("Kernels over the ranks", rows, KERNEL_COLUMNS, "run-kernels")
 
 
-def _draw(
+def _draw_table(
     title: str, rows: pd.DataFrame, columns: tuple[table_columns.Col, ...], key: str, hidden: tuple[str, ...] = ()
 ) -> None:
     st.subheader(title, anchor=False)

@@ -49,7 +49,7 @@ def scaling(rows: pd.DataFrame, curves: Sequence[str], measure: str, theme: Them
         line={"width": 5, "color": faded(GRAY[theme], 0.22)},
     )  # fmt: skip
     for number, (curve, group) in enumerate(drawn.groupby("curve", sort=False)):
-        figure.add_trace(_curve(str(curve), group.sort_values("ranks"), measure, number, theme))
+        figure.add_trace(_make_curve(str(curve), group.sort_values("ranks"), measure, number, theme))
     frame(figure, theme, height=280, left=56, right=20, top=30, bottom=42)
     ranks = sorted({low, *map(int, drawn["ranks"])})
     figure.update_xaxes(
@@ -67,7 +67,7 @@ def scaling(rows: pd.DataFrame, curves: Sequence[str], measure: str, theme: Them
 _LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 
 
-def _curve(name: str, group: pd.DataFrame, measure: str, number: int, theme: Theme) -> go.Scatter:
+def _make_curve(name: str, group: pd.DataFrame, measure: str, number: int, theme: Theme) -> go.Scatter:
     dash, symbol = _STROKES[number % len(_STROKES)]
     color = ACCENT[theme] if number == 0 else GRAY[theme]
     base = round(float(group["ranks"].iloc[0] / group["ideal"].iloc[0]))

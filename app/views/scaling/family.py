@@ -24,7 +24,7 @@ _KEY = "scaling-with"
 def choose(manifest: Manifest) -> tuple[list[Named], int]:
     """Return the reports to show, the page's own first, and the number left out because of ``MOST``."""
     named = session.about(TIMELINE, without=manifest.id, named_by=WITH)
-    own, *others = family.join_overlapping([_named(manifest), *map(_named, named.values())])
+    own, *others = family.join_overlapping([_read_named(manifest), *map(_read_named, named.values())])
     known = {one.id: one for one in others}
     relatives = family.find_family(own, known.values())[1:]
     usual = sorted((relative.id for relative in relatives[: MOST - 1]), key=lambda key: known[key].name)
@@ -37,13 +37,13 @@ def choose(manifest: Manifest) -> tuple[list[Named], int]:
         with st.expander(title, expanded=bool(asked) or not chosen):
             st.multiselect(
                 "Other reports", order, key=_KEY, format_func=lambda key: fmt.visible(known[key].name),
-                placeholder="Add reports of other ranks and runs", on_change=_write, args=(usual,),
+                placeholder="Add reports of other ranks and runs", on_change=_write_chosen, args=(usual,),
                 label_visibility="collapsed",
             )  # fmt: skip
     return [own, *(known[key] for key in chosen)], 0 if asked else max(0, len(relatives) - MOST + 1)
 
 
-def _write(usual: list[str]) -> None:
+def _write_chosen(usual: list[str]) -> None:
     chosen = st.session_state[_KEY]
     if sorted(chosen) == sorted(usual):
         st.query_params.pop(WITH, None)
@@ -56,24 +56,26 @@ def gather(named: list[Named]) -> tuple[list[Run], list[str]]:
 
     def read() -> tuple[list[Run], list[str]]:
         with st.spinner("Reading the reports of all ranks"):
-            return runs.gather_runs(named, _answers)
+            return runs.gather_runs(named, _analyze_run)
 
     return session.worked_out(tuple((one, session.key(one.id, "runs", {})) for one in named), read)
 
 
-def _answers(report_id: str) -> RunAnalysis:
+def _analyze_run(report_id: str) -> RunAnalysis:
     def run(name: str, **params: Any) -> Any:
         return session.whole(report_id, name, **params)
 
     return run
 
 
-def _named(manifest: Manifest) -> Named:
+def _read_named(manifest: Manifest) -> Named:
     """Return the report's run, rank and other facts, read again only when its sidecar of facts changes."""
     shelf = session.library()
-    return _read(manifest, str(shelf.folder), shelf.stamp(sidecar.path(shelf.reports, manifest.id, "meta")))
+    return _read_named_cached(
+        manifest, str(shelf.folder), shelf.stamp(sidecar.path(shelf.reports, manifest.id, "meta"))
+    )
 
 
 @st.cache_resource(show_spinner=False, max_entries=4096, hash_funcs={Manifest: lambda one: (one.id, one.name)})
-def _read(manifest: Manifest, folder: str, stamp: int) -> Named:  # noqa: ARG001 (part of the key)
+def _read_named_cached(manifest: Manifest, folder: str, stamp: int) -> Named:  # noqa: ARG001 (part of the key)
     return family.read_named(session.library(), manifest)

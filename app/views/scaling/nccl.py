@@ -31,15 +31,15 @@ def show(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
     with_nccl = [run for run in runs if any(len(rank.ops) for rank in run.ranks)]
     st.subheader("Ranks and NCCL", anchor=False)
     if not with_nccl:
-        _none(manifest, runs)
+        _explain_no_times(manifest, runs)
         return
-    run = _choose(with_nccl, own)
+    run = _choose_run(with_nccl, own)
     if nccl.lacks_sizes(with_nccl):
         traced = bool(manifest.rows.get("operator"))  # by a profiler that does not record NVTX
         st.info(fmt.plain(sentences.NO_SIZES if traced else sentences.SIZES))
     rows = nccl.wait_rows(run)
     if rows.empty:
-        _one_rank(manifest, run)
+        _draw_one_rank(manifest, run)
         return
     st.markdown(fmt.plain(sentences.state_waits(run, rows)))
     color = theme.class_colors().get("communication", charts.ACCENT[theme.theme()])
@@ -59,7 +59,7 @@ def show(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
     st.caption(_HOW)
 
 
-def _choose(runs: Sequence[Run], own: Run) -> Run:
+def _choose_run(runs: Sequence[Run], own: Run) -> Run:
     """Draw the selector; return the run in the URL, else of the page's report, else the one with the most ranks."""
     known = {run.name: run for run in runs}
     usual = own.name if own.name in known else max(runs, key=lambda run: (run.size, run.name)).name
@@ -68,20 +68,20 @@ def _choose(runs: Sequence[Run], own: Run) -> Run:
     if len(known) == 1:
         return runs[0]
     chosen = st.selectbox(
-        "Run", list(known), key=_PICKER, format_func=fmt.visible, width=320, on_change=_write, args=(usual,),
+        "Run", list(known), key=_PICKER, format_func=fmt.visible, width=320, on_change=_write_run, args=(usual,),
         label_visibility="collapsed",
     )  # fmt: skip
     return known[chosen]
 
 
-def _write(usual: str) -> None:
+def _write_run(usual: str) -> None:
     if st.session_state[_PICKER] == usual:
         st.query_params.pop(RUN, None)
     else:
         st.query_params[RUN] = st.session_state[_PICKER]
 
 
-def _one_rank(manifest: Manifest, run: Run) -> None:
+def _draw_one_rank(manifest: Manifest, run: Run) -> None:
     """Draw the NCCL times of one report, without the other ranks."""
     st.markdown(
         "Waits and transfers need reports of at least two ranks with the same operations in their steps. The NCCL times"
@@ -94,7 +94,7 @@ def _one_rank(manifest: Manifest, run: Run) -> None:
         scaling_tables.ONE_RANK.table(rows)
 
 
-def _none(manifest: Manifest, runs: Sequence[Run]) -> None:
+def _explain_no_times(manifest: Manifest, runs: Sequence[Run]) -> None:
     rows = session.whole(manifest.id, "nccl_sum")
     if len(rows):
         st.caption("NCCL ran only outside of steps:")

@@ -42,21 +42,21 @@ def page() -> None:
     if own is None:
         session.whole(manifest.id, "rank_split")  # raises an error that says what is missing
         raise NotCapturedError("No steps in this report.", command="nsys profile --trace=cuda,nvtx")
-    assumed = _assumed(runs)
+    assumed = _ask_scaling_kind(runs)
     rows = scaling_rows.run_rows(runs, assumed)
     sentence = sentences.state_efficiency(rows) or sentences.state_parts(own)
     st.markdown(fmt.plain(sentence))
-    _facts(own, rows[rows["run"] == own.name].iloc[0])
+    _draw_facts(own, rows[rows["run"] == own.name].iloc[0])
     ranks = [report.id for report in named[1:] if report.run == named[0].run]
     if ranks:
         kernel_links.to_timelines(manifest.id, ranks, "Ranks on the Timeline", "collective")
-    _charts(runs, rows)
+    _draw_charts(runs, rows)
     tables.runs(rows)
-    _notes([*sentences.state_gaps(runs), *sentences.state_kinds(runs, assumed), *left_out], rows, cut)
+    _draw_notes([*sentences.state_gaps(runs), *sentences.state_kinds(runs, assumed), *left_out], rows, cut)
     nccl.show(manifest, runs, own)
 
 
-def _assumed(runs: Sequence[Run]) -> str:
+def _ask_scaling_kind(runs: Sequence[Run]) -> str:
     """Return strong or weak; ask the reader only if neither the programs nor their item counts tell."""
     bases = [(run, base) for run in runs if (base := find_base(run, runs))]
     if all(classify_scaling(run, base, "strong").told_by != "nothing" for run, base in bases):
@@ -69,7 +69,7 @@ def _assumed(runs: Sequence[Run]) -> str:
     return str(chosen or "strong")
 
 
-def _facts(own: Run, row: "pd.Series[float]") -> None:
+def _draw_facts(own: Run, row: "pd.Series[float]") -> None:
     """Draw the key figures of the run that the page's report belongs to."""
     facts = [("Ranks", str(own.size), "Ranks in the run of this report.")]
     if own.comparable:
@@ -103,7 +103,7 @@ def _facts(own: Run, row: "pd.Series[float]") -> None:
     ui.facts(facts)
 
 
-def _charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
+def _draw_charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
     with_base = rows["efficiency_pct"].notna()
     if not with_base.any():
         st.info(_NEEDED)
@@ -126,7 +126,7 @@ def _charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
         chart_element.chart(figure, "steps-chart")
 
 
-def _notes(said: Sequence[str], rows: pd.DataFrame, cut: int) -> None:
+def _draw_notes(said: Sequence[str], rows: pd.DataFrame, cut: int) -> None:
     more = (
         [f"{fmt.counted(cut, 'more report')} of this family {'is' if cut == 1 else 'are'} not shown. Choose above."]
         if cut

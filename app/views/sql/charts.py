@@ -24,7 +24,7 @@ def is_number(values: "pd.Series[Any]") -> bool:
 def chart(rows: pd.DataFrame, kind: Kind, theme: Theme) -> go.Figure:
     """Plot the last column against the first, in row order."""
     x, y = rows.columns[0], rows.columns[-1]
-    across, up = _places(rows[x]), rows[y].astype(float)
+    across, up = _place_values(rows[x]), rows[y].astype(float)
     color = ACCENT[theme]
     if kind == "Bars":
         trace: Any = go.Bar(x=across, y=up, marker={"color": color, "line": {"width": 0}})
@@ -39,7 +39,7 @@ def chart(rows: pd.DataFrame, kind: Kind, theme: Theme) -> go.Figure:
     return figure
 
 
-def _places(values: "pd.Series[Any]") -> Any:
+def _place_values(values: "pd.Series[Any]") -> Any:
     """Return x values: numbers and times unchanged, anything else as escaped, shortened text."""
     if is_number(values):
         return values.astype(float)

@@ -30,21 +30,21 @@ _SEES = {
 
 def show(manifest: Manifest) -> str:
     """Draw the editor and return the question that was run last; "" if none was."""
-    _open(open_questions(session.library()).get(st.query_params.get(ADDRESS, "")))
+    _open_question(open_questions(session.library()).get(st.query_params.get(ADDRESS, "")))
     examples = table_list.list_examples(manifest)
     st.session_state.setdefault(_TEXT, examples[0].sql if examples else _FIRST)
     about = st.segmented_control("Question about", _ABOUT, default=_ONE, required=True, key="sql-about")
-    _choices(manifest, table_list.list_library_examples() if about == _ALL else examples)
+    _draw_choices(manifest, table_list.list_library_examples() if about == _ALL else examples)
     st.text_area("Question", key=_TEXT, height=_HEIGHT_PX, max_chars=LONGEST, label_visibility="collapsed")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Run", type="primary", icon=":material/play_arrow:", on_click=_ask, key="sql-run")
+        st.button("Run", type="primary", icon=":material/play_arrow:", on_click=_ask_question, key="sql-run")
         if access.may_edit():
-            _keeping()
+            _draw_save_form()
     st.caption(_SEES[about or _ONE])
     return str(st.session_state.get(_ASKED, ""))
 
 
-def _open(question: Question | None) -> None:
+def _open_question(question: Question | None) -> None:
     """Load and run the saved question that the URL names, once per URL."""
     named = question.id if question else ""
     if st.session_state.get(_OPENED) != named:
@@ -54,32 +54,32 @@ def _open(question: Question | None) -> None:
             st.session_state["sql-name"] = question.name
 
 
-def _ask() -> None:
+def _ask_question() -> None:
     st.session_state[_ASKED] = st.session_state[_TEXT]
 
 
-def _choices(manifest: Manifest, examples: list[table_list.Example]) -> None:
+def _draw_choices(manifest: Manifest, examples: list[table_list.Example]) -> None:
     titles = {one.title: one.sql for one in examples}
     kept = {one.id: one for one in open_questions(session.library()).all()}
     with st.container(horizontal=True):
         st.selectbox(
             "Examples", list(titles), index=None, key=f"sql-example-{manifest.id}", placeholder="Choose an example",
-            on_change=_take, args=(manifest.id, titles),
+            on_change=_take_example, args=(manifest.id, titles),
         )  # fmt: skip
         st.selectbox(
             "Saved questions", list(kept), index=None, key="sql-kept", disabled=not kept,
             placeholder="Choose a saved question" if kept else "None yet",
-            format_func=lambda one: fmt.visible(kept[one].name), on_change=_go,
+            format_func=lambda one: fmt.visible(kept[one].name), on_change=_go_to_question,
         )  # fmt: skip
 
 
-def _take(report_id: str, titles: dict[str, str]) -> None:
+def _take_example(report_id: str, titles: dict[str, str]) -> None:
     if title := st.session_state[f"sql-example-{report_id}"]:
         _forget_kept()
         st.session_state[_TEXT] = st.session_state[_ASKED] = titles[title]
 
 
-def _go() -> None:
+def _go_to_question() -> None:
     if chosen := st.session_state["sql-kept"]:
         st.query_params[ADDRESS] = chosen
         st.session_state.pop(_OPENED, None)
@@ -91,23 +91,23 @@ def _forget_kept() -> None:
     st.session_state["sql-kept"] = None
 
 
-def _keeping() -> None:
+def _draw_save_form() -> None:
     with st.popover("Save", icon=":material/bookmark:"):
         st.text_input("Name", key="sql-name", max_chars=LONGEST_NAME)
         st.caption("The address then names the question, and may be sent. A question of the same name is replaced.")
-        st.button("Save question", on_click=_keep, key="sql-keep")
+        st.button("Save question", on_click=_save_question, key="sql-keep")
         if st.query_params.get(ADDRESS):
-            st.button("Remove this question", on_click=_remove, key="sql-remove", type="tertiary")
+            st.button("Remove this question", on_click=_remove_question, key="sql-remove", type="tertiary")
 
 
-def _keep() -> None:
+def _save_question() -> None:
     question = open_questions(session.editing()).keep(st.session_state["sql-name"], st.session_state[_TEXT])
     st.query_params[ADDRESS] = question.id
     st.session_state[_OPENED] = question.id
     st.toast(f"Saved as {fmt.plain(question.name)}.", icon=":material/check:")
 
 
-def _remove() -> None:
+def _remove_question() -> None:
     named = st.query_params.get(ADDRESS, "")
     kept = open_questions(session.editing())
     if kept.get(named) is None:

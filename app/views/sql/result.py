@@ -20,14 +20,14 @@ _MOST_POINTS = 5_000
 
 def show(manifest: Manifest, sql: str, answer: Answer) -> None:
     frame = frame_of(answer.rows)
-    _table(frame)
-    _files(manifest, sql, answer)
+    _draw_table(frame)
+    _draw_files(manifest, sql, answer)
     if not frame.empty and len(frame.columns) > 1:
-        _chart(frame)
+        _draw_chart(frame)
 
 
-def _table(frame: pd.DataFrame) -> None:
-    shown = pd.DataFrame({name: _cells(frame[name]) for name in frame.columns})
+def _draw_table(frame: pd.DataFrame) -> None:
+    shown = pd.DataFrame({name: _clean_cells(frame[name]) for name in frame.columns})
     config: dict[str, Any] = {name: {"label": fmt.visible(name)} for name in shown.columns}
     st.dataframe(
         shown,
@@ -40,21 +40,23 @@ def _table(frame: pd.DataFrame) -> None:
     )
 
 
-def _cells(values: "pd.Series[Any]") -> "pd.Series[Any]":
+def _clean_cells(values: "pd.Series[Any]") -> "pd.Series[Any]":
     """Remove control characters from text; numbers and times stay as they are."""
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
         return values
     return values.map(fmt.visible, na_action="ignore")
 
 
-def _files(manifest: Manifest, sql: str, answer: Answer) -> None:
+def _draw_files(manifest: Manifest, sql: str, answer: Answer) -> None:
     shelf = session.library()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         rows = fmt.counted(answer.rows.num_rows, "row")
         st.caption(f"The first {rows}; files hold more." if answer.cut else rows, width="content")
         with st.container(horizontal=True, width="content"):
-            _file("CSV", "answer.csv", "text/csv", lambda: _csv(answer_cache.whole(shelf, manifest, sql, answer)))
-            _file(
+            _draw_file_button(
+                "CSV", "answer.csv", "text/csv", lambda: _encode_csv(answer_cache.whole(shelf, manifest, sql, answer))
+            )
+            _draw_file_button(
                 "Parquet",
                 "answer.parquet",
                 "application/vnd.apache.parquet",
@@ -62,18 +64,18 @@ def _files(manifest: Manifest, sql: str, answer: Answer) -> None:
             )
 
 
-def _csv(answer: Answer) -> bytes:
+def _encode_csv(answer: Answer) -> bytes:
     return spreadsheet.csv_text(frame_of(answer.rows)).encode(errors="replace")
 
 
-def _file(label: str, name: str, kind: str, data: Any) -> None:
+def _draw_file_button(label: str, name: str, kind: str, data: Any) -> None:
     st.download_button(
         label, data, name, kind, key=f"sql-{label}", on_click="ignore", type="tertiary", icon=":material/download:",
         help="All rows, up to a million",
     )  # fmt: skip
 
 
-def _chart(frame: pd.DataFrame) -> None:
+def _draw_chart(frame: pd.DataFrame) -> None:
     """Draw a chart of the chosen columns, if any column is numeric."""
     numbers = [name for name in frame.columns if charts.is_number(frame[name])]
     if not numbers:

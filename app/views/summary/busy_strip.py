@@ -33,13 +33,13 @@ def show(report_id: str, ask: headline.Ask, *, part: bool) -> None:
         st.caption("This selection has no GPU activity.")
         return
     for row in used.head(STRIPS).itertuples():
-        _gpu(row, bins[bins["gpu_id"] == row.gpu_id], alone=len(busy) == 1, part=part)
+        _draw_gpu(row, bins[bins["gpu_id"] == row.gpu_id], alone=len(busy) == 1, part=part)
     if len(used) > STRIPS:
         st.caption(f"{len(used) - STRIPS} more GPUs: see the analysis gpu_busy.")
-    _unused(busy[busy["operations"] == 0], part=part)
+    _name_unused_gpus(busy[busy["operations"] == 0], part=part)
 
 
-def _gpu(row: Any, bins: pd.DataFrame, *, alone: bool, part: bool) -> None:
+def _draw_gpu(row: Any, bins: pd.DataFrame, *, alone: bool, part: bool) -> None:
     whole = f"selected {fmt.duration(row.capture_ns)}" if part else f"{fmt.duration(row.capture_ns)} capture"
     of_one = [
         (f"GPU {row.gpu_id} busy", fmt.percent(row.busy_active_pct), f"{BUSY} {ACTIVE}"),
@@ -59,7 +59,7 @@ def _gpu(row: Any, bins: pd.DataFrame, *, alone: bool, part: bool) -> None:
     st.caption(f"{fmt.duration(row.active_ns)} from the first to the last GPU operation, of the {whole}.")
 
 
-def _unused(rows: pd.DataFrame, *, part: bool) -> None:
+def _name_unused_gpus(rows: pd.DataFrame, *, part: bool) -> None:
     if len(rows):
         numbers = ", ".join(str(gpu) for gpu in rows["gpu_id"])
         noun, verb = ("GPU", "was") if len(rows) == 1 else ("GPUs", "were")

@@ -33,11 +33,11 @@ def show(manifest: Manifest, ask: headline.Ask) -> None:
         st.caption("No kernels run in this selection.")
         return
     kernels = ask("kernels")
-    _by_class(rows, kernels)
-    _top(manifest, kernels)
+    _draw_classes(rows, kernels)
+    _draw_top_kernels(manifest, kernels)
 
 
-def _by_class(rows: pd.DataFrame, kernels: pd.DataFrame) -> None:
+def _draw_classes(rows: pd.DataFrame, kernels: pd.DataFrame) -> None:
     st.subheader("Time by kernel class", anchor=False)
     class_bar.bar(rows, key="classes-bar")
     st.caption(other_share(rows, kernels))
@@ -60,7 +60,7 @@ def other_share(rows: pd.DataFrame, kernels: pd.DataFrame) -> str:
     return f"{total} of kernel time; {share} is in kernels without a class (Other): {names}."
 
 
-def _top(manifest: Manifest, rows: pd.DataFrame) -> None:
+def _draw_top_kernels(manifest: Manifest, rows: pd.DataFrame) -> None:
     st.subheader("Top kernels", anchor=False)
     chosen = tables.table(
         rows.head(TOP), TOP_COLUMNS, key="top", download="top_kernels.csv", select=True, hidden=("demangled",)

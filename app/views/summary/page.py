@@ -19,13 +19,13 @@ def page() -> None:
     ask = judged.asking(manifest, steady)
     times = steady.times if steady else {}
     with st.container(key="summary-first"):
-        _first(manifest, startup=steady is None)
+        _draw_first_sentence(manifest, startup=steady is None)
     time_bar.show(manifest.id, times)
     time_bar.show_steps(manifest.id, times)
     found = judged.known([manifest]).get(manifest.id)
     some = found is None or any(one.costs for one in found)
     with st.container(key="summary-findings" if some else "summary-statements"):  # room only for what is to come
-        _findings(manifest, ask, startup=steady is None)
+        _draw_findings(manifest, ask, startup=steady is None)
     judged.covered(manifest)
     told = ""
     try:
@@ -49,14 +49,14 @@ def page() -> None:
 
 
 @st.fragment(parallel=True)
-def _first(manifest: Manifest, *, startup: bool) -> None:
+def _draw_first_sentence(manifest: Manifest, *, startup: bool) -> None:
     """Draw the first sentence; the rest of the page does not wait for it, nor moves when it arrives (style.css)."""
     with ui.boundary():
         top_findings.first(judged.findings(manifest, startup=startup))
 
 
 @st.fragment(parallel=True)
-def _findings(manifest: Manifest, ask: headline.Ask, *, startup: bool) -> None:
+def _draw_findings(manifest: Manifest, ask: headline.Ask, *, startup: bool) -> None:
     """Draw the rows of findings with links to read on; or statements, where no finding costs time."""
     with ui.boundary():
         findings = judged.findings(manifest, startup=startup)

@@ -17,9 +17,9 @@ def links(report_id: str, ask: headline.Ask, *, all_findings: bool) -> None:
     """Draw the links side by side, that to all findings first."""
     with st.container(horizontal=True, key="statement-links"):
         if all_findings:
-            _link(report_id, Statement("", 0.0, "All findings", "findings"))
+            _draw_link(report_id, Statement("", 0.0, "All findings", "findings"))
         for statement in headline.find_statements(ask):
-            _link(report_id, statement)
+            _draw_link(report_id, statement)
 
 
 def cards(report_id: str, ask: headline.Ask, findings: Sequence[Finding]) -> None:
@@ -32,10 +32,10 @@ def cards(report_id: str, ask: headline.Ask, findings: Sequence[Finding]) -> Non
             is_idle = statement.page == header.get("idle_reasons").page
             with st.container(border=True, gap="xxsmall"):
                 st.markdown(statement.text + (idle_remark(findings) if is_idle else ""))
-                _link(report_id, statement)
+                _draw_link(report_id, statement)
 
 
-def _link(report_id: str, statement: Statement) -> None:
+def _draw_link(report_id: str, statement: Statement) -> None:
     st.page_link(
         page_list.get_script(statement.page), label=f":primary[{statement.label}]", icon=":material/arrow_forward:",
         query_params=page_selection.link(report_id, **statement.query), width="content",

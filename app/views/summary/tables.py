@@ -15,7 +15,7 @@ TOP = 10
 COPIES = AnalysisTable("memory_copies", "Memcpy and memset")
 
 
-def _recorded(rows: pd.DataFrame) -> str:
+def _count_functions(rows: pd.DataFrame) -> str:
     number = f"{fmt.counted(rows['calls'].sum(), 'call')} recorded"
     return f"{number}. Top {TOP} of {fmt.count(len(rows))} functions." if len(rows) > TOP else f"{number}."
 
@@ -26,7 +26,7 @@ CALLS = AnalysisTable(
     columns=table_columns.of(
         "api_calls", table_columns.use("function", width=380), "total_ns", "calls", "avg_ns", "median_ns", "max_ns"
     ),
-    caption=_recorded,
+    caption=_count_functions,
     top=TOP,
     hidden=("category", "share_pct", "min_ns", "failed"),
     download="cuda_api_calls.csv",
@@ -58,13 +58,13 @@ LARGEST = AnalysisTable(
 )
 
 
-def _named(rows: pd.DataFrame) -> str:
+def _count_names(rows: pd.DataFrame) -> str:
     return "CPU wall time, nested ranges included." + (
         f" Top {TOP} of {fmt.count(len(rows))} names." if len(rows) > TOP else ""
     )
 
 
-RANGES = AnalysisTable("range_summary", "Ranges", caption=_named, top=TOP, download="ranges.csv")
+RANGES = AnalysisTable("range_summary", "Ranges", caption=_count_names, top=TOP, download="ranges.csv")
 
 
 def calls(report_id: str) -> None:

@@ -35,11 +35,11 @@ def ask() -> None:
 def draw_dialog(manifest: Manifest, known: Mapping[str, Manifest], added: Sequence[str]) -> None:
     """Draw the dialog if ``ask`` was called."""
     if st.session_state.pop(_OPEN, False):
-        _choose(manifest, known, added)
+        _choose_reports(manifest, known, added)
 
 
 @st.dialog("Reports below this one", width="large")
-def _choose(manifest: Manifest, known: Mapping[str, Manifest], added: Sequence[str]) -> None:
+def _choose_reports(manifest: Manifest, known: Mapping[str, Manifest], added: Sequence[str]) -> None:
     chosen = st.multiselect(
         "Reports", list(known), added, format_func=lambda key: fmt.visible(known[key].shown_name),
         max_selections=kernel_links.MOST_BESIDE, placeholder="Search a report",

@@ -23,15 +23,15 @@ def page() -> None:
     added = added_reports.find_added(manifest, known)
     component.draw_timeline(
         component.TimelineData(
-            manifest.id, manifest.name, (chosen.from_ns, chosen.to_ns), _marks(manifest.id), access.may_edit(),
+            manifest.id, manifest.name, (chosen.from_ns, chosen.to_ns), _read_marks(manifest.id), access.may_edit(),
             bool(known), [(one, known[one].shown_name) for one in added],
         ),
-        _select, _mark, added_reports.ask,
+        _select_times, _save_marks, added_reports.ask,
     )  # fmt: skip
     added_reports.draw_dialog(manifest, known, added)
 
 
-def _marks(report_id: str) -> list[marks.Mark]:
+def _read_marks(report_id: str) -> list[marks.Mark]:
     """Return the saved marks; none if the catalog cannot be read, which other parts of the page report."""
     try:
         return session.library().catalog.marks.get(report_id)
@@ -39,7 +39,7 @@ def _marks(report_id: str) -> list[marks.Mark]:
         return []
 
 
-def _mark() -> None:
+def _save_marks() -> None:
     """Save the marks sent by the browser, if the visitor may edit."""
     told = st.session_state.get(component.NAME, {}).get("mark")
     told = told if isinstance(told, dict) else {}
@@ -49,7 +49,7 @@ def _mark() -> None:
         session.editing().catalog.marks.change(report_id, found)
 
 
-def _select() -> None:
+def _select_times() -> None:
     """Select the time window sent by the browser on all pages; anything else clears the time selection."""
     times = stretch(st.session_state.get(component.NAME, {}).get("select"))
     if times:

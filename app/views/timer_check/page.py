@@ -21,16 +21,16 @@ def page() -> None:
     """Draw the page. Raises NotCapturedError if the report has no ranges."""
     manifest = session.report()
     if not session.has_sidecar(manifest.id, "timings"):
-        _how(manifest)
+        _explain_timings(manifest)
         return
     rows = session.run(manifest.id, "timing_compare")
-    _facts(rows)
-    st.caption(_words(rows))
-    _chart(manifest.id, rows)
+    _draw_facts(rows)
+    st.caption(_list_unmatched(rows))
+    _draw_chart(manifest.id, rows)
     TIMINGS.table(rows)
 
 
-def _how(manifest: Manifest) -> None:
+def _explain_timings(manifest: Manifest) -> None:
     """Explain how to add timings and which questions they answer."""
     name = f"{stem(fmt.visible(manifest.name))}.timings.csv"
     with st.container(border=True):
@@ -43,7 +43,7 @@ def _how(manifest: Manifest) -> None:
         st.code(EXAMPLE, language=None)
 
 
-def _facts(rows: pd.DataFrame) -> None:
+def _draw_facts(rows: pd.DataFrame) -> None:
     paired = int((rows["pairs"] > 0).sum())
     timings, pairs = int(rows["timings"].sum()), int(rows["pairs"].sum())
     ui.facts(
@@ -55,17 +55,17 @@ def _facts(rows: pd.DataFrame) -> None:
     )
 
 
-def _words(rows: pd.DataFrame) -> str:
+def _list_unmatched(rows: pd.DataFrame) -> str:
     """List the labels whose measurements did not all match a range."""
     lone = rows.loc[rows["ranges"] == 0, "label"]
-    left = [words for _, row in rows[rows["ranges"] > 0].iterrows() if (words := _lacks(row))]
+    left = [words for _, row in rows[rows["ranges"] > 0].iterrows() if (words := _describe_lacks(row))]
     if not left and lone.empty:
         return f"All {fmt.count(rows['timings'].sum())} measurements matched a range."
     more = f"And {len(left) - 4} more labels." if len(left) > 4 else ""
-    return " ".join(words for words in (_lone(list(lone)), *left[:4], more) if words)
+    return " ".join(words for words in (_list_lone_labels(list(lone)), *left[:4], more) if words)
 
 
-def _lone(labels: list[str]) -> str:
+def _list_lone_labels(labels: list[str]) -> str:
     """List the labels without a range; "" if every label has one."""
     if not labels:
         return ""
@@ -74,7 +74,7 @@ def _lone(labels: list[str]) -> str:
     return f"No range in the selection is called {named}{more}."
 
 
-def _lacks(row: "pd.Series[Any]") -> str:
+def _describe_lacks(row: "pd.Series[Any]") -> str:
     """Say how many measurements of a label could be paired; "" if all were."""
     label = fmt.plain(fmt.shortened(row["label"], 60))
     timings, ranges, pairs = int(row["timings"]), int(row["ranges"]), int(row["pairs"])
@@ -89,7 +89,7 @@ def _lacks(row: "pd.Series[Any]") -> str:
     return f"{label}: {fmt.counted(pairs, 'pair')} from {of}."
 
 
-def _chart(report_id: str, rows: pd.DataFrame) -> None:
+def _draw_chart(report_id: str, rows: pd.DataFrame) -> None:
     labels = list(rows.loc[rows["pairs"] > 1, "label"])  # a single pair would be a point without a line
     if not labels:
         return

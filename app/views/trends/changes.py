@@ -38,12 +38,12 @@ def show(board: Board, trend: Trend) -> None:
     if not trend.shifts:
         few = " A change needs some reports on both sides." if len(trend.points) < 16 else ""
         st.caption(f"No change found: nothing with p below 0.001 that is larger than 2 % and 3 MAD.{few}")
-        _elsewhere(board, trend)
+        _link_to_measures(board, trend)
         return
-    _elsewhere(board, trend)
+    _link_to_measures(board, trend)
     known = {shift.point.id: shift for shift in reversed(trend.shifts)}
     for shift in known.values():
-        _one(trend, shift)
+        _draw_shift(trend, shift)
     chosen = next(iter(known))
     if len(known) > 1:
         chosen = st.selectbox(
@@ -51,10 +51,10 @@ def show(board: Board, trend: Trend) -> None:
             format_func=lambda one: fmt.visible(sentences.when(known[one].point)),
             **url_widgets.option(CHANGE, list(known), chosen),
         )  # fmt: skip
-    _explain(board, *compared_sides.of(trend, known[chosen]))
+    _explain_change(board, *compared_sides.of(trend, known[chosen]))
 
 
-def _elsewhere(board: Board, trend: Trend) -> None:
+def _link_to_measures(board: Board, trend: Trend) -> None:
     """Link to the charts of the series' other measures that changed."""
     others = [board.one(trend.series, name) for name in LISTED if name != trend.measure.name]
     changed = [one for one in others if one is not None and one.shifts]
@@ -66,14 +66,16 @@ def _elsewhere(board: Board, trend: Trend) -> None:
             last = one.shifts[-1]
             moved = sentences.signed_share(last.change.share)
             label = f"{one.measure.title} {moved} at {fmt.plain(sentences.when(last.point))}"
-            st.button(label, key=f"trends-other-{one.measure.name}", type="tertiary", on_click=_turn, args=(one,))
+            st.button(
+                label, key=f"trends-other-{one.measure.name}", type="tertiary", on_click=_turn_to_measure, args=(one,)
+            )
 
 
-def _turn(trend: Trend) -> None:
+def _turn_to_measure(trend: Trend) -> None:
     st.query_params[MEASURE] = trend.measure.name
 
 
-def _one(trend: Trend, shift: Shift) -> None:
+def _draw_shift(trend: Trend, shift: Shift) -> None:
     first, second = compared_sides.of(trend, shift)
     with st.container(border=True):
         badge = f":{BADGES[shift.kind]}-badge[{sentences.KINDS[shift.kind]}]"
@@ -86,10 +88,10 @@ def _one(trend: Trend, shift: Shift) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             compared_sides.link(first, second)
             if access.may_edit():
-                _decide(trend, shift)
+                _draw_decision(trend, shift)
 
 
-def _decide(trend: Trend, shift: Shift) -> None:
+def _draw_decision(trend: Trend, shift: Shift) -> None:
     """Draw the note and the decision buttons. The gate treats both sides of a dismissed change as one level."""
     key = f"trends-note-{trend.measure.name}-{shift.point.id}"
     st.session_state.setdefault(key, shift.note.note if shift.note else "")
@@ -98,15 +100,17 @@ def _decide(trend: Trend, shift: Shift) -> None:
     now: State = shift.note.state if shift.note else "open"
     for title, state in states.items():
         if state != now:
-            st.button(title, key=f"{key}-{state}", on_click=_say, args=(key, shift.point.id, trend.measure.name, state))
+            st.button(
+                title, key=f"{key}-{state}", on_click=_write_note, args=(key, shift.point.id, trend.measure.name, state)
+            )
 
 
-def _say(key: str, report_id: str, measure: str, state: State) -> None:
+def _write_note(key: str, report_id: str, measure: str, state: State) -> None:
     text = str(st.session_state.get(key, ""))
     session.editing().catalog.decisions.write_note(report_id, measure, Note(state, text))
 
 
-def _explain(board: Board, before: Point, after: Point) -> None:
+def _explain_change(board: Board, before: Point, after: Point) -> None:
     """Draw what accounts for the change of the step time; each table adds up to its first line."""
     st.subheader("What accounts for it", anchor=False)
     told = board.explained(before, after)
@@ -119,12 +123,12 @@ def _explain(board: Board, before: Point, after: Point) -> None:
     if told is None:
         st.info("These two reports tell no step time, or ran on different numbers of GPUs.")
         return
-    _table(told.wall, told.work, "work", f"Step time {format_difference(told.wall.change)}")
+    _draw_table(told.wall, told.work, "work", f"Step time {format_difference(told.wall.change)}")
     if told.kernels is not None:
-        _kernels(told, told.kernels)
+        _draw_kernels(told, told.kernels)
 
 
-def _kernels(told: Explanation, whole: Part) -> None:
+def _draw_kernels(told: Explanation, whole: Part) -> None:
     titles = {kind: f"By {title.lower()}" for kind, title in PARTS.items() if kind in told.by}
     if not titles:
         return
@@ -132,12 +136,12 @@ def _kernels(told: Explanation, whole: Part) -> None:
         "Kernel time", list(titles), format_func=titles.__getitem__, required=True,
         **url_widgets.option("parts", list(titles), "kernel" if "kernel" in titles else None),
     )  # fmt: skip
-    _table(
+    _draw_table(
         whole, told.by[kind or next(iter(titles))], kind or "kernel", f"Kernel time {format_difference(whole.change)}"
     )
 
 
-def _table(whole: Part, parts: Sequence[Part], key: str, title: str) -> None:
+def _draw_table(whole: Part, parts: Sequence[Part], key: str, title: str) -> None:
     rows = frame(whole, parts, title)
     if key == "class":
         rows["title"] = rows["title"].replace(theme.class_titles())

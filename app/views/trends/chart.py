@@ -58,7 +58,7 @@ def show(trend: Trend, axis: str) -> None:
     places: list[str | int] = [p.at.isoformat() if axis == "date" else at for at, p in enumerate(trend.points)]
     used = st.session_state.get(_USED, 0)  # a clicked chart gets a new key: the browser's Back would repeat the click
     figure = drawn(
-        _dots(trend, places), _marks(trend, places), _levels(trend, places),
+        _make_dots(trend, places), _make_marks(trend, places), _make_levels(trend, places),
         labels(trend.points) if axis == "order" else (),
         (trend.measure.title, trend.measure.unit), theme.theme(),
     )  # fmt: skip
@@ -73,7 +73,7 @@ def show(trend: Trend, axis: str) -> None:
     )  # fmt: skip
 
 
-def _dots(trend: Trend, places: Sequence[str | int]) -> tuple[Dot, ...]:
+def _make_dots(trend: Trend, places: Sequence[str | int]) -> tuple[Dot, ...]:
     before = [None, *trend.points[:-1]]
     return tuple(
         Dot(
@@ -86,11 +86,11 @@ def _dots(trend: Trend, places: Sequence[str | int]) -> tuple[Dot, ...]:
     )  # fmt: skip
 
 
-def _marks(trend: Trend, places: Sequence[str | int]) -> tuple[Mark, ...]:
+def _make_marks(trend: Trend, places: Sequence[str | int]) -> tuple[Mark, ...]:
     return tuple(
         Mark(
             places[shift.change.index],
-            signed_share(shift.change.share) + _noted(shift),
+            signed_share(shift.change.share) + _format_note(shift),
             shift.kind if shift.open else "surroundings",
             ":".join(point.id for point in compared_sides.of(trend, shift)),
         )
@@ -98,11 +98,11 @@ def _marks(trend: Trend, places: Sequence[str | int]) -> tuple[Mark, ...]:
     )
 
 
-def _noted(shift: Shift) -> str:
+def _format_note(shift: Shift) -> str:
     return "" if shift.open or shift.note is None else f" ({shift.note.state})"
 
 
-def _levels(trend: Trend, places: Sequence[str | int]) -> tuple[Level, ...]:
+def _make_levels(trend: Trend, places: Sequence[str | int]) -> tuple[Level, ...]:
     if not trend.shifts:
         return ()
     bounds = [0, *(shift.change.index for shift in trend.shifts), len(places)]

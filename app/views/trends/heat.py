@@ -24,11 +24,11 @@ _LABELS = 5
 
 def show(series: Series) -> None:
     st.subheader("Kernels by report", anchor=False)
-    _map(series.name)
+    _draw_map(series.name)
 
 
 @st.fragment
-def _map(name: str) -> None:
+def _draw_map(name: str) -> None:
     with ui.boundary():
         board = session.board()
         series = board.series.get(name)

@@ -34,15 +34,15 @@ def show(board: Board, series: Series, trend: Trend | None) -> None:
         times = dict(zip((p.id for p in trend.points), trend.values, strict=True)) if trend else {}
         newest = list(reversed(series.points))
         wall = times if trend and trend.measure.name == "wall_ns" else {}
-        rows = pd.DataFrame([_row(point, wall.get(point.id)) for point in newest])
+        rows = pd.DataFrame([_make_row(point, wall.get(point.id)) for point in newest])
         chosen = tables.table(rows, _COLUMNS, key="trends-members", download="reports.csv", select=True)
         if chosen is not None and (found := session.reports([newest[chosen].id])):
             ui.open_report(found[newest[chosen].id])
         if access.may_edit():
-            _move(board, series)
+            _draw_move_form(board, series)
 
 
-def _row(point: Point, ns: float | None) -> dict[str, object]:
+def _make_row(point: Point, ns: float | None) -> dict[str, object]:
     return {
         "name": point.facts.name, "at": f"{point.at:%Y-%m-%d %H:%M}", "commit": (point.commit or "")[:10] or None,
         "branch": point.branch, "time": ns, "driver": point.facts.driver,
@@ -51,9 +51,9 @@ def _row(point: Point, ns: float | None) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _move(board: Board, series: Series) -> None:
+def _draw_move_form(board: Board, series: Series) -> None:
     names = {point.id: f"{point.facts.name} · {point.at:%Y-%m-%d %H:%M} · {point.id[:8]}" for point in series.points}
-    out = _left_out(board)
+    out = _list_left_out(board)
     names |= {report_id: f"{name} · left out · {report_id[:8]}" for report_id, name in out.items()}
     with st.form("trends-move", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         moved = st.multiselect(
@@ -71,7 +71,7 @@ def _move(board: Board, series: Series) -> None:
             st.rerun()
 
 
-def _left_out(board: Board) -> dict[str, str]:
+def _list_left_out(board: Board) -> dict[str, str]:
     """Return the names of the reports excluded from all series, by id."""
     choices = board.library.catalog.decisions.choices()
     out = session.reports(report_id for report_id, series in choices.items() if series == LEFT_OUT)

@@ -20,14 +20,14 @@ def page() -> None:
         st.header("Trends", anchor=False)
         series_table.show(board)
         return
-    _one(board, chosen)
+    _draw_series(board, chosen)
 
 
-def _one(board: Board, series: Series) -> None:
+def _draw_series(board: Board, series: Series) -> None:
     st.header(fmt.plain(series.name), anchor=False)
     first, last = (series.points[at].at for at in (0, -1))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("All series", icon=":material/arrow_back:", key="trends-all", on_click=_leave)
+        st.button("All series", icon=":material/arrow_back:", key="trends-all", on_click=_leave_series)
         st.caption(f"{fmt.counted(len(series.points), 'report')}, {first:%Y-%m-%d} to {last:%Y-%m-%d}", width="content")
     having = board.measures(series)
     if not having:
@@ -50,7 +50,7 @@ def _one(board: Board, series: Series) -> None:
     members.show(board, series, trend)
 
 
-def _leave() -> None:
+def _leave_series() -> None:
     for name in (SERIES, MEASURE, AXIS):
         st.query_params.pop(name, None)
 

@@ -47,7 +47,7 @@ def show(board: Board) -> None:
     found = board.listed
     if not found:
         st.info("No series yet. A series needs a report with a timeline; two reports of one program make a trend.")
-        _rules()
+        _explain_rules()
         return
     text = st.text_input("Search", placeholder="A part of a name", width=240, **url_widgets.text("q"))
     matching = [trend for trend in found if text.casefold() in trend.series.name.casefold()]
@@ -65,13 +65,13 @@ def show(board: Board) -> None:
             if matching[chosen].measure.name != MAIN:
                 st.query_params[MEASURE] = matching[chosen].measure.name
             st.rerun()
-    _rules()
+    _explain_rules()
 
 
 def frame(found: Sequence[Trend]) -> pd.DataFrame:
     """Return one row per series, named by what not all of them have."""
     common = find_common_parts([trend.series.name for trend in found])
-    return pd.DataFrame([_row(trend, common) for trend in found])
+    return pd.DataFrame([_make_row(trend, common) for trend in found])
 
 
 def find_common_parts(names: Sequence[str]) -> list[str]:
@@ -88,7 +88,7 @@ def _explain_no_change(trend: Trend) -> str:
     return f"Below {LEAST} reports" if len(trend.points) < LEAST else "No change"
 
 
-def _row(trend: Trend, common: Sequence[str]) -> dict[str, Any]:
+def _make_row(trend: Trend, common: Sequence[str]) -> dict[str, Any]:
     last = trend.shifts[-1] if trend.shifts else None
     row: dict[str, Any] = {
         "series": _SEPARATOR.join(part for part in trend.series.name.split(_SEPARATOR) if part not in common),
@@ -104,7 +104,7 @@ def _row(trend: Trend, common: Sequence[str]) -> dict[str, Any]:
     return row
 
 
-def _rules() -> None:
+def _explain_rules() -> None:
     """Explain how reports are grouped into series, with the rules in force."""
     from profiledb.rules import series as rules
 

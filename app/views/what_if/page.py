@@ -53,11 +53,11 @@ _MOST_SLACK = 200
 def show() -> None:
     manifest = session.report()
     every = predicted(manifest, ())
-    options = {_text(one): one for one in every.predictions}
+    options = {_format_change(one): one for one in every.predictions}
     if not options:
         st.info("No change that Warpdeck knows saves anything here.")
-        _refused(every)
-        _path(every)
+        _explain_refused(every)
+        _draw_path(every)
         return
     chosen = st.multiselect(
         "Changes",
@@ -66,8 +66,8 @@ def show() -> None:
         **url_widgets.options("change", list(options), default=list(options)[:1]),
     )
     found = predicted(manifest, tuple(chosen)).together if len(chosen) > 1 else options.get(next(iter(chosen), ""))
-    _facts(every, found)
-    _bars(every, found)
+    _draw_facts(every, found)
+    _draw_bars(every, found)
     if found:
         st.caption(f"Assumed: {fmt.plain(found.assumes)}")
     st.subheader("Each change alone", anchor=False)
@@ -84,8 +84,8 @@ def show() -> None:
         for one in every.predictions
     ]
     tables.table(pd.DataFrame(rows), COLUMNS, key="what-if", download="what_if.csv")
-    _refused(every)
-    _path(every)
+    _explain_refused(every)
+    _draw_path(every)
 
 
 def predicted(manifest: Manifest, changes: Sequence[str]) -> WhatIf:
@@ -101,13 +101,13 @@ def kind_title(kind: str) -> str:
     return _KINDS.get(kind) or theme.class_titles().get(kind, kind)
 
 
-def _text(one: Predicted) -> str:
+def _format_change(one: Predicted) -> str:
     """Return a change as the command line and the URL write it."""
     ((name, value),) = one.changes
     return f"{name}={value}" if value else name
 
 
-def _facts(every: WhatIf, found: Predicted | None) -> None:
+def _draw_facts(every: WhatIf, found: Predicted | None) -> None:
     length = fmt.count(every.steps) + " steps" if every.steps else "The program"
     items = [(f"{length} now", fmt.duration(every.baseline_ns), "As recorded, from the first to the last of them.")]
     if found:
@@ -129,19 +129,21 @@ _INTERVAL = (
 )
 
 
-def _bars(every: WhatIf, found: Predicted | None) -> None:
+def _draw_bars(every: WhatIf, found: Predicted | None) -> None:
     """Draw the critical path now and with the changes, on one axis."""
     st.caption("Critical path now")
-    chart_element.chart(charts.share_bar(_parts(prediction.kinds(every.path), every), theme.theme()), "what-if-now")
+    chart_element.chart(
+        charts.share_bar(_list_parts(prediction.kinds(every.path), every), theme.theme()), "what-if-now"
+    )
     if not found:
         return
     st.caption("Critical path then")
-    parts = _parts(found.parts, every)
+    parts = _list_parts(found.parts, every)
     parts.append(charts.Part(_SAVED, max(0.0, found.saving_pct), "", theme.tint(charts.NEUTRAL[theme.theme()])))
     chart_element.chart(charts.share_bar(parts, theme.theme()), "what-if-then")
 
 
-def _parts(kinds: Sequence[tuple[str, int]], every: WhatIf) -> list[charts.Part]:
+def _list_parts(kinds: Sequence[tuple[str, int]], every: WhatIf) -> list[charts.Part]:
     colors = theme.class_colors()
     return [
         charts.Part(
@@ -152,14 +154,14 @@ def _parts(kinds: Sequence[tuple[str, int]], every: WhatIf) -> list[charts.Part]
     ]  # fmt: skip
 
 
-def _refused(every: WhatIf) -> None:
+def _explain_refused(every: WhatIf) -> None:
     """Say which changes the report does not tell, and why."""
     if every.refused:
         st.caption("Not in this report")
         st.markdown("\n".join(f"- {fmt.plain(one.title)}: {fmt.plain(one.reason)}" for one in every.refused))
 
 
-def _path(every: WhatIf) -> None:
+def _draw_path(every: WhatIf) -> None:
     st.subheader("Critical path", anchor=False)
     st.caption("The calls, waits and operations that the length of the steps consists of: anything else has slack.")
     rows = pd.DataFrame(

@@ -34,7 +34,7 @@ def run(_: "Library", arguments: argparse.Namespace) -> None:
         if a.by_part:
             print(f"{'':<24}   selection")
     print(f"{'selection':<24} Which part of the report counts")
-    _print_params(_selection(model.Selection().mode))
+    _print_params(_list_selection_parameters(model.Selection().mode))
 
 
 def entries() -> list[dict[str, Any]]:
@@ -42,13 +42,13 @@ def entries() -> list[dict[str, Any]]:
     from profiledb.query import header
 
     described = [
-        asdict(a) | {"selection": [asdict(p) for p in _selection(a.mode) if a.by_part]}
+        asdict(a) | {"selection": [asdict(p) for p in _list_selection_parameters(a.mode) if a.by_part]}
         for a in header.analyses().values()
     ]
     return [{k: v for k, v in entry.items() if k != "sql"} for entry in described]
 
 
-def _selection(mode: str) -> "tuple[Param, ...]":
+def _list_selection_parameters(mode: str) -> "tuple[Param, ...]":
     """Return the parameters of an analysis of a selection, whose mode of attribution is ``mode`` by default."""
     from profiledb.query.header import Param
 

@@ -39,7 +39,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     report = library.find(arguments.report)
     crossovers = crossing.find_crossovers(analysis.run(library, report.id, "task_repetitions"))
     if arguments.format == "table":
-        print(_text(crossovers), end="")
+        print(_format_text(crossovers), end="")
         return
     rows = crossing.as_frame(crossovers).assign(
         words=[crossover_words.describe_crossover(crossover) for crossover in crossovers]
@@ -50,7 +50,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
         print(row_text.csv_text(rows, crossing.COLUMNS), end="")
 
 
-def _text(crossovers: Sequence["Crossover"]) -> str:
+def _format_text(crossovers: Sequence["Crossover"]) -> str:
     """Format aligned columns, with a sentence per crossover below."""
     from profiledb.studies.cpu_vs_gpu import sentences as crossover_words
 

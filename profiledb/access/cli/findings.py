@@ -52,10 +52,10 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
 
     rules = rulebook.load(config.load().rules)
     for text in arguments.set:
-        rules = _changed(rules, text)
-    _known(arguments.fail_on, rules)
+        rules = _change_threshold(rules, text)
+    _check_names(arguments.fail_on, rules)
     if arguments.rules:
-        terminal.write("".join(f"{_line(rule)}\n" for rule in rules.values()).encode(), arguments.output)
+        terminal.write("".join(f"{_format_rule(rule)}\n" for rule in rules.values()).encode(), arguments.output)
         return 0
     if not arguments.report:
         raise AnalysisError("findings takes a report.", hint="warpdeck list lists all; --rules needs none.")
@@ -65,10 +65,10 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
     found = judge.judge(library, report, params, rules.values(), part)
     text = output.text(found, arguments.format, report.name, part)
     terminal.write((text if text.endswith("\n") else f"{text}\n").encode(), arguments.output)
-    return FOUND if _fails(found, arguments.fail_on) else 0
+    return FOUND if _does_fail(found, arguments.fail_on) else 0
 
 
-def _changed(rules: "dict[str, Rule]", text: str) -> "dict[str, Rule]":
+def _change_threshold(rules: "dict[str, Rule]", text: str) -> "dict[str, Rule]":
     from profiledb.findings import rulebook
 
     key, equals, value = text.partition("=")
@@ -80,7 +80,7 @@ def _changed(rules: "dict[str, Rule]", text: str) -> "dict[str, Rule]":
     return rules | {name: rulebook.with_values(rules[name], {parameter: value})}
 
 
-def _known(asked: list[str], rules: "dict[str, Rule]") -> None:
+def _check_names(asked: list[str], rules: "dict[str, Rule]") -> None:
     from profiledb.findings.finding import SEVERITIES
 
     if unknown := [name for name in asked if name not in rules and name not in SEVERITIES]:
@@ -90,14 +90,14 @@ def _known(asked: list[str], rules: "dict[str, Rule]") -> None:
         )
 
 
-def _fails(found: "list[Finding]", asked: list[str]) -> bool:
+def _does_fail(found: "list[Finding]", asked: list[str]) -> bool:
     from profiledb.findings.finding import SEVERITIES
 
     worst = {name for text in asked if text in SEVERITIES for name in SEVERITIES[: SEVERITIES.index(text) + 1]}
     return any(one.verdict == "fires" and (one.rule.name in asked or one.severity in worst) for one in found)
 
 
-def _line(rule: "Rule") -> str:
+def _format_rule(rule: "Rule") -> str:
     threshold = next(param.default for param in rule.analysis.params if param.name == "threshold")
     unit = "" if rule.unit in ("ratio", "count") else f" {rule.unit}"
     return f"{rule.name:28} {rule.fires} {threshold}{unit}: {rule.question}"

@@ -30,7 +30,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.studies.trends import summary_refresh
 
     summary_refresh.refresh(library)
-    runs = [_find(library, arguments.run)] if arguments.run else run_lookup.list_runs(library)
+    runs = [_find_run(library, arguments.run)] if arguments.run else run_lookup.list_runs(library)
     described = [run_lookup.describe(library, one) for one in runs]
     if arguments.format == "json":
         print(json.dumps(described, indent=1))
@@ -38,17 +38,17 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     if not described:
         terminal.say("No report is of a run on several GPUs.")
     for one in described:
-        _print(one)
+        _print_run(one)
 
 
-def _find(library: "Library", asked: str) -> "Run":
+def _find_run(library: "Library", asked: str) -> "Run":
     from profiledb.studies import run_lookup
 
     named = [one for one in run_lookup.list_runs(library) if one.name == asked]
     return named[0] if len(named) == 1 else run_lookup.require_run(library, library.find(asked).id)
 
 
-def _print(one: dict[str, Any]) -> None:
+def _print_run(one: dict[str, Any]) -> None:
     from profiledb import words
 
     ranks = f"{one['ranks']} ranks" if one["present"] == one["ranks"] else f"{one['present']} of {one['ranks']} ranks"

@@ -43,18 +43,18 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.studies.trends import summary_refresh
     from profiledb.studies.trends.series_board import Board
 
-    _decide(library, arguments)
+    _write_decisions(library, arguments)
     summary_refresh.refresh(library)
     board = Board(library)
     if arguments.series and not arguments.move:
         from profiledb.studies.trends import series
 
-        _print(_reports(board, series.find_series(board.series, arguments.series)), arguments.format)
+        _print_entries(_list_reports(board, series.find_series(board.series, arguments.series)), arguments.format)
     else:
-        _print([_entry(trend) for trend in board.listed], arguments.format)
+        _print_entries([_make_entry(trend) for trend in board.listed], arguments.format)
 
 
-def _decide(library: "Library", arguments: argparse.Namespace) -> None:
+def _write_decisions(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.library.series_decisions import LEFT_OUT, Note
 
     asked = {"move": arguments.series, "leave_out": LEFT_OUT, "by_rules": None}
@@ -68,7 +68,7 @@ def _decide(library: "Library", arguments: argparse.Namespace) -> None:
         library.catalog.decisions.write_note(accepted.id, arguments.measure, Note("accepted", ""))
 
 
-def _entry(trend: "Trend") -> dict[str, Any]:
+def _make_entry(trend: "Trend") -> dict[str, Any]:
     last = trend.shifts[-1] if trend.shifts else None
     return {
         "key": trend.series.key,
@@ -92,7 +92,7 @@ def _entry(trend: "Trend") -> dict[str, Any]:
     }
 
 
-def _reports(board: "Board", series: "Series") -> list[dict[str, Any]]:
+def _list_reports(board: "Board", series: "Series") -> list[dict[str, Any]]:
     trend = board.one(series)
     values = dict(zip((point.id for point in trend.points), trend.values, strict=True)) if trend else {}
     return [
@@ -108,7 +108,7 @@ def _reports(board: "Board", series: "Series") -> list[dict[str, Any]]:
     ]
 
 
-def _print(entries: list[dict[str, Any]], form: str) -> None:
+def _print_entries(entries: list[dict[str, Any]], form: str) -> None:
     from profiledb import words
     from profiledb.studies.compare.verdict import format_percent_change
 

@@ -45,18 +45,18 @@ def page_address(one: Manifest, url: str = "", params: Mapping[str, Any] | None 
     query = {"report": one.id} | more
     query |= {name: value for name, value in (params or {}).items() if name in _ADDRESSED}
     times = {name: value for name, value in (params or {}).items() if name in ("from_ns", "to_ns")}
-    query |= {name[:-3]: _milliseconds(value) for name, value in times.items() if value not in (None, "")}
+    query |= {name[:-3]: _format_milliseconds(value) for name, value in times.items() if value not in (None, "")}
     return f"/{url}?{urlencode(query, doseq=True)}"
 
 
-def _milliseconds(ns: Any) -> str:
+def _format_milliseconds(ns: Any) -> str:
     """Format a time for the address of a page; any whole number that a selection accepts."""
     return f"{Decimal(int(ns)) / 1_000_000:f}"
 
 
 def describe_coverage(library: Library, one: Manifest, params: Mapping[str, Any]) -> dict[str, Any]:
     """Describe how much of the report is selected, and the gaps that the capture reports itself."""
-    covered: dict[str, Any] = {"notes": _notes(library, one)}
+    covered: dict[str, Any] = {"notes": _read_notes(library, one)}
     if TIMELINE not in one.subjects:
         return covered
     asked = header.get("selection_summary").taken(params)
@@ -67,7 +67,7 @@ def describe_coverage(library: Library, one: Manifest, params: Mapping[str, Any]
     return covered | {str(name): int(value) for name, value in rows.iloc[0].dropna().items()}
 
 
-def _notes(library: Library, one: Manifest) -> list[str]:
+def _read_notes(library: Library, one: Manifest) -> list[str]:
     rows = analysis.run(library, one.id, "diagnostics")
     return [str(text) for text in rows.loc[rows["severity"] != "info", "text"].head(_MOST_NOTES)]
 

@@ -43,13 +43,13 @@ Run = Callable[[str, Callable[[], str]], Awaitable[str]]
 """Runs the function that answers a tool of this name in a thread."""
 
 
-async def _in_thread(_: str, work: Callable[[], str]) -> str:
+async def _run_in_thread(_: str, work: Callable[[], str]) -> str:
     import anyio.to_thread
 
     return await anyio.to_thread.run_sync(work)
 
 
-def server(library: Callable[[], Library], address: str = "", run: Run = _in_thread) -> "Server[Any]":
+def server(library: Callable[[], Library], address: str = "", run: Run = _run_in_thread) -> "Server[Any]":
     """Create the MCP server of a library.
 
     Args:
@@ -117,21 +117,21 @@ def answer(library: Library, name: str, arguments: Mapping[str, Any], address: s
     most = given.pop("rows", USUAL_ROWS) if operation.rows else USUAL_ROWS
     if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_ROWS:
         raise AnalysisError(f"rows takes a whole number from 1 to {MOST_ROWS}.")
-    content = operation.run(library, operation.check(_to_values(operation, given))).plain(most)
+    content = operation.run(library, operation.check(_convert_arguments(operation, given))).plain(most)
     if isinstance(page := content.get("page"), str):
         content["page"] = address + page
     return _bound_content(content)
 
 
-def _to_values(operation: Operation, given: dict[str, Any]) -> Values:
+def _convert_arguments(operation: Operation, given: dict[str, Any]) -> Values:
     """Convert the arguments to texts; raises AnalysisError for an invalid one."""
     further = given.pop(FURTHER, None) if operation.further else None
     if further is not None and not isinstance(further, dict):
         raise AnalysisError(f"{FURTHER} takes an object.")
-    return {str(name): _text(str(name), value) for name, value in {**(further or {}), **given}.items()}
+    return {str(name): _convert_value(str(name), value) for name, value in {**(further or {}), **given}.items()}
 
 
-def _text(name: str, value: Any) -> str | tuple[str, ...]:
+def _convert_value(name: str, value: Any) -> str | tuple[str, ...]:
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return tuple(value)
     if isinstance(value, str | int | float) and not isinstance(value, bool):
@@ -143,14 +143,16 @@ def _bound_content(content: dict[str, Any]) -> str:
     """Format as JSON, with fewer rows and list entries and shorter texts if it is too long."""
     longest = 4_000
     while len(text := json.dumps(content, ensure_ascii=False, default=str)) > MOST_CHARACTERS:
-        content = _halve(content, longest) | {"shortened": "The answer was too long: lists and texts are cut."}
+        content = _halve_value(content, longest) | {"shortened": "The answer was too long: lists and texts are cut."}
         longest //= 2
     return text
 
 
-def _halve(value: Any, longest: int) -> Any:
+def _halve_value(value: Any, longest: int) -> Any:
     if isinstance(value, dict):
-        return {name: _halve(one, longest) for name, one in value.items()}
+        return {name: _halve_value(one, longest) for name, one in value.items()}
     if isinstance(value, list):
-        return [_halve(one, longest) for one in value[: max(1, len(value) // 2) if len(value) > 3 else len(value)]]
+        return [
+            _halve_value(one, longest) for one in value[: max(1, len(value) // 2) if len(value) > 3 else len(value)]
+        ]
     return value[:longest] if isinstance(value, str) else value

@@ -23,10 +23,10 @@ _ERRORS = {
 
 
 def description() -> dict[str, Any]:
-    paths: dict[str, Any] = {PREFIX + one.path: {"get": _get(one)} for one in operations().values()}
-    paths[f"{PREFIX}/uploads"] = {"post": _upload()}
-    paths[f"{PREFIX}{TITLE_PATH}"] = {"put": _rename()}
-    schemas = {"Problem": _problem()}
+    paths: dict[str, Any] = {PREFIX + one.path: {"get": _describe_get(one)} for one in operations().values()}
+    paths[f"{PREFIX}/uploads"] = {"post": _describe_upload()}
+    paths[f"{PREFIX}{TITLE_PATH}"] = {"put": _describe_rename()}
+    schemas = {"Problem": _describe_problem_schema()}
     security = {"token": {"type": "http", "scheme": "bearer"}}
     return {
         "openapi": "3.1.0",
@@ -49,7 +49,7 @@ def schema(param: Param) -> dict[str, Any]:
     return {"type": "array", "items": one} if param.many else one
 
 
-def _get(one: Operation) -> dict[str, Any]:
+def _describe_get(one: Operation) -> dict[str, Any]:
     path_names = set(re.findall(r"{(\w+)}", one.path))
     parameters = [parameter(param, "path" if param.name in path_names else "query") for param in one.params]
     if one.further:
@@ -67,11 +67,11 @@ def _get(one: Operation) -> dict[str, Any]:
         "summary": one.title,
         "description": one.help,
         "parameters": parameters,
-        "responses": {"200": {"description": one.title, "content": content}, **_problems()},
+        "responses": {"200": {"description": one.title, "content": content}, **_describe_problems()},
     }
 
 
-def _upload() -> dict[str, Any]:
+def _describe_upload() -> dict[str, Any]:
     name = Param("name", "name of the file; what lies beside a report has the report's name", required=True)
     return {
         "operationId": "upload",
@@ -84,12 +84,12 @@ def _upload() -> dict[str, Any]:
                 "description": "It is in the inbox.",
                 "content": {"application/json": {"schema": {"type": "object"}}},
             },
-            **_problems("411", "413", "415", "507"),
+            **_describe_problems("411", "413", "415", "507"),
         },
     }
 
 
-def _rename() -> dict[str, Any]:
+def _describe_rename() -> dict[str, Any]:
     report = Param("report", "id of the report, the start of its id, or one of its names", required=True)
     title = Param("title", "the new name; without one the report has that of its file again")
     return {
@@ -97,16 +97,16 @@ def _rename() -> dict[str, Any]:
         "summary": "Rename a report",
         "description": "Gives a report a name for people; its file keeps its own. Needs the role editor.",
         "parameters": [parameter(report, "path"), parameter(title)],
-        "responses": {"200": {"description": "The report with its names.", "content": _JSON}, **_problems()},
+        "responses": {"200": {"description": "The report with its names.", "content": _JSON}, **_describe_problems()},
     }
 
 
-def _problems(*more: str) -> dict[str, Any]:
+def _describe_problems(*more: str) -> dict[str, Any]:
     problems = dict.fromkeys(more, "The file cannot be taken; the answer says why.") | _ERRORS
     content = {"application/problem+json": {"schema": _PROBLEM}}
     return {status: {"description": text, "content": content} for status, text in problems.items()}
 
 
-def _problem() -> dict[str, Any]:
+def _describe_problem_schema() -> dict[str, Any]:
     texts = {name: {"type": "string"} for name in ("type", "title", "detail")}
     return {"type": "object", "required": ["title", "status"], "properties": texts | {"status": {"type": "integer"}}}

@@ -74,10 +74,10 @@ class Result:
             raise AnalysisError("This answer has no rows: ask for json.")
         if form == "csv":
             return self.csv() if self.csv else spreadsheet.csv_text(self.rows).encode()
-        return _arrow(self.rows, form)
+        return _encode_arrow(self.rows, form)
 
 
-def _arrow(rows: "pd.DataFrame", form: str) -> bytes:
+def _encode_arrow(rows: "pd.DataFrame", form: str) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

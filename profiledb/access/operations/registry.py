@@ -18,18 +18,18 @@ _ANALYSIS = Param("analysis", "name of the analysis", required=True)
 _OWN = frozenset({"startup", "report", "analysis", "a", "b", "table", "basis", "verdict"})
 
 
-def _further(values: Values) -> dict[str, Any]:
+def _select_further(values: Values) -> dict[str, Any]:
     """Return the parameters of the analysis and of the selection."""
     return {name: value for name, value in values.items() if name not in _OWN}
 
 
-def _reports(library: Library, _: Values) -> Result:
+def _answer_reports(library: Library, _: Values) -> Result:
     from profiledb.access.cli.list import list_entries
 
     return Result({"reports": list_entries(library.catalog)})
 
 
-def _report(library: Library, values: Values) -> Result:
+def _answer_report(library: Library, values: Values) -> Result:
     from profiledb.query import analysis
 
     one = library.find(str(values["report"]))
@@ -44,7 +44,7 @@ def _report(library: Library, values: Values) -> Result:
     return Result(answer_context.describe_report(one) | rest)
 
 
-def _analyses(_: Library, values: Values) -> Result:
+def _answer_analyses(_: Library, values: Values) -> Result:
     from profiledb.query import header
 
     topic = values.get("topic")
@@ -62,7 +62,7 @@ def _analyses(_: Library, values: Values) -> Result:
     return Result({"analyses": described, "selection": dict(model.HELP)})
 
 
-def _described(_: Library, values: Values) -> Result:
+def _answer_description(_: Library, values: Values) -> Result:
     from profiledb.access.cli.analyses import entries
     from profiledb.query import header
 
@@ -70,12 +70,12 @@ def _described(_: Library, values: Values) -> Result:
     return Result(next(entry for entry in entries() if entry["name"] == name))
 
 
-def _analysis(library: Library, values: Values) -> Result:
+def _answer_analysis(library: Library, values: Values) -> Result:
     import io
 
     from profiledb.query import analysis, header, output
 
-    one, name, params = library.find(str(values["report"])), str(values["analysis"]), _further(values)
+    one, name, params = library.find(str(values["report"])), str(values["analysis"]), _select_further(values)
     asked = header.get(name)
     rows = analysis.run(library, one.id, name, params)
 
@@ -87,12 +87,12 @@ def _analysis(library: Library, values: Values) -> Result:
     return Result(answer_context.describe_analysis_context(library, one, asked, params), rows, csv)
 
 
-def _findings(library: Library, values: Values) -> Result:
+def _answer_findings(library: Library, values: Values) -> Result:
     from profiledb.findings import judge, output, program, rulebook
     from profiledb.studies.summary.document import page_params
 
     one, verdict = library.find(str(values["report"])), values.get("verdict")
-    params, steady = page_params(library, one, _further(values)), values.get("startup") != "yes"
+    params, steady = page_params(library, one, _select_further(values)), values.get("startup") != "yes"
     part = judge.steady_part(library, one, params) if steady else None
     findings = judge.judge(library, one, params, rulebook.load(config.load().rules).values(), part)
     records = [output.record(finding) for finding in findings if verdict in (None, finding.verdict)]
@@ -115,7 +115,7 @@ def _findings(library: Library, values: Values) -> Result:
     )
 
 
-def _what_if(library: Library, values: Values) -> Result:
+def _answer_what_if(library: Library, values: Values) -> Result:
     from profiledb.replay import output, prediction
     from profiledb.studies.scaling.family import find_ranks
 
@@ -139,12 +139,12 @@ def _get_run(library: Library, values: Values) -> Result:
     return Result(run_lookup.describe(library, found) | page)
 
 
-def _compare(library: Library, values: Values) -> Result:
+def _answer_comparison(library: Library, values: Values) -> Result:
     from profiledb.studies import row_text
     from profiledb.studies.compare import answer, columns, matching, verdict
 
     reports = [library.find(str(values[name])) for name in ("a", "b")]
-    table, params = str(values.get("table", "kernels")), _further(values)
+    table, params = str(values.get("table", "kernels")), _select_further(values)
     a, b = (answer.gather_side(library, one, params) for one in reports)
     basis = matching.choose_basis(a, b, str(values.get("basis", "auto")))
     if table == "kernels":
@@ -172,18 +172,18 @@ def _compare(library: Library, values: Values) -> Result:
     return Result(content, rows, lambda: row_text.csv_text(rows, columns.TABLES[table]).encode())
 
 
-def _summary(library: Library, values: Values) -> Result:
+def _answer_summary(library: Library, values: Values) -> Result:
     from profiledb.studies.summary import document
 
     one = library.find(str(values["report"]))
-    params, startup = document.page_params(library, one, _further(values)), values.get("startup") == "yes"
+    params, startup = document.page_params(library, one, _select_further(values)), values.get("startup") == "yes"
     text = document.write_summary(library, one, params, startup=startup)
     return Result(
         {"report": answer_context.describe_report(one), "markdown": text, "page": answer_context.page_address(one)}
     )
 
 
-def _sql(library: Library, values: Values) -> Result:
+def _answer_sql(library: Library, values: Values) -> Result:
     from profiledb.console import answer_file, question_limits
     from profiledb.console.question_process import ask
     from profiledb.query.analysis import frame_of
@@ -200,7 +200,7 @@ def _sql(library: Library, values: Values) -> Result:
     return Result(content, frame_of(answer.rows), lambda: answer_file.encode_rows(answer.rows, "csv"))
 
 
-def _jobs(library: Library, values: Values) -> Result:
+def _answer_jobs(library: Library, values: Values) -> Result:
     wanted = values.get("name")
     listed = library.catalog.jobs()
     names = ("name", "state", "report_id", "message", "hint", "changed_at", "seconds")
@@ -211,7 +211,7 @@ def _jobs(library: Library, values: Values) -> Result:
 _SELECTING = "Further parameters are those of the selection: range, warmup, mode, within, device, stream ..."
 
 
-def _of_library() -> tuple[Operation, ...]:
+def _list_library_operations() -> tuple[Operation, ...]:
     """Return the operations on the library, and on two of its reports."""
     from profiledb.access.cli.compare import BASES, TABLES
 
@@ -219,17 +219,17 @@ def _of_library() -> tuple[Operation, ...]:
         Operation(
             "list_reports", "/reports", "List the reports",
             "Every report with its GPU, time of capture and labels, and files that are being read or failed.", (),
-            _reports,
+            _answer_reports,
         ),
         Operation(
             "list_analyses", "/analyses", "List the analyses",
             "What can be asked of a report: the name of each analysis and its parameters; and those of a selection,"
-            " which most of them take besides.", (Param("topic", "only those of a topic"),), _analyses,
+            " which most of them take besides.", (Param("topic", "only those of a topic"),), _answer_analyses,
         ),
         Operation(
             "describe_analysis", "/analyses/{analysis}", "Describe an analysis",
             "What it answers, its parameters with defaults and choices, and its columns with units.", (_ANALYSIS,),
-            _described,
+            _answer_description,
         ),
         Operation(
             "compare_reports", "/compare", "Compare two Systems reports",
@@ -239,7 +239,7 @@ def _of_library() -> tuple[Operation, ...]:
                 Param("b", "report after the change", required=True),
                 Param("table", "rows to tell", choices=TABLES), Param("basis", "what is compared", choices=BASES),
             ),
-            _compare, further=True, rows=True,
+            _answer_comparison, further=True, rows=True,
         ),
         Operation(
             "list_runs", "/runs", "List the runs on several GPUs",
@@ -249,23 +249,23 @@ def _of_library() -> tuple[Operation, ...]:
         Operation(
             "list_jobs", "/jobs", "Tell what becomes of files",
             "Files that were dropped or uploaded: waiting, converting, ready (with the id of the report), or failed.",
-            (Param("name", "only files of this name"),), _jobs,
+            (Param("name", "only files of this name"),), _answer_jobs,
         ),
     )  # fmt: skip
 
 
-def _of_report() -> tuple[Operation, ...]:
+def _list_report_operations() -> tuple[Operation, ...]:
     """Return the operations on one report."""
     return (
         Operation(
             "get_report", "/reports/{report}", "Tell the facts of a report",
             "What was captured, with what, on what, how many rows each table has, and what the capture lacks.",
-            (_REPORT,), _report,
+            (_REPORT,), _answer_report,
         ),
         Operation(
             "run_analysis", "/reports/{report}/analyses/{analysis}", "Run an analysis on a report",
             f"Rows with the unit and meaning of each column, and how much of the report they cover. {_SELECTING}",
-            (_REPORT, _ANALYSIS), _analysis, further=True, rows=True,
+            (_REPORT, _ANALYSIS), _answer_analysis, further=True, rows=True,
         ),
         Operation(
             "get_findings", "/reports/{report}/findings", "Say what holds a report back",
@@ -273,14 +273,14 @@ def _of_report() -> tuple[Operation, ...]:
             (
                 _REPORT, Param("verdict", "only these", choices=("fires", "clear", "cannot_judge")),
                 _STARTUP,
-            ), _findings,
+            ), _answer_findings,
             further=True,
         ),
         Operation(
             "get_what_if", "/reports/{report}/whatif", "Predict how long the program would take with a change",
             "The steps of the program are replayed with each change, and with all of them together; without any, with"
             " every change that applies, the best first. Lengths in ns, with an interval; slack and critical path.",
-            (_REPORT, Param("change", "NAME or NAME=VALUE, as docs/whatif.md lists them", many=True)), _what_if,
+            (_REPORT, Param("change", "NAME or NAME=VALUE, as docs/whatif.md lists them", many=True)), _answer_what_if,
         ),
         Operation(
             "get_run", "/reports/{report}/run", "Say which rank holds up a run",
@@ -290,13 +290,14 @@ def _of_report() -> tuple[Operation, ...]:
         Operation(
             "get_summary", "/reports/{report}/summary", "Summarize a report in Markdown",
             f"The figures of all pages, with the three statements that matter most. {_SELECTING}",
-            (_REPORT, _STARTUP), _summary,
+            (_REPORT, _STARTUP), _answer_summary,
             further=True,
         ),
         Operation(
             SQL, "/reports/{report}/sql", "Ask a report a question in SQL",
             "One SELECT in DuckDB's dialect on the tables of the report, read only. SHOW TABLES lists the tables;"
-            " times are in ns, sizes in bytes.", (_REPORT, Param("sql", "one SELECT", required=True)), _sql, rows=True,
+            " times are in ns, sizes in bytes.", (_REPORT, Param("sql", "one SELECT", required=True)), _answer_sql,
+            rows=True,
         ),
     )  # fmt: skip
 
@@ -304,7 +305,7 @@ def _of_report() -> tuple[Operation, ...]:
 @cache
 def operations() -> dict[str, Operation]:
     """Return all operations by name."""
-    return {one.name: one for one in (*_of_library(), *_of_report())}
+    return {one.name: one for one in (*_list_library_operations(), *_list_report_operations())}
 
 
 def get(name: str) -> Operation:

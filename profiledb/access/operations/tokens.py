@@ -101,17 +101,17 @@ class Tokens:
             raise AnalysisError(f"A token lasts from 1 to {MOST_DAYS:,} days.")
         known = self.all()
         if any(one.name == name for one in known):
-            raise _name_taken_error(name)
+            raise _make_name_taken_error(name)
         if len(known) >= MOST:
             raise AnalysisError(f"A library has at most {MOST} tokens.", hint="Remove some first.")
         number, secret = secrets.token_hex(6), secrets.token_hex(32)
         made = datetime.now(UTC).isoformat(timespec="seconds")
-        self._add(Token(number, name, role, _digest(secret), made, _expiry_after(days)))
+        self._add_token(Token(number, name, role, _digest_secret(secret), made, _compute_expiry(days)))
         return f"wd_{number}_{secret}"
 
     def remove(self, name: str) -> None:
         """Remove a token; raises AnalysisError if it is unknown."""
-        if not self._drop(name):
+        if not self._drop_token(name):
             raise AnalysisError(f"There is no token {name!r}.", hint="warpdeck token list shows all.")
 
     def shown(self, text: str) -> Token | None:
@@ -119,26 +119,28 @@ class Tokens:
         match = _TOKEN.fullmatch(text)
         if not match:
             return None
-        number, digest = match[1], _digest(match[2])
+        number, digest = match[1], _digest_secret(match[2])
         return next((one for one in self.all() if one.id == number and hmac.compare_digest(one.digest, digest)), None)
 
     def date(self) -> None:
         """Let tokens of an earlier version expire ``DAYS`` from now; raises WarpdeckError if they cannot be written."""
         known = self.all()
         if any(one.ends_at is None for one in known):
-            self._write([replace(one, ends_at=_expiry_after(DAYS)) if one.ends_at is None else one for one in known])
+            self._write_tokens(
+                [replace(one, ends_at=_compute_expiry(DAYS)) if one.ends_at is None else one for one in known]
+            )
 
-    def _add(self, token: Token) -> None:
-        self._write([*self.all(), token])
+    def _add_token(self, token: Token) -> None:
+        self._write_tokens([*self.all(), token])
 
-    def _drop(self, name: str) -> bool:
+    def _drop_token(self, name: str) -> bool:
         known = self.all()
         rest = [one for one in known if one.name != name]
         if is_known := len(rest) < len(known):
-            self._write(rest)
+            self._write_tokens(rest)
         return is_known
 
-    def _write(self, tokens: list[Token]) -> None:
+    def _write_tokens(self, tokens: list[Token]) -> None:
         text = json.dumps([asdict(one) for one in tokens], indent=1)
         temporary = self._file.with_name(f".{FILE}.{os.getpid()}")
         try:
@@ -164,9 +166,9 @@ class SharedTokens(Tokens):
     def date(self) -> None:
         with self._connect() as db:
             if db.execute("SELECT 1 FROM token WHERE ends_at IS NULL").fetchone():
-                db.execute("UPDATE token SET ends_at = ? WHERE ends_at IS NULL", [_expiry_after(DAYS)])
+                db.execute("UPDATE token SET ends_at = ? WHERE ends_at IS NULL", [_compute_expiry(DAYS)])
 
-    def _add(self, token: Token) -> None:
+    def _add_token(self, token: Token) -> None:
         with self._connect() as db:
             added = db.execute(
                 "INSERT INTO token (id, name, role, digest, created_at, ends_at)"
@@ -174,9 +176,9 @@ class SharedTokens(Tokens):
                 asdict(token),
             )
             if not added.rowcount:  # another process was faster
-                raise _name_taken_error(token.name)
+                raise _make_name_taken_error(token.name)
 
-    def _drop(self, name: str) -> bool:
+    def _drop_token(self, name: str) -> bool:
         with self._connect() as db:
             return db.execute("DELETE FROM token WHERE name = ?", [name]).rowcount > 0
 
@@ -188,7 +190,7 @@ def open_tokens(settings: Settings) -> Tokens:
     return Tokens(settings.library)
 
 
-def _name_taken_error(name: str) -> AnalysisError:
+def _make_name_taken_error(name: str) -> AnalysisError:
     return AnalysisError(f"There is a token {name!r} already.", hint="Remove it, or choose another name.")
 
 
@@ -197,10 +199,10 @@ def describe_days(days: int | None) -> str:
     return "never ends" if days is None else counted(days, "day")
 
 
-def _expiry_after(days: int | None) -> str:
+def _compute_expiry(days: int | None) -> str:
     """Return the expiry of a token that lasts this many days from now."""
     return NEVER if days is None else (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
 
 
-def _digest(secret: str) -> str:
+def _digest_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()

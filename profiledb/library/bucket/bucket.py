@@ -70,7 +70,7 @@ class Bucket:
     def __init__(self, url: str) -> None:
         self.url = url
         self.name, _, self._prefix = url.removeprefix("s3://").partition("/")
-        self._store = _store(self.name, self._prefix)
+        self._store = _open_store(self.name, self._prefix)
 
     def list(self, below: str = "", after: str = "") -> Iterator[Object]:
         """Yield the objects below a folder in any order; their names may be impossible for a file.
@@ -99,7 +99,7 @@ class Bucket:
         start = f"{self._prefix}/{folder}" if self._prefix else folder
         try:
             for one in odd_names.list_objects(self.name, start, _CONNECT_S, _READ_S, _RETRIES):
-                yield _object(one | {"path": folder + one["path"]})
+                yield _make_object(one | {"path": folder + one["path"]})
         except ImportError:
             raise error from None
 
@@ -107,7 +107,7 @@ class Bucket:
         """Return an object as it is now; None if there is none."""
         try:
             with self._translate_errors(key):
-                return _object(self._store.head(key))
+                return _make_object(self._store.head(key))
         except GoneError:
             return None
 
@@ -148,7 +148,7 @@ class Bucket:
                 file.write(piece)
             if file.tell() != answer.meta["size"]:
                 raise StorageError(f"The bucket {self.name} sent half of an object.", hint=_HINT)
-        time_ns = _object(answer.meta).time_ns
+        time_ns = _make_object(answer.meta).time_ns
         os.utime(target, ns=(time_ns, time_ns))
         return digest.hexdigest()
 
@@ -200,12 +200,12 @@ class Bucket:
             raise StorageError(f"The bucket {self.name} does not answer.", hint=_HINT) from None
 
 
-def _object(meta: "ObjectMeta | dict[str, Any]") -> Object:
+def _make_object(meta: "ObjectMeta | dict[str, Any]") -> Object:
     time_ns = int(meta["last_modified"].timestamp() * 1e6) * 1000
     return Object(meta["path"], meta["size"], (meta["e_tag"] or "").strip('"'), time_ns)
 
 
-def _store(bucket: str, prefix: str) -> "S3Store":
+def _open_store(bucket: str, prefix: str) -> "S3Store":
     try:
         from obstore.store import S3Store
     except ImportError as error:

@@ -89,7 +89,7 @@ class CopyCache:
             return path
         with self._lock_fetching(file.report_id):
             if not self.has_copy(file):
-                self._fetch(file, path)
+                self._fetch_file(file, path)
         return path
 
     def adopt(self, file: StoredFile, source: Path) -> None:
@@ -99,7 +99,7 @@ class CopyCache:
         if source != path:
             path.parent.mkdir(parents=True, exist_ok=True)
             source.replace(path)
-        self._note(path, file)
+        self._note_verified(path, file)
         self._free_space(0, file.report_id)
 
     def fetched_bytes(self, report_id: str) -> int:
@@ -128,7 +128,7 @@ class CopyCache:
             self._held[report_id] = number
             others = sorted(self._held.keys() - {report_id}, key=lambda one: self._used.get(one, 0.0))
             for other in others[: max(0, len(self._held) - MOST_HELD)]:
-                self._release(other)
+                self._release_report(other)
 
     def note_use(self, report_id: str) -> None:
         """Note that a report was asked for."""
@@ -147,7 +147,7 @@ class CopyCache:
             for report_id in list(self._held):
                 os.close(self._held.pop(report_id))
 
-    def _fetch(self, file: StoredFile, path: Path) -> None:
+    def _fetch_file(self, file: StoredFile, path: Path) -> None:
         self._free_space(file.bytes, file.report_id)
         half = self._fetching / f"{file.report_id}.{file.name}"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -156,13 +156,13 @@ class CopyCache:
                 if self._bucket.fetch(file.key, half) == file.sha256:
                     os.utime(half, ns=(time.time_ns(), file.time_ns))
                     half.replace(path)
-                    self._note(path, file)
+                    self._note_verified(path, file)
                     return
         finally:
             half.unlink(missing_ok=True)
         raise DamagedError(f"{file.name} in the bucket {self._bucket.name} is damaged.")
 
-    def _note(self, path: Path, file: StoredFile) -> None:
+    def _note_verified(self, path: Path, file: StoredFile) -> None:
         if present := read_state(path):
             self._verified[path] = (present, file.sha256)
 
@@ -187,22 +187,22 @@ class CopyCache:
         total = sum(sizes.values()) + need
         if total <= self._most:
             return
-        for report_id in sorted(sizes.keys() - {keep}, key=self._last_use):
+        for report_id in sorted(sizes.keys() - {keep}, key=self._read_last_use):
             if total <= _FULL_TO * self._most:
                 break
-            if self._evict(report_id):
+            if self._evict_report(report_id):
                 total -= sizes[report_id]
 
-    def _last_use(self, report_id: str) -> float:
+    def _read_last_use(self, report_id: str) -> float:
         try:
             return (self._locks / f"{report_id}.use").stat().st_mtime
         except OSError:
             return 0.0
 
-    def _evict(self, report_id: str) -> bool:
+    def _evict_report(self, report_id: str) -> bool:
         path = self._locks / f"{report_id}.use"
         with self._guard:
-            if report_id in self._held and not self._release(report_id):
+            if report_id in self._held and not self._release_report(report_id):
                 return False
         with path.open("a") as file:
             try:
@@ -217,7 +217,7 @@ class CopyCache:
             path.unlink(missing_ok=True)
         return True
 
-    def _release(self, report_id: str) -> bool:
+    def _release_report(self, report_id: str) -> bool:
         """Release a report unless a query of this process is using it or is about to."""
         if time.monotonic() - self._used.get(report_id, 0.0) < GRACE_S or not self._let_go(report_id):
             return False

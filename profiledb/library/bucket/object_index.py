@@ -73,14 +73,14 @@ class ObjectIndex:
         """Return the files of a report by name; damaged ones only if ``damaged``."""
         with self._connect() as db:
             query = f"SELECT {_COLUMNS} FROM stored_file WHERE report_id = ? AND damaged <= ?"
-            return {row["name"]: _file(row) for row in db.execute(query, [report_id, int(damaged)])}
+            return {row["name"]: _make_file(row) for row in db.execute(query, [report_id, int(damaged)])}
 
     def all_files(self, *, damaged: bool = False) -> dict[str, dict[str, StoredFile]]:
         """Return the files of all reports, by report id and name; damaged ones only if ``damaged``."""
         files: dict[str, dict[str, StoredFile]] = {}
         with self._connect() as db:
             for row in db.execute(f"SELECT {_COLUMNS} FROM stored_file WHERE damaged <= ?", [int(damaged)]):
-                files.setdefault(row["report_id"], {})[row["name"]] = _file(row)
+                files.setdefault(row["report_id"], {})[row["name"]] = _make_file(row)
         return files
 
     def claim(self, file: StoredFile) -> bool:
@@ -104,7 +104,7 @@ class ObjectIndex:
             query = f"SELECT {_COLUMNS} FROM stored_file WHERE report_id = ? AND name = ?"
             before = db.execute(query, [file.report_id, file.name]).fetchone()
             db.execute(statement, vars(file))
-        return _file(before) if before else None
+        return _make_file(before) if before else None
 
     def mark_damaged(self, file: StoredFile) -> None:
         """Mark a file as damaged in the bucket, so that a new conversion of its source may replace it."""
@@ -127,5 +127,5 @@ class ObjectIndex:
             db.execute("DELETE FROM stored_file WHERE report_id = ?", [report_id])
 
 
-def _file(row: Mapping[str, Any]) -> StoredFile:
+def _make_file(row: Mapping[str, Any]) -> StoredFile:
     return StoredFile(row["report_id"], row["name"], row["bytes"], row["sha256"], row["time_ns"])

@@ -71,9 +71,9 @@ class ObjectStore:
         if self.is_here(report_id):
             self.copies.note_use(report_id)
             return
-        with self._lock(report_id):
+        with self._get_lock(report_id):
             if not self.is_here(report_id):
-                self._renew(report_id)
+                self._renew_report(report_id)
 
     def is_here(self, report_id: str) -> bool:
         """Return True if ``fetch_report`` has nothing to do."""
@@ -108,7 +108,7 @@ class ObjectStore:
         if not self._is_fresh():
             with self._listing:
                 if not self._is_fresh():  # no other thread has read it meanwhile
-                    self._list()
+                    self._list_files()
         return self._listed[1]
 
     def put(self, report_id: str, name: str, path: Path) -> StoredFile:
@@ -168,7 +168,7 @@ class ObjectStore:
         moment = self._listed[0]
         return bool(moment) and time.monotonic() - moment <= LISTED_S
 
-    def _list(self) -> None:
+    def _list_files(self) -> None:
         moment, files = self._listed
         try:
             files = self.index.all_files()
@@ -177,7 +177,7 @@ class ObjectStore:
                 raise
         self._listed = (time.monotonic(), files)
 
-    def _renew(self, report_id: str) -> None:
+    def _renew_report(self, report_id: str) -> None:
         moment, error = self._failed.get(report_id, (0.0, None))
         if error and time.monotonic() - moment < FAILED_S:
             raise error
@@ -229,6 +229,6 @@ class ObjectStore:
             self.copies.fetch_copy(file)
         self._in_background.discard(file)
 
-    def _lock(self, report_id: str) -> threading.Lock:
+    def _get_lock(self, report_id: str) -> threading.Lock:
         with self._guard:
             return self._locks.setdefault(report_id, threading.Lock())

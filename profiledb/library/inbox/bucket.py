@@ -75,35 +75,35 @@ class BucketInbox:
 
     def entries(self, path: Path) -> list[tuple[str, Kind]]:
         """Return the names in a folder as of the last listing."""
-        names = sorted(self._tree.folders.get(self._key(path), {}))
+        names = sorted(self._tree.folders.get(self._make_key(path), {}))
         return [(name, "folder" if is_folder else "file") for name, is_folder in names]
 
     def look(self, path: Path) -> State | None:
         """Return the state of an object or folder as of the last listing; of a sample, the present state."""
-        return self._tree.look(self._key(path)) if self._has(path) else file_stamp.read_state(path)
+        return self._tree.look(self._make_key(path)) if self._contains_path(path) else file_stamp.read_state(path)
 
     def is_gone(self, path: Path) -> bool:
         """Return True if an object no longer exists."""
-        return self.look(path) is None if self._has(path) else file_stamp.is_gone(path)
+        return self.look(path) is None if self._contains_path(path) else file_stamp.is_gone(path)
 
     def bring(self, path: Path, beside: Sequence[Path], to: Path, most: int) -> Path:
         """Fetch a file, or a folder of Parquet files; see ``Inbox``."""
-        if not self._has(path):
+        if not self._contains_path(path):
             return path
         to.mkdir(parents=True)
         target = to / path.name
         for one in (path, *beside):
             with suppress(GoneError):
-                most -= self._fetch(self._key(one), to / one.name, most)
+                most -= self._fetch_object(self._make_key(one), to / one.name, most)
         if not target.exists():
-            self._fetch_folder(self._key(path), target, most)
+            self._fetch_folder(self._make_key(path), target, most)
         return target
 
     def place(self, content: Path, name: str, below: str = "") -> Path:
         """Put a finished file under a free name, or over a file that may be replaced; see ``Inbox``."""
         try:
             require_accepted(name)
-            key = self._free(f"{below}/" if below else "", safe_name(name), content)
+            key = self._reserve_name(f"{below}/" if below else "", safe_name(name), content)
             self._bucket.put(key, content)
         finally:
             content.unlink(missing_ok=True)
@@ -129,24 +129,24 @@ class BucketInbox:
 
     def is_upload(self, path: Path) -> bool:
         """Return True if a path is that of an object."""
-        return self._has(path) and self._key(path) in self._tree.files
+        return self._contains_path(path) and self._make_key(path) in self._tree.files
 
     def remove(self, path: Path) -> bool:
         """Remove an object that is unchanged since the last listing."""
-        key = self._key(path)
+        key = self._make_key(path)
         before, now = self._tree.files.get(key), self._bucket.head(key)
         if before is None or now is None or (now.size, object_state(now).tag) != (before.bytes, before.tag):
             return False
         self._bucket.delete([key])
         return True
 
-    def _has(self, path: Path) -> bool:
+    def _contains_path(self, path: Path) -> bool:
         return path.is_relative_to(self.root)
 
-    def _key(self, path: Path) -> str:
+    def _make_key(self, path: Path) -> str:
         return "" if path == self.root else path.relative_to(self.root).as_posix()
 
-    def _fetch(self, key: str, target: Path, most: int) -> int:
+    def _fetch_object(self, key: str, target: Path, most: int) -> int:
         """Fetch an object and return its size in bytes."""
         try:
             self._bucket.fetch(key, target, most)
@@ -169,9 +169,9 @@ class BucketInbox:
             target.mkdir()
         for one in objects:
             with suppress(GoneError):
-                most -= self._fetch(one.key, target / one.key.rpartition("/")[2], most)
+                most -= self._fetch_object(one.key, target / one.key.rpartition("/")[2], most)
 
-    def _free(self, folder: str, name: str, content: Path) -> str:
+    def _reserve_name(self, folder: str, name: str, content: Path) -> str:
         """Return the first free name, reserved by an empty object, or that of an object that may be replaced."""
         number = 1
         while True:

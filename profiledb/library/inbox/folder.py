@@ -59,7 +59,7 @@ class FolderInbox:
         """Return the names in a folder; see ``Inbox``."""
         try:
             with os.scandir(path) as listing:
-                return sorted((one.name, _kind(one)) for one in listing)
+                return sorted((one.name, _find_kind(one)) for one in listing)
         except (FileNotFoundError, NotADirectoryError):  # removed meanwhile
             return []
 
@@ -74,7 +74,7 @@ class FolderInbox:
             content.chmod(0o644)
             folder = self.root / below
             _make_folder(folder)
-            target = _reserve(folder, safe_name(name), content)
+            target = _reserve_path(folder, safe_name(name), content)
             content.replace(target)
         except BaseException:
             content.unlink(missing_ok=True)
@@ -85,13 +85,13 @@ class FolderInbox:
         """Copy files under a hidden name first; see ``Inbox``."""
         folder = self.root / below
         folder.parent.mkdir(parents=True, exist_ok=True)
-        self._sweep()
+        self._remove_old_copies()
         half = Path(tempfile.mkdtemp(prefix=_HALF, dir=self.root))
         try:
             for name, source in files:
                 _copy_one(source, half / name)
             half.chmod(0o755)
-            _publish(half, folder)
+            _publish_folder(half, folder)
         finally:
             shutil.rmtree(half, ignore_errors=True)
         return folder
@@ -128,7 +128,7 @@ class FolderInbox:
                 path.parent.rmdir()
         return True
 
-    def _sweep(self) -> None:
+    def _remove_old_copies(self) -> None:
         """Remove copies that a killed command left half a day ago or earlier."""
         for path in self.root.glob(f"{_HALF}*"):
             with suppress(OSError):
@@ -143,12 +143,12 @@ def _make_folder(folder: Path) -> None:
     except (FileExistsError, NotADirectoryError):
         if not stat.S_ISREG(folder.lstat().st_mode):
             raise
-        aside = _reserve(folder.parent, folder.name.lstrip(SPACE_SIGN) or "report", folder)
+        aside = _reserve_path(folder.parent, folder.name.lstrip(SPACE_SIGN) or "report", folder)
         folder.replace(aside)
         folder.mkdir(exist_ok=True)
 
 
-def _reserve(folder: Path, name: str, content: Path) -> Path:
+def _reserve_path(folder: Path, name: str, content: Path) -> Path:
     """Return the first free path for a name, reserved by an empty file, or that of a file that may be replaced."""
     number = 1
     while True:
@@ -164,7 +164,7 @@ def _reserve(folder: Path, name: str, content: Path) -> Path:
             return target
 
 
-def _kind(entry: "os.DirEntry[str]") -> Kind:
+def _find_kind(entry: "os.DirEntry[str]") -> Kind:
     """Return the kind of an entry, which most file systems store with its name."""
     try:
         if entry.is_symlink():
@@ -188,7 +188,7 @@ def _copy_one(source: Path, target: Path) -> None:
     target.chmod(0o644)
 
 
-def _publish(half: Path, folder: Path) -> None:
+def _publish_folder(half: Path, folder: Path) -> None:
     """Rename a finished folder; if the name exists, move the files into it one by one."""
     try:
         half.rename(folder)

@@ -63,7 +63,7 @@ class Tree:
         tags = hashlib.sha256("".join(one.tag for one in inside).encode()).hexdigest()[:16]
         return State(sum(one.bytes for one in inside), max(one.time_ns for one in inside), f"#{tags}")
 
-    def _add(self, key: str, state: State) -> None:
+    def _add_key(self, key: str, state: State) -> None:
         self.files[key] = state
         is_folder = False
         while key:

@@ -31,7 +31,7 @@ def move(url: str, to: str = LATEST) -> None:
         NewerLibraryError: a later version of Warpdeck has changed it.
     """
     try:
-        with _connect(url) as connection:
+        with _open_transaction(url) as connection:
             connection.exec_driver_sql("SET statement_timeout = 0; SET lock_timeout = 0")
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
             for revision in MigrationContext.configure(connection).get_current_heads():
@@ -61,7 +61,7 @@ def _fill_list(url: str) -> None:
 
 
 @contextmanager
-def _connect(url: str) -> Iterator[Connection]:
+def _open_transaction(url: str) -> Iterator[Connection]:
     """Open a transaction."""
     given = postgres.connection_arguments(url)
     engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(**given), poolclass=NullPool)

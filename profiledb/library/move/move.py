@@ -60,7 +60,7 @@ def move(source: Path, library: Library, report_progress: Callable[[Moved], None
     version.require(source)
     version.require_catalog(source / FILE)
     version.require_storage(library.storage)
-    with _without_worker(source), tempfile.TemporaryDirectory(dir=library.folder) as work:
+    with _keep_workers_out(source), tempfile.TemporaryDirectory(dir=library.folder) as work:
         library_id.require(library.storage, library.catalog.shared)
         version.write_number(library.storage)
         copied_catalog = Path(work) / FILE
@@ -111,7 +111,7 @@ def _is_wanted(name: str) -> bool:
 
 
 @contextmanager
-def _without_worker(source: Path) -> Iterator[None]:
+def _keep_workers_out(source: Path) -> Iterator[None]:
     """Keep workers from the source, or refuse if one holds it (ingest.worker.hold); write nothing."""
     try:
         file = (source / LOCK).open("rb")

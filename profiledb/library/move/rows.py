@@ -35,13 +35,13 @@ _AT_ONCE = 500
 def find_contradictions(path: Path, catalog: Catalog, folder: Path) -> list[str]:
     """Describe the first few rows of the target that have the key of a snapshot's row and other content."""
     contradictions: list[str] = []
-    for table, columns in _moved_tables().items():
-        keys = _key_columns(path, table)
+    for table, columns in _list_moved_tables().items():
+        keys = _list_key_columns(path, table)
         places = [columns.index(name) for name in _SAME_BY.get(table, columns)]
         if table in LOGS or len(keys) == len(places):
             continue
         at = [columns.index(name) for name in keys]
-        there = {tuple(row[i] for i in at): row for row in _target_rows(catalog, folder, table)}
+        there = {tuple(row[i] for i in at): row for row in _read_target_rows(catalog, folder, table)}
         for row in snapshot.read_rows(path, table):
             other = there.get(tuple(row[i] for i in at))
             if other is not None and [row[i] for i in places] != [other[i] for i in places]:
@@ -55,11 +55,11 @@ def write_rows(path: Path, catalog: Catalog, folder: Path) -> int:
     """Write the missing rows in one transaction; return their number."""
     count = 0
     with catalog.transaction() as db:
-        for table, columns in _moved_tables().items():
+        for table, columns in _list_moved_tables().items():
             if table in small_files.TABLES and catalog.shared is None:
                 continue
             names = ", ".join(map(identifier, columns))
-            rows = _new_entries(path, db, table) if table in LOGS else snapshot.read_rows(path, table)
+            rows = _find_new_entries(path, db, table) if table in LOGS else snapshot.read_rows(path, table)
             statement = f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))}) ON CONFLICT DO NOTHING"
             while some := [row for row, _ in zip(rows, range(_AT_ONCE), strict=False)]:
                 count += db.executemany(statement, some).rowcount
@@ -69,29 +69,29 @@ def write_rows(path: Path, catalog: Catalog, folder: Path) -> int:
     return count
 
 
-def _moved_tables() -> dict[str, tuple[str, ...]]:
+def _list_moved_tables() -> dict[str, tuple[str, ...]]:
     """Return the tables that are copied; entries of the audit get new numbers."""
     tables = {table: columns for table, columns in snapshot.table_columns().items() if table not in _LEFT}
     return tables | {table: tuple(name for name in tables[table] if name != "id") for table in LOGS}
 
 
-def _key_columns(path: Path, table: str) -> list[str]:
+def _list_key_columns(path: Path, table: str) -> list[str]:
     with closing(sqlite3.connect(path)) as db:
         query = f"SELECT name FROM pragma_table_info({quote(table)}) WHERE pk > 0 ORDER BY pk"
         return [name for (name,) in db.execute(query)]
 
 
-def _target_rows(catalog: Catalog, folder: Path, table: str) -> Iterator[Any]:
+def _read_target_rows(catalog: Catalog, folder: Path, table: str) -> Iterator[Any]:
     """Yield the rows of the target."""
     if table in small_files.TABLES and catalog.shared is None:
         yield from small_files.read_rows(folder, table)
         return
-    names = ", ".join(map(identifier, _moved_tables()[table]))
+    names = ", ".join(map(identifier, _list_moved_tables()[table]))
     with catalog.transaction() as db:
         yield from [tuple(row) for row in db.execute(f"SELECT {names} FROM {table}")]
 
 
-def _new_entries(path: Path, db: Connection, table: str) -> Iterator[tuple[Any, ...]]:
+def _find_new_entries(path: Path, db: Connection, table: str) -> Iterator[tuple[Any, ...]]:
     """Yield the entries of a log that the target lacks, counting repetitions."""
     columns = snapshot.table_columns()[table]
     names = ", ".join(name for name in columns if name != "id")

@@ -22,7 +22,7 @@ Row = Sequence[Any]
 def read_rows(folder: Path, table: str) -> list[Row]:
     """Return the rows of one of the tables; foreign entries are left out."""
     columns = TABLES[table]
-    entries = _tokens(folder) if table == "token" else _questions(folder)
+    entries = _read_tokens(folder) if table == "token" else _read_questions(folder)
     return [[one[name] for name in columns] for one in entries if set(columns) <= one.keys()]
 
 
@@ -46,18 +46,18 @@ def write_rows(folder: Path, table: str, rows: Iterable[Row]) -> None:
             path.unlink()
 
 
-def _tokens(folder: Path) -> list[dict[str, Any]]:
-    entries = _json(folder / TOKENS)
+def _read_tokens(folder: Path) -> list[dict[str, Any]]:
+    entries = _read_json(folder / TOKENS)
     known = [one for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
     return [{"ends_at": None} | one for one in known]  # those of earlier versions do not expire yet
 
 
-def _questions(folder: Path) -> list[dict[str, Any]]:
-    contents = [(path.stem, _json(path)) for path in sorted((folder / QUESTIONS).glob("*.json"))]
+def _read_questions(folder: Path) -> list[dict[str, Any]]:
+    contents = [(path.stem, _read_json(path)) for path in sorted((folder / QUESTIONS).glob("*.json"))]
     return [{"id": stem} | content for stem, content in contents if isinstance(content, dict)]
 
 
-def _json(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     with suppress(OSError, ValueError), path.open("rb") as file:
         return json.loads(file.read(_LARGEST))
     return None

@@ -10,7 +10,7 @@ def column_names(columns: Sequence[Column]) -> list[str]:
     return [column.name for column in columns]
 
 
-def _both(name: str, unit: str, form: str, about: str, title: str = "") -> tuple[Column, Column]:
+def _make_both(name: str, unit: str, form: str, about: str, title: str = "") -> tuple[Column, Column]:
     first, second = (
         Column(f"{side.lower()}_{name}", unit, form, f"{about}, in {side}", f"{title} {side}" if title else "")
         for side in "AB"
@@ -25,9 +25,9 @@ KERNELS = (
     Column("class", "class", "", "kernel class"),
     Column("change_ns", "ns", "", "sum of durations, B minus A; new and gone kernels count in full"),
     Column("change_pct", "%", ".2f", "the same as a share of A's sum"),
-    *_both("total_ns", "ns", "", "sum of durations (per step if steps are compared)", "Total"),
-    *_both("calls", "number", "", "launches (per step if steps are compared)", "Launches"),
-    *_both("avg_ns", "ns", ".1f", "mean duration", "Mean"),
+    *_make_both("total_ns", "ns", "", "sum of durations (per step if steps are compared)", "Total"),
+    *_make_both("calls", "number", "", "launches (per step if steps are compared)", "Launches"),
+    *_make_both("avg_ns", "ns", ".1f", "mean duration", "Mean"),
     Column("avg_change_pct", "%", ".2f", "mean duration, B relative to A", "Mean"),
     Column("low_pct", "%", ".2f", "lower end of its 95 % interval, by a bootstrap over sampled launches"),
     Column("high_pct", "%", ".2f", "upper end of that interval"),
@@ -36,26 +36,26 @@ KERNELS = (
     ),
     Column("more_calls_ns", "ns", ".1f", "part of change_ns due to the number of launches, at A's mean duration"),
     Column("longer_ns", "ns", ".1f", "part of change_ns due to the mean duration, at B's number of launches"),
-    *_both("share_pct", "%", ".2f", "share of the kernel time", "Share"),
+    *_make_both("share_pct", "%", ".2f", "share of the kernel time", "Share"),
     Column("share_change_points", "points", ".2f", "share, B minus A, percentage points", "Share"),
-    *_both("median_ns", "ns", ".1f", "median of the sampled durations"),
-    *_both("p95_ns", "ns", ".1f", "95th percentile of the sampled durations"),
-    *_both("threads", "count", ".1f", "mean threads per launch: another number is other work"),
-    *_both("kernel", "text", "", "number of the kernel in its report; the longest of several"),
-    *_both("kernels", "count", "", "kernels of the report that the row stands for"),
+    *_make_both("median_ns", "ns", ".1f", "median of the sampled durations"),
+    *_make_both("p95_ns", "ns", ".1f", "95th percentile of the sampled durations"),
+    *_make_both("threads", "count", ".1f", "mean threads per launch: another number is other work"),
+    *_make_both("kernel", "text", "", "number of the kernel in its report; the longest of several"),
+    *_make_both("kernels", "count", "", "kernels of the report that the row stands for"),
     Column("demangled", "text", "", "full name with template arguments"),
 )
 PHASES = (
     _STATUS,
     Column("pattern", "text", "", "names of the ranges, with a star for the last number of a name", "Range"),
-    *_both("instances", "number", "", "ranges (per step if steps are compared)", "Instances"),
-    *_both("kernel_ns", "ns", "", "sum of the durations of their kernels", "Kernels"),
+    *_make_both("instances", "number", "", "ranges (per step if steps are compared)", "Instances"),
+    *_make_both("kernel_ns", "ns", "", "sum of the durations of their kernels", "Kernels"),
     Column("change_kernel_ns", "ns", "", "B minus A"),
     Column("change_kernel_pct", "%", ".2f", "B relative to A", "Kernels"),
-    *_both("busy_ns", "ns", "", "sum of the times in which their operations ran", "Busy"),
+    *_make_both("busy_ns", "ns", "", "sum of the times in which their operations ran", "Busy"),
     Column("change_busy_ns", "ns", "", "B minus A"),
     Column("change_busy_pct", "%", ".2f", "B relative to A"),
-    *_both("cpu_ns", "ns", "", "sum of their durations on the CPU", "CPU"),
+    *_make_both("cpu_ns", "ns", "", "sum of their durations on the CPU", "CPU"),
     Column("change_cpu_ns", "ns", "", "B minus A"),
     Column("change_cpu_pct", "%", ".2f", "B relative to A", "CPU"),
 )
@@ -63,12 +63,12 @@ COPIES = (
     _STATUS,
     Column("direction", "text", "", "memcpy direction, or memset"),
     Column("kind", "text", "", "memcpy or memset"),
-    *_both("total_ns", "ns", "", "sum of durations (per step if steps are compared)", "Total"),
+    *_make_both("total_ns", "ns", "", "sum of durations (per step if steps are compared)", "Total"),
     Column("change_total_ns", "ns", "", "B minus A"),
     Column("change_total_pct", "%", ".2f", "B relative to A", "Total"),
-    *_both("count", "number", "", "operations", "Operations"),
-    *_both("bytes", "bytes", "", "sum of sizes", "Size"),
-    *_both("bytes_per_s", "bytes/s", ".0f", "sum of sizes over sum of durations", "Bandwidth"),
+    *_make_both("count", "number", "", "operations", "Operations"),
+    *_make_both("bytes", "bytes", "", "sum of sizes", "Size"),
+    *_make_both("bytes_per_s", "bytes/s", ".0f", "sum of sizes over sum of durations", "Bandwidth"),
 )
 SUMMARY = (
     Column("measure", "text", "", "what is compared; per step: inside the steps that count, or the outermost ranges"),

@@ -86,7 +86,7 @@ class Side(Part):
 def gather(run: Run) -> Side:
     """Gather one side of a comparison; ``run`` answers an analysis by name, under the selection of that side."""
     results, lacks = gather_answers(run)
-    steps, _ = _answer(run, STEPS)
+    steps, _ = _try_answer(run, STEPS)
     whole = Side(**results, iteration_summary=steps, inside=None, lacks=lacks)
     if whole.unit is None:
         return whole
@@ -97,11 +97,11 @@ def gather(run: Run) -> Side:
 
 def gather_answers(run: Run) -> tuple[dict[str, pd.DataFrame], NotCapturedError | None]:
     """Return the results of ``ANALYSES``, and the reason why kernels are missing, if they are."""
-    results = {name: _answer(run, name) for name in ANALYSES}
+    results = {name: _try_answer(run, name) for name in ANALYSES}
     return {name: rows for name, (rows, _) in results.items()}, results["kernel_totals"][1]
 
 
-def _answer(run: Run, name: str) -> tuple[pd.DataFrame, NotCapturedError | None]:
+def _try_answer(run: Run, name: str) -> tuple[pd.DataFrame, NotCapturedError | None]:
     try:
         return run(name), None
     except NotCapturedError as error:

@@ -32,7 +32,7 @@ def compare_kernels(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
     for column in ("name", "class", "demangled"):
         rows[column] = rows[f"b_{column}"].combine_first(rows[f"a_{column}"])
     _add_changes(rows)
-    drawn = [_samples(part, keyed) for (part, _), keyed in zip(sides, totals, strict=True)]
+    drawn = [_sample_durations(part, keyed) for (part, _), keyed in zip(sides, totals, strict=True)]
     _add_spread(rows, drawn[0], drawn[1])
     order = rows.assign(size=rows[_RANKED[basis]].abs()).sort_values(["size", "demangled"], ascending=[False, True])
     return order.reset_index(drop=True)[column_names(KERNELS)]
@@ -44,7 +44,7 @@ def sampled_durations(a: Side, b: Side, basis: Basis, row: "pd.Series[Any]") -> 
     sides = [part for part, _ in compared_parts(a, b, basis)]
     for letter, part, keyed in zip("ab", sides, _add_keys(sides[0], sides[1]), strict=True):
         wanted = keyed.loc[keyed["kernel"] == row[f"{letter}_kernel"], "key"]
-        chosen = _samples(part, keyed[keyed["key"].isin(wanted)])
+        chosen = _sample_durations(part, keyed[keyed["key"].isin(wanted)])
         durations.append(pd.Series(next(iter(chosen.values()), np.empty(0)), dtype=float))
     return durations[0], durations[1]
 
@@ -52,12 +52,12 @@ def sampled_durations(a: Side, b: Side, basis: Basis, row: "pd.Series[Any]") -> 
 def compare_phases(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
     """Return one row per pattern of ranges at the top levels (``PHASES``), in the order of A and then of B."""
     sums = ("instances", "kernel_ns", "busy_ns", "cpu_ns")
-    return _side_by_side(a, b, basis, "range_patterns", "pattern", sums, PHASES)
+    return _compare_sides(a, b, basis, "range_patterns", "pattern", sums, PHASES)
 
 
 def compare_copies(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
     """Return one row per direction of copies, and one for memsets (``COPIES``), ordered as phases."""
-    rows = _side_by_side(a, b, basis, "copies", "direction", ("total_ns", "count", "bytes"), COPIES)
+    rows = _compare_sides(a, b, basis, "copies", "direction", ("total_ns", "count", "bytes"), COPIES)
     results = [part.copies for part, _ in compared_parts(a, b, basis) if len(part.copies)]
     rows["kind"] = rows["direction"].map(
         {way: kind for one in results for way, kind in zip(one["direction"], one["kind"], strict=True)}
@@ -108,20 +108,20 @@ def _add_changes(rows: pd.DataFrame) -> None:
     before, after = (rows[f"{letter}_total_ns"].fillna(0) for letter in "ab")
     calls = [rows[f"{letter}_calls"].fillna(0).astype("Float64") for letter in "ab"]
     rows["change_ns"] = after - before
-    rows["change_pct"] = _relative_pct(rows["b_total_ns"], rows["a_total_ns"])
+    rows["change_pct"] = _compute_relative_pct(rows["b_total_ns"], rows["a_total_ns"])
     rows["share_change_points"] = rows["b_share_pct"].fillna(0) - rows["a_share_pct"].fillna(0)
     longer = calls[1] * (rows["b_avg_ns"] - rows["a_avg_ns"]).astype("Float64")
     rows["longer_ns"] = longer.where(rows["status"] == "same", 0.0)
     rows["more_calls_ns"] = rows["change_ns"] - rows["longer_ns"]
-    rows["avg_change_pct"] = _relative_pct(rows["b_avg_ns"], rows["a_avg_ns"])
+    rows["avg_change_pct"] = _compute_relative_pct(rows["b_avg_ns"], rows["a_avg_ns"])
 
 
-def _relative_pct(after: pd.Series, before: pd.Series) -> pd.Series:
+def _compute_relative_pct(after: pd.Series, before: pd.Series) -> pd.Series:
     before = before.astype("Float64")
     return 100 * (after.astype("Float64") - before) / before.where(before > 0)
 
 
-def _samples(side: Part, keyed: pd.DataFrame) -> dict[str, np.ndarray]:
+def _sample_durations(side: Part, keyed: pd.DataFrame) -> dict[str, np.ndarray]:
     """Return sampled durations by key. Kernels of one row contribute in proportion to their calls."""
     by_kernel = {
         kernel: group.to_numpy(dtype=float) for kernel, group in side.kernel_sample.groupby("kernel")["duration_ns"]
@@ -153,7 +153,7 @@ def _add_spread(rows: pd.DataFrame, a: dict[str, np.ndarray], b: dict[str, np.nd
     rows["verdict"] = pd.Series(verdicts, index=rows.index).where(rows["status"] == "same")
 
 
-def _side_by_side(
+def _compare_sides(
     a: Side, b: Side, basis: Basis, name: str, key: str, sums: tuple[str, ...], columns: tuple[Column, ...]
 ) -> pd.DataFrame:
     """Return rows of one analysis of both sides, matched by a text: sums divided by the steps, and their changes."""
@@ -169,6 +169,6 @@ def _side_by_side(
         pair = [joined[f"{letter}_{column}"] for letter in "ab"]
         known = pair[0].notna() | pair[1].notna()
         joined[f"change_{column}"] = (pair[1].fillna(0) - pair[0].fillna(0)).where(known)
-        joined[f"change_{column.removesuffix('_ns')}_pct"] = _relative_pct(pair[1], pair[0])
+        joined[f"change_{column.removesuffix('_ns')}_pct"] = _compute_relative_pct(pair[1], pair[0])
     places = np.argsort([order[text] for text in joined[key]])
     return joined.iloc[places].reset_index(drop=True).reindex(columns=wanted)

@@ -56,7 +56,7 @@ def _resample_means(pairs: Sequence[tuple[Floats, Floats]]) -> Floats:
     for (size, stream), places in tasks.items():
         values = np.stack([pairs[number][side] for side, number in places], axis=1).astype(float)
         center = values.mean(axis=0)
-        drawn = center + (_draw_weights(size, stream) @ values - center) * _widening_factor(size)
+        drawn = center + (_draw_weights(size, stream) @ values - center) * _compute_widening_factor(size)
         for column, (side, number) in enumerate(places):
             means[side, number] = np.maximum(drawn[:, column], center[column] * 1e-9)
     return means
@@ -69,7 +69,7 @@ def _draw_weights(size: int, stream: int) -> Floats:
     return np.bincount(places.ravel(), minlength=RESAMPLES * size).reshape(RESAMPLES, size) / size
 
 
-def _widening_factor(size: int) -> float:
+def _compute_widening_factor(size: int) -> float:
     """Return the factor of Hesterberg's expanded percentile interval ("What Teachers Should Know About the Bootstrap",
     2015).
 

@@ -52,7 +52,7 @@ def summarize(a: Side, b: Side) -> pd.DataFrame:
 def measure(side: Side) -> dict[str, float]:
     """Return the ``MEASURES`` of a side that its report knows; outermost ranges stand in for missing steps."""
     whole = sum_up(side)
-    values = whole | _shares(side)
+    values = whole | _list_shares(side)
     if side.unit is None or side.inside is None:
         return values
     inside, (_, count) = sum_up(side.inside), side.unit
@@ -90,7 +90,7 @@ _KINDS = {
 }
 
 
-def _shares(side: Side) -> dict[str, float]:
+def _list_shares(side: Side) -> dict[str, float]:
     values: dict[str, float] = {}
     worked = side.gpu_busy[side.gpu_busy["operations"] > 0] if len(side.gpu_busy) else side.gpu_busy
     if len(worked) and (share := number(worked["busy_pct"].mean())) is not None:

@@ -131,7 +131,7 @@ def explain_change(a: Side, b: Side) -> str:
     kinds = {"kernels": "kernels", "copies": "copies", "memsets": "memsets", "idle": "idle"}
     sizes = {title: (metrics[metric].b or 0) - (metrics[metric].a or 0) for metric, title in kinds.items()}
     rest = whole - sum(sizes.values())
-    overlaps = [_overlap_ns(metrics, letter) for letter in "ab"]
+    overlaps = [_compute_overlap_ns(metrics, letter) for letter in "ab"]
     sizes["other GPU work" if min(overlaps) < 0 else "less overlap" if rest > 0 else "more overlap"] = rest
     largest = sorted(
         (item for item in sizes.items() if abs(item[1]) >= FEW * abs(whole)), key=lambda item: -abs(item[1])
@@ -140,7 +140,7 @@ def explain_change(a: Side, b: Side) -> str:
     return f"Wall time {format_difference(whole)}, of which {listing}."
 
 
-def _overlap_ns(metrics: dict[str, Change], letter: str) -> float:
+def _compute_overlap_ns(metrics: dict[str, Change], letter: str) -> float:
     """Return the time of kernels, copies and memsets that overlap others; below 0 if graphs kept the GPU busy."""
     work = sum(getattr(metrics[metric], letter) or 0 for metric in ("kernels", "copies", "memsets"))
     return float(work - (getattr(metrics["busy"], letter) or 0))

@@ -104,7 +104,7 @@ def find_crossover(task: str, basis: Basis, cpu: Mapping[int, Floats], gpu: Mapp
     devices = tuple(name for name, times in (("cpu", cpu), ("gpu", gpu)) if times)
     if len(devices) < 2:
         return Crossover(task, basis, "one device", devices)
-    sizes = tuple(sorted(size for size in cpu.keys() & gpu.keys() if size > 0 and _usable(cpu[size], gpu[size])))
+    sizes = tuple(sorted(size for size in cpu.keys() & gpu.keys() if size > 0 and _are_usable(cpu[size], gpu[size])))
     if not sizes:
         return Crossover(task, basis, "nothing in common", devices)
     samples = [(cpu[size], gpu[size]) for size in sizes]
@@ -113,11 +113,11 @@ def find_crossover(task: str, basis: Basis, cpu: Mapping[int, Floats], gpu: Mapp
     at = float(find_last_crossing(np.log(sizes), ratio)[0])
     fewest = min(len(times) for pair in samples for times in pair)
     low, high = _estimate_interval(sizes, samples, at) if fewest >= FEWEST else (None, None)
-    low_size, low_place = _placed(low)
-    high_size, high_place = _placed(high)
+    low_size, low_place = _place(low)
+    high_size, high_place = _place(high)
     return Crossover(
-        task, basis, _state(faster), devices, sizes, fewest, int((faster[1:] != faster[:-1]).sum()), _placed(at)[0],
-        low_size, high_size, low_place, high_place, _round_threshold(at if high is None else high, sizes),
+        task, basis, _judge(faster), devices, sizes, fewest, int((faster[1:] != faster[:-1]).sum()), _place(at)[0],
+        low_size, high_size, low_place, high_place, _round_threshold_up(at if high is None else high, sizes),
     )  # fmt: skip
 
 
@@ -139,11 +139,11 @@ def find_last_crossing(log_sizes: Floats, log_ratios: Floats) -> Floats:
     return crossings
 
 
-def _usable(*times: Floats) -> bool:
+def _are_usable(*times: Floats) -> bool:
     return all(0 < np.median(sample) < math.inf for sample in times)
 
 
-def _state(faster: NDArray[np.bool_]) -> State:
+def _judge(faster: NDArray[np.bool_]) -> State:
     if faster.all():
         return "always"
     return "never" if not faster.any() else "crossed" if faster[-1] else "back"
@@ -159,23 +159,23 @@ def _estimate_interval(
     need no widening (a test simulates its coverage). It contains the crossing of the medians.
     """
     ratio = np.stack(
-        [_resampled_medians(a, 2 * n) - _resampled_medians(b, 2 * n + 1) for n, (a, b) in enumerate(samples)], axis=1
+        [_resample_medians(a, 2 * n) - _resample_medians(b, 2 * n + 1) for n, (a, b) in enumerate(samples)], axis=1
     )
     drawn = np.sort(find_last_crossing(np.log(sizes), ratio))
     margin = round(RESAMPLES * (100 - LEVEL_PCT) / 200)
     return min(float(drawn[margin]), at), max(float(drawn[-1 - margin]), at)
 
 
-def _resampled_medians(values: Floats, stream: int) -> Floats:
+def _resample_medians(values: Floats, stream: int) -> Floats:
     """Return logarithms of the medians of a sample's resamples; samples of other streams are drawn independently."""
     ordered = np.sort(values)
-    lower, upper = _middle_places(len(values), stream)
+    lower, upper = _draw_middle_places(len(values), stream)
     # A resample of mostly zeros counts as a tiny time.
     return np.log(np.maximum((ordered[lower] + ordered[upper]) / 2, 1e-9))
 
 
 @lru_cache(maxsize=256)
-def _middle_places(many: int, stream: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _draw_middle_places(many: int, stream: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the positions of the two middle values of each resample in the sorted sample; equal if ``many`` is odd."""
     drawn = np.random.default_rng((_SEED, many, stream)).integers(many, size=(RESAMPLES, many))
     middle = ((many - 1) // 2, many // 2)
@@ -183,7 +183,7 @@ def _middle_places(many: int, stream: int) -> tuple[NDArray[np.int64], NDArray[n
     return ordered[:, middle[0]], ordered[:, middle[1]]
 
 
-def _placed(log_size: float | None) -> tuple[float | None, Place]:
+def _place(log_size: float | None) -> tuple[float | None, Place]:
     if log_size is None:
         return None, ""
     if math.isfinite(log_size):
@@ -191,7 +191,7 @@ def _placed(log_size: float | None) -> tuple[float | None, Place]:
     return None, "below" if log_size < 0 else "above"
 
 
-def _round_threshold(log_size: float, sizes: Sequence[int]) -> int | None:
+def _round_threshold_up(log_size: float, sizes: Sequence[int]) -> int | None:
     """Return the smallest size if the end is below it; None if it is above all."""
     if log_size == math.inf:
         return None

@@ -54,7 +54,7 @@ def feature_table(library: Library, reports: Sequence[Manifest], left_out: Calla
     tables, lacking = [], []
     for report in {given.id: given for given in reports}.values():
         try:
-            rows = _rows(library, report.id)
+            rows = _read_rows(library, report.id)
         except NotCapturedError:
             lacking.append(report.name)
             continue
@@ -82,7 +82,7 @@ def feature_rows(library: Library, report: Manifest) -> "pd.DataFrame":
     return rows[[column.name for column in feature_columns()]]
 
 
-def _rows(library: Library, report_id: str) -> Any:
+def _read_rows(library: Library, report_id: str) -> Any:
     with analysis.ready(library, request.build(library, report_id, NAME)) as (cursor, sql, values):
         return analysis.table(cursor, sql, values)
 
@@ -92,12 +92,12 @@ def encode_table(rows: Any, form: Format) -> bytes:
     with tempfile.TemporaryDirectory(prefix="warpdeck-") as folder, duckdb.connect() as db:
         path = Path(folder) / f"features.{form}"
         db.register("features", rows)
-        rows = f"SELECT * REPLACE ({_defused(rows)}) FROM features" if form == "csv" else "FROM features"
+        rows = f"SELECT * REPLACE ({_build_defused_sql(rows)}) FROM features" if form == "csv" else "FROM features"
         db.execute(f"COPY ({rows}) TO {quote(str(path))} ({_OPTIONS[form]})")
         return path.read_bytes()
 
 
-def _defused(rows: Any) -> str:
+def _build_defused_sql(rows: Any) -> str:
     """Return SQL for the columns of texts, which include names from the report and its tasks."""
     texts = [identifier(field.name) for field in rows.schema if str(field.type) in ("string", "large_string")]
     return ", ".join(f"{spreadsheet.defused_sql(name)} AS {name}" for name in texts)

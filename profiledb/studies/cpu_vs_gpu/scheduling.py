@@ -59,17 +59,17 @@ def judge_policy(policies: pd.DataFrame, errors: pd.DataFrame, regrets: pd.DataF
     """Return the sentences about a policy; ``errors`` and ``regrets`` are the rows of all policies."""
     row = overall_row(policies, policy)
     remarks: list[Remark | None] = [
-        _predictions(row, errors[errors["policy"] == policy]),
-        _regret(row, regrets[regrets["policy"] == policy]),
+        _state_predictions(row, errors[errors["policy"] == policy]),
+        _state_regret(row, regrets[regrets["policy"] == policy]),
         _state_better_rules(policies, policy),
         _state_single_runs(policies, row),
         _state_energy(policies, policy),
-        _speed(row),
+        _state_speed(row),
     ]
     return [remark for remark in remarks if remark]
 
 
-def _predictions(row: "pd.Series[Any]", errors: pd.DataFrame) -> Remark:
+def _state_predictions(row: "pd.Series[Any]", errors: pd.DataFrame) -> Remark:
     error = number(row["error_pct"])
     if error is None:
         return Remark("No times were predicted.")
@@ -86,7 +86,7 @@ def _predictions(row: "pd.Series[Any]", errors: pd.DataFrame) -> Remark:
     return Remark(f"{words} The goal is {percent(ERROR_PCT)}." + (f" Most: {where}." if where else ""), missed=True)
 
 
-def _regret(row: "pd.Series[Any]", regrets: pd.DataFrame) -> Remark:
+def _state_regret(row: "pd.Series[Any]", regrets: pd.DataFrame) -> Remark:
     regret = number(row["regret_pct"])
     if regret is None:
         return Remark("No regret: no task was measured on both devices.")
@@ -148,7 +148,7 @@ def _state_energy(policies: pd.DataFrame, policy: str) -> Remark | None:
     return Remark(f"The GPUs drew {significant(own)} J meanwhile{f' ({listing})' if listing else ''}.")
 
 
-def _speed(row: "pd.Series[Any]") -> Remark | None:
+def _state_speed(row: "pd.Series[Any]") -> Remark | None:
     took = number(row["decision_ns"])
     if took is None:
         return None
@@ -161,15 +161,15 @@ def _speed(row: "pd.Series[Any]") -> Remark | None:
 def explain_regret(row: Any) -> str:
     """Explain in one sentence why the decision in a row of ``scheduler_regrets`` was wrong."""
     device = _DEVICES.get(str(row["device"]), "device")
-    return f"{shortened(row['task'], _LENGTH)} of {count(row['size'])} ran on the {device}: {_cause(row)}."
+    return f"{shortened(row['task'], _LENGTH)} of {count(row['size'])} ran on the {device}: {_state_cause(row)}."
 
 
 def short_reasons(regrets: pd.DataFrame) -> list[str]:
     """Return a short reason for each row."""
-    return [cause[:1].upper() + cause[1:] for cause in map(_cause, regrets.to_dict("records"))]
+    return [cause[:1].upper() + cause[1:] for cause in map(_state_cause, regrets.to_dict("records"))]
 
 
-def _cause(row: Any) -> str:
+def _state_cause(row: Any) -> str:
     own, other = str(row["device"]), "gpu" if row["device"] == "cpu" else "cpu"
     predicted = {device: number(row[f"{device}_predicted_ns"]) or 0.0 for device in (own, other)}
     if not all(predicted.values()):
@@ -183,10 +183,10 @@ def _cause(row: Any) -> str:
 
 def describe_terms(model: pd.DataFrame) -> list[str]:
     """Describe the terms whose sum is the time of each row of ``scheduler_model``."""
-    return [_terms(row) for row in model.to_dict("records")]
+    return [_list_terms(row) for row in model.to_dict("records")]
 
 
-def _terms(row: Any) -> str:
+def _list_terms(row: Any) -> str:
     terms: Sequence[str] = [
         words
         for column, words in (

@@ -30,7 +30,7 @@ def draw_time(answers: Answers) -> list[str]:
         wide = WIDTH * float(row["share_pct"]) / 100
         shade = 0.35 if row["kind"] == "idle" else 1.0
         shapes.append(
-            _rect(left, 0, max(wide - 1, 0.5), _ROW).replace("/>", f' fill-opacity="{shade - place % 2 * 0.15}"/>')
+            _draw_rect(left, 0, max(wide - 1, 0.5), _ROW).replace("/>", f' fill-opacity="{shade - place % 2 * 0.15}"/>')
         )
         left += wide
         title = class_title(row["part"]) if row["kind"] == "kernels" else str(row["part"]).capitalize()
@@ -50,11 +50,11 @@ def draw_busy(answers: Answers) -> list[str]:
         first, last = float(part["start_ns"].min()), float(part["end_ns"].max())
         scale, shares = WIDTH / ((last - first) or 1), part["busy_pct"].astype(float) / 100
         bars = [
-            _rect((begin - first) * scale, _STRIP * (1 - share), (end - begin) * scale, _STRIP * share)
+            _draw_rect((begin - first) * scale, _STRIP * (1 - share), (end - begin) * scale, _STRIP * share)
             for begin, end, share in zip(part["start_ns"], part["end_ns"], shares, strict=True)
             if share
         ]
-        ends = f'<text x="0" y="{_STRIP + 18}">{words.duration(first)}, axis 0 to 100 %</text>' + _right(
+        ends = f'<text x="0" y="{_STRIP + 18}">{words.duration(first)}, axis 0 to 100 %</text>' + _draw_right_text(
             _STRIP + 18, words.duration(last)
         )
         drawn.append(_draw_figure(f"GPU {gpu}: busy over time", _STRIP + 24, [*bars, ends]))
@@ -84,11 +84,11 @@ def draw_steps(answers: Answers) -> list[str]:
         return []
     wide = WIDTH / len(rows)
     bars = [
-        _rect(at * wide, _STRIP * (1 - one / longest), max(wide - 1, 0.5), _STRIP * one / longest)
+        _draw_rect(at * wide, _STRIP * (1 - one / longest), max(wide - 1, 0.5), _STRIP * one / longest)
         for at, one in enumerate(durations)
         if one > 0
     ]
-    ends = f'<text x="0" y="{_STRIP + 18}">first</text>' + _right(_STRIP + 18, "last")
+    ends = f'<text x="0" y="{_STRIP + 18}">first</text>' + _draw_right_text(_STRIP + 18, "last")
     return [_draw_figure(f"Time of each step on the CPU, up to {words.duration(longest)}", _STRIP + 24, [*bars, ends])]
 
 
@@ -106,9 +106,9 @@ def _draw_bars(title: str, names: Sequence[Any], rows: pd.DataFrame) -> list[str
     for at, (name, share, total_ns) in enumerate(values):
         y, wide = at * _ROW, room * share / most
         label = f"{words.duration(total_ns)}, {words.percent(share)}"
-        shapes.append(f'<text x="{_LABEL - 8}" y="{y + 16}" text-anchor="end">{_text(name)}</text>')
-        shapes.append(_rect(_LABEL, y + 3, wide, _ROW - 7))
-        shapes.append(f'<text x="{_LABEL + wide + 6:.1f}" y="{y + 16}">{_text(label)}</text>')
+        shapes.append(f'<text x="{_LABEL - 8}" y="{y + 16}" text-anchor="end">{_escape_text(name)}</text>')
+        shapes.append(_draw_rect(_LABEL, y + 3, wide, _ROW - 7))
+        shapes.append(f'<text x="{_LABEL + wide + 6:.1f}" y="{y + 16}">{_escape_text(label)}</text>')
     return [_draw_figure(title, len(rows) * _ROW, shapes)]
 
 
@@ -123,13 +123,13 @@ def _draw_figure(title: str, height: int, shapes: Sequence[str]) -> str:
     )
 
 
-def _rect(x: float, y: float, width: float, height: float) -> str:
+def _draw_rect(x: float, y: float, width: float, height: float) -> str:
     return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
 
 
-def _right(y: int, text: str) -> str:
-    return f'<text x="{WIDTH}" y="{y}" text-anchor="end">{_text(text)}</text>'
+def _draw_right_text(y: int, text: str) -> str:
+    return f'<text x="{WIDTH}" y="{y}" text-anchor="end">{_escape_text(text)}</text>'
 
 
-def _text(text: Any) -> str:
+def _escape_text(text: Any) -> str:
     return escape(words.shortened(text, _LONGEST))

@@ -50,11 +50,11 @@ def write_page(
     told = {section.partition("\n")[0]: section for section in sections}
     replaced = {FINDINGS, LACKS, *([SHORT] if judge.costly(findings) else [])}
     details = about.partition("\n")[2]
-    body = _fit(
+    body = _fit_parts(
         [
             f"<h1>{name}</h1>",
             markdown.to_html(f"**Do first:** {first}" if first else f"**{sentences.NOTHING}**"),
-            _link(address, report) if address else "",
+            _write_link(address, report) if address else "",
             markdown.to_html(_format_findings(findings)),
             _draw_charts(answers),
             markdown.to_html(f"## Details\n{details}"),
@@ -65,12 +65,12 @@ def write_page(
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{name} · Warpdeck</title>\n<style>\n{_style()}</style>\n</head>\n<body>\n"
+        f"<title>{name} · Warpdeck</title>\n<style>\n{_read_style()}</style>\n</head>\n<body>\n"
         f"<header>Warpdeck</header>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 
-def _link(dashboard: str, report: Manifest) -> str:
+def _write_link(dashboard: str, report: Manifest) -> str:
     page = "summary" if TIMELINE in report.subjects else "kernel_profiles"
     address = f"{dashboard.rstrip('/')}/{page}?report={report.id}"
     return f'<p><a href="{escape(address)}">Open on the dashboard</a></p>'
@@ -94,7 +94,7 @@ def _format_findings(findings: Sequence[Finding]) -> str:
     return "\n".join(["## Findings", "", *map(top_findings.line, shown)]) if shown else ""
 
 
-def _fit(always: Sequence[str], more: Sequence[str]) -> str:
+def _fit_parts(always: Sequence[str], more: Sequence[str]) -> str:
     """Join the parts: those of ``always`` but the last, as many of ``more`` as fit, and the last."""
     room = MOST_WORDS - sum(map(_count_words, always))
     kept = []
@@ -110,5 +110,5 @@ def _count_words(text: str) -> int:
 
 
 @cache
-def _style() -> str:
+def _read_style() -> str:
     return resources.files(__package__).joinpath("page.css").read_text(encoding="utf-8")

@@ -19,9 +19,9 @@ def _make_parser() -> MarkdownIt:
     parser = MarkdownIt("zero").enable(
         ["heading", "list", "table", "emphasis", "backticks", "escape", "fence", "newline"]
     )
-    parser.add_render_rule("table_open", _table_open)
-    parser.add_render_rule("table_close", _table_close)
-    parser.add_render_rule("td_open", _cell_open)
+    parser.add_render_rule("table_open", _open_table)
+    parser.add_render_rule("table_close", _close_table)
+    parser.add_render_rule("td_open", _open_cell)
     return parser
 
 
@@ -30,15 +30,15 @@ def to_html(text: str) -> str:
     return str(_make_parser().render(text))
 
 
-def _table_open(_: Any, __: Sequence[Token], ___: int, ____: Any, _____: Any) -> str:
+def _open_table(_: Any, __: Sequence[Token], ___: int, ____: Any, _____: Any) -> str:
     """Make wide tables scroll by themselves, also with the keyboard."""
     return '<div class="table" tabindex="0" role="group" aria-label="Table"><table>\n'
 
 
-def _table_close(_: Any, __: Sequence[Token], ___: int, ____: Any, _____: Any) -> str:
+def _close_table(_: Any, __: Sequence[Token], ___: int, ____: Any, _____: Any) -> str:
     return "</table></div>\n"
 
 
-def _cell_open(_: Any, tokens: Sequence[Token], at: int, __: Any, ___: Any) -> str:
+def _open_cell(_: Any, tokens: Sequence[Token], at: int, __: Any, ___: Any) -> str:
     """Align numbers right."""
     return '<td class="number">' if _NUMBER.match(tokens[at + 1].content) else "<td>"

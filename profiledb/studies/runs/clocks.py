@@ -47,11 +47,13 @@ def align(matches: pd.DataFrame) -> list[Clock]:
     table[row, key] = ends
     middle = np.nanmedian(table, axis=0)
     order = np.argsort(middle)
-    clocks = (_fit(int(rank), middle[order], (line - middle)[order]) for rank, line in zip(ranks, table, strict=True))
+    clocks = (
+        _fit_clock(int(rank), middle[order], (line - middle)[order]) for rank, line in zip(ranks, table, strict=True)
+    )
     return [clock for clock in clocks if clock is not None]
 
 
-def _fit(
+def _fit_clock(
     rank: int, at: "np.ndarray[tuple[int], np.dtype[np.float64]]", apart: "np.ndarray[tuple[int], np.dtype[np.float64]]"
 ) -> Clock | None:
     known = ~np.isnan(apart)

@@ -106,30 +106,30 @@ def _summarize_rank(
         run=shortened(named.run, _NAME),
         is_named=family.names_rank(named.name),
         run_id=str(told.get("run_id", "")),
-        restarts=_whole(told.get("restarts")),
+        restarts=_convert_whole(told.get("restarts")),
         host=shortened(str(told.get("host", "")), _NAME),
         gpu=shortened(rank.gpu, _NAME),
-        begin_ns=_whole(told.get("begin_ns")),
-        end_ns=_whole(told.get("end_ns")),
+        begin_ns=_convert_whole(told.get("begin_ns")),
+        end_ns=_convert_whole(told.get("end_ns")),
         told_by=rank.told_by,
         steps=rank.steps,
         step_ns=rank.step_ns,
         tables={
             "step_rows": encode(rank.split.assign(step=rank.split["step"].fillna(0)), "step_rows"),
             "operation_rows": encode(rank.ops, "operation_rows"),
-            "kernel_rows": encode(_answer(ask, "kernels", **part), "kernel_rows"),
-            "idle_rows": encode(_answer(ask, "idle_reasons", **part), "idle_rows"),
+            "kernel_rows": encode(_try_answer(ask, "kernels", **part), "kernel_rows"),
+            "idle_rows": encode(_try_answer(ask, "idle_reasons", **part), "idle_rows"),
         },
     )
 
 
-def _answer(ask: Ask, name: str, **params: Any) -> pd.DataFrame:
+def _try_answer(ask: Ask, name: str, **params: Any) -> pd.DataFrame:
     with suppress(NotCapturedError):
         return ask(name, **params)
     return pd.DataFrame()
 
 
-def _whole(value: Any) -> int | None:
+def _convert_whole(value: Any) -> int | None:
     return None if value is None or pd.isna(value) else int(value)
 
 
@@ -141,7 +141,7 @@ def encode(rows: pd.DataFrame, table: str) -> bytes:
     """Return the first rows of a table of ``TABLES``, without other columns, as bytes of Arrow."""
     columns = COLUMNS[table]
     chosen = rows.reindex(columns=list(columns)).head(MOST[table])
-    schema = pa.schema([(name, _type(name)) for name in columns])
+    schema = pa.schema([(name, _choose_type(name)) for name in columns])
     arrays = [
         chosen[name].map(lambda text: shortened(str(text), _NAME), na_action="ignore")
         if name in _TEXTS
@@ -157,7 +157,7 @@ def encode(rows: pd.DataFrame, table: str) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _type(name: str) -> pa.DataType:
+def _choose_type(name: str) -> pa.DataType:
     if name in _TEXTS:
         return pa.string()
     return pa.int64() if name in _WHOLE else pa.float64()

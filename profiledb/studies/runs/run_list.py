@@ -76,11 +76,11 @@ def list_runs(ranks: Iterable[RankSummary]) -> list[Run]:
             groups[("report", first.report_id)] = members
         else:
             unplaced.append(first)
-    by_time = {one.id: one for one in join_overlapping([_as_named(one) for one in unplaced])}
+    by_time = {one.id: one for one in join_overlapping([_make_named(one) for one in unplaced])}
     for one in unplaced:
         groups.setdefault(("name", by_time[one.report_id].run), []).append(one)
     runs = [run for (told_by, _), members in groups.items() for run in _split_jobs(told_by, members)]
-    return sorted((run for run in runs if max(run.size, len(run.ranks)) >= FEWEST), key=_place)
+    return sorted((run for run in runs if max(run.size, len(run.ranks)) >= FEWEST), key=_make_sort_key)
 
 
 def find_run(runs: Iterable[Run], report_id: str) -> Run | None:
@@ -88,7 +88,7 @@ def find_run(runs: Iterable[Run], report_id: str) -> Run | None:
     return next((run for run in runs if any(one.report_id == report_id for one in (*run.ranks, *run.doubled))), None)
 
 
-def _as_named(one: RankSummary) -> Named:
+def _make_named(one: RankSummary) -> Named:
     during = None if one.begin_ns is None or one.end_ns is None else (one.begin_ns, one.end_ns)
     named_alone = one.run.removesuffix(" (trace)")  # a name that tells the rank leaves it out
     return Named(one.report_id, named_alone, one.rank, one.size, one.run, one.run, during=during)
@@ -99,7 +99,7 @@ def _split_jobs(told_by: str, members: Sequence[RankSummary]) -> list[Run]:
     if len({one.rank for one in members}) == len(members):
         return [_make_run(told_by, members)]
     if told_by == "launcher":
-        return [_make_run(told_by, _last_restart(members), members)]
+        return [_make_run(told_by, _keep_last_restart(members), members)]
     jobs: list[list[RankSummary]] = []
     until = -1
     for one in sorted(members, key=lambda one: (one.begin_ns is None, one.begin_ns or 0, one.rank or 0)):
@@ -111,7 +111,7 @@ def _split_jobs(told_by: str, members: Sequence[RankSummary]) -> list[Run]:
     return [_make_run(told_by, job) for job in jobs]
 
 
-def _last_restart(members: Sequence[RankSummary]) -> list[RankSummary]:
+def _keep_last_restart(members: Sequence[RankSummary]) -> list[RankSummary]:
     """Return the ranks after the last restart: a launcher that restarts a job keeps its name."""
     last = max(one.restarts or 0 for one in members)
     return [one for one in members if (one.restarts or 0) == last]
@@ -131,5 +131,5 @@ def _make_run(told_by: str, members: Sequence[RankSummary], every: Sequence[Rank
     return Run(ranks[0].run, "time" if told_by == "name" and not by_name else told_by, size, ranks, tuple(doubled))
 
 
-def _place(run: Run) -> tuple[str, int]:
+def _make_sort_key(run: Run) -> tuple[str, int]:
     return run.name, run.begin_ns or 0

@@ -64,10 +64,10 @@ class RunTables:
         """Return a measure (``MEASURES``) by rank and step, ns; of waits NaN if no collective could be matched."""
         if measure == "wait_ns":
             waits = self.matches.groupby(["rank", "step"])[["wait_ns"]].sum().reset_index()
-            return self._spread(waits, "wait_ns")
-        return self._spread(self.steps, measure)
+            return self._spread_by_rank(waits, "wait_ns")
+        return self._spread_by_rank(self.steps, measure)
 
-    def _spread(self, rows: pd.DataFrame, column: str) -> Matrix:
+    def _spread_by_rank(self, rows: pd.DataFrame, column: str) -> Matrix:
         values = np.full((len(self.numbers), len(self.step_numbers)), np.nan)
         row = pd.Index(self.numbers).get_indexer(pd.Index(rows["rank"]))
         at = pd.Index(self.step_numbers).get_indexer(pd.Index(rows["step"]))
@@ -78,7 +78,7 @@ class RunTables:
 
 def join_tables(run: Run, content: Content) -> RunTables:
     """Return the tables of a run; a rank whose tables cannot be read has no rows."""
-    joined = {table: _join(run, content, table) for table in rank_summary.TABLES}
+    joined = {table: _join_ranks(run, content, table) for table in rank_summary.TABLES}
     return RunTables(
         run,
         steps=joined["step_rows"],
@@ -88,7 +88,7 @@ def join_tables(run: Run, content: Content) -> RunTables:
     )
 
 
-def _join(run: Run, content: Content, table: str) -> pd.DataFrame:
+def _join_ranks(run: Run, content: Content, table: str) -> pd.DataFrame:
     parts: list[pa.Table] = []
     for one in run.ranks:
         found = content.get((one.report_id, one.lane), {}).get(table, b"")

@@ -78,7 +78,7 @@ def find_straggler(tables: RunTables) -> Straggler | None:
         return None
     columns = np.flatnonzero(known)[at:]
     one = tables.run.ranks[row]
-    return _explain(tables, row, columns, float(mean[row]), step_ns, int(steps[at]) if at else None, one.host)
+    return _explain_delay(tables, row, columns, float(mean[row]), step_ns, int(steps[at]) if at else None, one.host)
 
 
 def average(values: Matrix) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
@@ -105,7 +105,7 @@ def _find_latest(late: Matrix) -> tuple[int, int]:
     return (int(row), int(at[index])) if is_step_up and after[row, index] > best else place
 
 
-def _explain(
+def _explain_delay(
     tables: RunTables, row: int, columns: "np.ndarray[tuple[int], np.dtype[np.int64]]", late_ns: float, step_ns: float,
     since: int | None, host: str,
 ) -> Straggler:  # fmt: skip
@@ -128,13 +128,13 @@ def _explain(
     return replace(told, cause="copy")
 
 
-def _per_step(tables: RunTables, rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+def _divide_by_steps(tables: RunTables, rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     return rows.assign(**{column: rows[column] / rows["rank"].map(tables.step_count) for column in columns})
 
 
 def _compare_kernels(tables: RunTables, rank: int) -> tuple[str, float | None]:
     """Return the kernel whose time per step differs most, and kernel time over the median rank's at equal launches."""
-    rows = _per_step(tables, tables.kernels, ["calls", "total_ns"])
+    rows = _divide_by_steps(tables, tables.kernels, ["calls", "total_ns"])
     rows = rows[rows["class"] != "communication"]
     mine, others = rows[rows["rank"] == rank], rows[rows["rank"] != rank]
     if mine.empty or others.empty:
@@ -150,7 +150,7 @@ def _compare_kernels(tables: RunTables, rank: int) -> tuple[str, float | None]:
 
 def _compare_idle(tables: RunTables, rank: int) -> tuple[str, str]:
     """Return the CPU activity whose idle time per step differs most, and where the rank spends it."""
-    rows = _per_step(tables, tables.idle, ["idle_ns"])
+    rows = _divide_by_steps(tables, tables.idle, ["idle_ns"])
     mine = rows[rows["rank"] == rank]
     if mine.empty:
         return "", ""

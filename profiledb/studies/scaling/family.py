@@ -182,11 +182,11 @@ def find_ranks(library: Library, manifest: Manifest) -> list[str]:
     if chosen.rank is None:
         return []
     others = [one for one in library.list() if one.id != manifest.id and one.kind == manifest.kind]
-    named = [read_named(library, one) for one in others if _may_be_rank(one)]
+    named = [read_named(library, one) for one in others if _can_be_rank(one)]
     every = join_overlapping([chosen, *named])
     mates = {one.rank: one.id for one in every[1:] if one.run == every[0].run and one.rank not in (None, chosen.rank)}
     return [mates[rank] for rank in sorted(mates, key=lambda rank: rank or 0)]
 
 
-def _may_be_rank(manifest: Manifest) -> bool:
+def _can_be_rank(manifest: Manifest) -> bool:
     return bool(manifest.rows.get("distributed")) or parse_name(manifest.id, manifest.name, {}).rank is not None

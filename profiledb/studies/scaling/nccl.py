@@ -82,7 +82,7 @@ def match_operations(run: Run) -> pd.DataFrame:
     operation,
     start_ns, duration_ns, shortest_ns, wait_ns, ranks (of the communicator), size_bytes.
     """
-    return match_rows(_all(run), run.whole)
+    return match_rows(_gather_operations(run), run.whole)
 
 
 def match_rows(every: pd.DataFrame, whole: bool) -> pd.DataFrame:
@@ -113,7 +113,7 @@ def match_rows(every: pd.DataFrame, whole: bool) -> pd.DataFrame:
     return matches
 
 
-def _all(run: Run) -> pd.DataFrame:
+def _gather_operations(run: Run) -> pd.DataFrame:
     columns = [
         "step",
         "operation",
@@ -133,7 +133,7 @@ def _all(run: Run) -> pd.DataFrame:
 
 def operation_rows(run: Run) -> pd.DataFrame:
     """Return one row per operation (``OPERATIONS``), most time first; no row without NCCL in the steps."""
-    every, matches = _all(run), match_operations(run)
+    every, matches = _gather_operations(run), match_operations(run)
     rows = []
     for operation, mine in every.groupby("operation"):
         pairs = matches[matches["operation"] == operation]
@@ -143,11 +143,13 @@ def operation_rows(run: Run) -> pd.DataFrame:
             "mean_ns": mine["duration_ns"].mean(),
         }
         rows.append(
-            row | {"matched": pairs["key"].nunique()} | (_transfer(str(operation), pairs) if len(pairs) else {})
+            row
+            | {"matched": pairs["key"].nunique()}
+            | (_compute_bandwidth(str(operation), pairs) if len(pairs) else {})
         )
     frame = pd.DataFrame(rows, columns=[column.name for column in OPERATIONS])
     order = (frame["count"] * frame["mean_ns"]).sort_values(ascending=False).index
-    return _typed(frame.loc[order].reset_index(drop=True), OPERATIONS)
+    return _cast_columns(frame.loc[order].reset_index(drop=True), OPERATIONS)
 
 
 def size_rows(run: Run) -> pd.DataFrame:
@@ -157,14 +159,14 @@ def size_rows(run: Run) -> pd.DataFrame:
     if len(matches) and "size_bytes" in matches:
         known = matches[matches["size_bytes"].notna()]
         for (operation, ranks, size), pairs in known.groupby(["operation", "ranks", "size_bytes"]):
-            row = _transfer(str(operation), pairs)
+            row = _compute_bandwidth(str(operation), pairs)
             count = pairs["key"].nunique()
             rows.append(row | {
                 "operation": operation, "ranks": ranks, "size_bytes": size, "matched": count,
                 "transfer_ns": pairs.drop_duplicates("key")["shortest_ns"].median(),
                 "wait_ns": pairs["wait_ns"].mean(),
             })  # fmt: skip
-    return _typed(pd.DataFrame(rows, columns=[column.name for column in SIZES]), SIZES)
+    return _cast_columns(pd.DataFrame(rows, columns=[column.name for column in SIZES]), SIZES)
 
 
 def estimate_uncertainty(run: Run) -> float | None:
@@ -184,7 +186,7 @@ def estimate_uncertainty(run: Run) -> float | None:
     return float(spread.quantile(0.95))
 
 
-def _transfer(operation: str, pairs: pd.DataFrame) -> dict[str, object]:
+def _compute_bandwidth(operation: str, pairs: pd.DataFrame) -> dict[str, object]:
     transfers = pairs.drop_duplicates("key")
     transfer = float(transfers["shortest_ns"].sum())
     row: dict[str, object] = {
@@ -206,14 +208,14 @@ def wait_rows(run: Run) -> pd.DataFrame:
     """Return one row per rank (``WAITS``); no row if no operation could be matched."""
     matches = match_operations(run)
     if matches.empty:
-        return _typed(pd.DataFrame([], columns=[column.name for column in WAITS]), WAITS)
+        return _cast_columns(pd.DataFrame([], columns=[column.name for column in WAITS]), WAITS)
     rows = []
     for rank in run.ranks:
         mine = matches[matches["rank"] == rank.number]
         total = float(mine["wait_ns"].sum())
         last = int((mine["wait_ns"] == 0).sum())
         rows.append((rank.number, rank.report, len(mine), total, total / rank.steps, last, rank.step_ns))
-    return _typed(pd.DataFrame(rows, columns=[column.name for column in WAITS]), WAITS)
+    return _cast_columns(pd.DataFrame(rows, columns=[column.name for column in WAITS]), WAITS)
 
 
 def find_straggler(run: Run, rows: pd.DataFrame) -> int | None:
@@ -235,6 +237,6 @@ def lacks_sizes(runs: Sequence[Run]) -> bool:
     return bool(ops) and all(frame["bytes"].isna().all() for frame in ops)
 
 
-def _typed(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
+def _cast_columns(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
     kinds = {c.name: "Int64" if c.unit == "count" else "Float64" for c in columns if c.unit != "text"}
     return frame.astype(kinds)

@@ -50,25 +50,25 @@ def format_runs(library: Library, names: Sequence[str], form: str, assumed: str)
     if form == "csv":
         return row_text.csv_text(rows, scaling_rows.RUNS).rstrip("\n")
     if form == "json":
-        return json.dumps(_everything(gathered, rows, left_out, assumed), indent=1)
+        return json.dumps(_build_content(gathered, rows, left_out, assumed), indent=1)
     return "\n".join(_format_lines(gathered, rows, left_out, assumed))
 
 
-def _everything(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str], assumed: str) -> dict[str, Any]:
+def _build_content(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str], assumed: str) -> dict[str, Any]:
     return {
-        "runs": _records(rows),
-        "nccl": {run.name: _records(nccl.operation_rows(run)) for run in gathered},
-        "sizes": {run.name: _records(nccl.size_rows(run)) for run in gathered},
-        "waits": {run.name: _records(nccl.wait_rows(run)) for run in gathered},
-        "notes": _notes(gathered, left_out, assumed),
+        "runs": _make_records(rows),
+        "nccl": {run.name: _make_records(nccl.operation_rows(run)) for run in gathered},
+        "sizes": {run.name: _make_records(nccl.size_rows(run)) for run in gathered},
+        "waits": {run.name: _make_records(nccl.wait_rows(run)) for run in gathered},
+        "notes": _list_notes(gathered, left_out, assumed),
     }
 
 
-def _records(frame: pd.DataFrame) -> Any:
+def _make_records(frame: pd.DataFrame) -> Any:
     return json.loads(frame.to_json(orient="records", double_precision=15))
 
 
-def _notes(gathered: Sequence[Run], left_out: list[str], assumed: str) -> list[str]:
+def _list_notes(gathered: Sequence[Run], left_out: list[str], assumed: str) -> list[str]:
     notes = [*scaling_words.state_gaps(gathered), *scaling_words.state_kinds(gathered, assumed), *left_out]
     return [*notes, scaling_words.SIZES] if nccl.lacks_sizes(gathered) else notes
 
@@ -76,18 +76,18 @@ def _notes(gathered: Sequence[Run], left_out: list[str], assumed: str) -> list[s
 def _format_lines(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str], assumed: str) -> list[str]:
     """Return the lines of the table: the sentence, a line per run, a line per operation, who waits."""
     sentence = scaling_words.state_efficiency(rows) or scaling_words.state_parts(gathered[-1])
-    table = [list(_SHORT.values())] + [[_cell(row[name], name) for name in _SHORT] for _, row in rows.iterrows()]
-    lines = [sentence, "", *_aligned(table)]
+    table = [list(_SHORT.values())] + [[_format_cell(row[name], name) for name in _SHORT] for _, row in rows.iterrows()]
+    lines = [sentence, "", *_align_table(table)]
     for run in gathered:
         for _, row in nccl.operation_rows(run).iterrows():
             bus = f", {row['busbw_gb_per_s']:.1f} GB/s on the bus" if pd.notna(row["busbw_gb_per_s"]) else ""
             mean = f"{row['count']} per rank, {words.duration(row['mean_ns'])} each, waits included"
             lines.append(f"{run.name}: {row['operation']}, {mean}{bus}")
         lines.append(scaling_words.state_waits(run, nccl.wait_rows(run)))
-    return [words.visible(line) if line else line for line in [*lines, *_notes(gathered, left_out, assumed)]]
+    return [words.visible(line) if line else line for line in [*lines, *_list_notes(gathered, left_out, assumed)]]
 
 
-def _cell(value: Any, name: str) -> str:
+def _format_cell(value: Any, name: str) -> str:
     if pd.isna(value):
         return "-"
     if name.endswith("_ns"):
@@ -97,7 +97,7 @@ def _cell(value: Any, name: str) -> str:
     return words.percent(value) if name == "efficiency_pct" else str(value)
 
 
-def _aligned(table: list[list[str]]) -> list[str]:
+def _align_table(table: list[list[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
         "  ".join(

@@ -44,7 +44,7 @@ RUNS = (
 
 def run_rows(gathered: Sequence[Run], assumed: str = "strong") -> pd.DataFrame:
     """Return one row per run, in the order given; ``assumed`` is the kind of scaling if nothing tells."""
-    rows = [_row(run, scaling.find_base(run, gathered, assumed), assumed) for run in gathered]
+    rows = [_make_row(run, scaling.find_base(run, gathered, assumed), assumed) for run in gathered]
     frame = pd.DataFrame(rows, columns=[column.name for column in RUNS])
     texts = {column.name for column in RUNS if column.unit == "text"}
     whole = {column.name for column in RUNS if column.unit == "count"}
@@ -52,7 +52,7 @@ def run_rows(gathered: Sequence[Run], assumed: str = "strong") -> pd.DataFrame:
     return frame.astype(kinds)
 
 
-def _row(run: Run, base: Run | None, assumed: str) -> dict[str, object]:
+def _make_row(run: Run, base: Run | None, assumed: str) -> dict[str, object]:
     row: dict[str, object] = {
         "run": run.name,
         "scaling": run.scaling if run.size > 1 else "",

@@ -135,11 +135,11 @@ def gather_runs(named: Sequence[Named], run: Callable[[str], RunAnalysis]) -> tu
             left_out.append(f"{report.name} is excluded: there is another report{which} of {report.run}.")
         else:
             known.append((report, ranks))
-    runs = [_run(name, members) for name, members in by_run.items()]
+    runs = [_make_run(name, members) for name, members in by_run.items()]
     return sorted(runs, key=lambda launch: (launch.size, launch.name)), left_out
 
 
-def _run(name: str, members: list[tuple[Named, list[Rank]]]) -> Run:
+def _make_run(name: str, members: list[tuple[Named, list[Rank]]]) -> Run:
     ranks = sorted((rank for _, own in members for rank in own), key=lambda rank: rank.number)
     first = members[0][0]
     told = max((report.size or 0 for report, _ in members), default=0)

@@ -31,7 +31,7 @@ def state_efficiency(rows: pd.DataFrame) -> str:
         return ""
     largest = known[known["ranks"] == known["ranks"].max()].sort_values("efficiency_pct", ascending=False)
     runs = ", ".join(
-        f"{row['run']} {_percent(row['efficiency_pct'])} ({row['scaling']})" for _, row in largest.iterrows()
+        f"{row['run']} {_format_percent(row['efficiency_pct'])} ({row['scaling']})" for _, row in largest.iterrows()
     )
     ranks = int(largest["ranks"].iloc[0])
     text = f"Efficiency on {ranks} ranks: {runs}." if len(largest) < 5 else f"On {ranks} ranks: {len(largest)} runs."
@@ -46,7 +46,7 @@ def state_losses(row: "pd.Series[Any]") -> str:
     causes = _WEAK if row["scaling"] == "weak" else _CAUSES
     losses = sorted(((float(row[name]), cause) for name, cause in causes.items()), reverse=True)
     longer = ", ".join(f"{words.duration(ns)} {cause}" for ns, cause in losses if ns > 0.02 * over)
-    saved = ", ".join(f"{words.duration(-ns)} less {_noun(cause)}" for ns, cause in losses if ns < -0.02 * over)
+    saved = ", ".join(f"{words.duration(-ns)} less {_name_cause(cause)}" for ns, cause in losses if ns < -0.02 * over)
     less = f", and {saved}" if saved else ""
     return (
         f"Steps of {row['run']} take {words.duration(over)} longer than ideal, relative to {row['base']}:"
@@ -54,13 +54,15 @@ def state_losses(row: "pd.Series[Any]") -> str:
     )
 
 
-def _noun(cause: str) -> str:
+def _name_cause(cause: str) -> str:
     return {"an idle GPU": "idle time", "longer compute": "compute"}.get(cause, cause)
 
 
 def state_parts(run: Run) -> str:
     """State the parts of a run's step, or without steps of the time from its first to its last kernel."""
-    shares = {name: _percent(100 * run.part(name) / run.step_ns) if run.step_ns else "–" for name in scaling.PARTS}
+    shares = {
+        name: _format_percent(100 * run.part(name) / run.step_ns) if run.step_ns else "–" for name in scaling.PARTS
+    }
     what = f"Steps of {run.name} take {words.duration(run.step_ns)}"
     if not run.comparable and any(rank.told_by != "nothing" for rank in run.ranks):
         return f"{run.name}: not every rank has steps, so there are no times per step."
@@ -77,7 +79,7 @@ def state_waits(run: Run, rows: pd.DataFrame) -> str:
     if rows.empty:
         return ""
     mean = float(rows["wait_step_ns"].mean())
-    share = f"{words.duration(mean)} per step on average ({_percent(100 * mean / run.step_ns)})"
+    share = f"{words.duration(mean)} per step on average ({_format_percent(100 * mean / run.step_ns)})"
     slow = nccl.find_straggler(run, rows)
     if slow is None:
         return f"Ranks of {run.name} wait {share}; no rank is a clear straggler.{_state_error(run)}"
@@ -119,7 +121,9 @@ def state_kinds(runs: Sequence[Run], assumed: str) -> list[str]:
     """Return a sentence for each run whose kind of scaling its program does not tell, with the evidence for it."""
     bases = [(run, base) for run in runs if (base := scaling.find_base(run, runs, assumed))]
     classified = [(run, base, scaling.classify_scaling(run, base, assumed)) for run, base in bases]
-    sentences = [_by_work(run, base, one.kind) for run, base, one in classified if one.told_by == "work" and run.items]
+    sentences = [
+        _describe_work(run, base, one.kind) for run, base, one in classified if one.told_by == "work" and run.items
+    ]
     names = ", ".join(run.name for run, _, one in classified if one.told_by == "nothing")
     if names:
         other = "weak" if assumed == "strong" else "strong"
@@ -130,7 +134,7 @@ def state_kinds(runs: Sequence[Run], assumed: str) -> list[str]:
     return sentences
 
 
-def _by_work(run: Run, base: Run, kind: str) -> str:
+def _describe_work(run: Run, base: Run, kind: str) -> str:
     number, unit = run.items or (0.0, "items")
     if kind == "weak":
         return f"{run.name} is weak scaling: each rank has {number:,.10g} {unit} per step, as in {base.name}."
@@ -138,5 +142,5 @@ def _by_work(run: Run, base: Run, kind: str) -> str:
     return f"{run.name} is strong scaling: its ranks share {every} per step, as many as in {base.name}."
 
 
-def _percent(value: Any) -> str:
+def _format_percent(value: Any) -> str:
     return words.percent(float(value))

@@ -81,7 +81,7 @@ def find_statements(ask: Ask) -> list[Statement]:
         state_calls,
     )  # fmt: skip
     statements = [statement for topic in topics if (statement := _try_topic(topic, ask))]
-    if statements and statements[0].page == _page("idle_reasons"):
+    if statements and statements[0].page == _get_page("idle_reasons"):
         # Idle time explains it better than the edges of the capture.
         statements = [one for one in statements if one.page != TIMELINE]
     least = LEAST * max((statement.worth_ns for statement in statements), default=0.0)
@@ -96,7 +96,7 @@ def _try_topic(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement 
         return None
 
 
-def _page(analysis: str) -> str:
+def _get_page(analysis: str) -> str:
     """Return the address of the page that shows an analysis."""
     return header.get(analysis).page
 
@@ -120,7 +120,7 @@ def state_idle(ask: Ask) -> Statement | None:
         text += f" Main reason: {reason} ({words.percent(top['share_pct'])})."
     if reasons["reason"].iloc[0] == HOST_CODE and (code := find_code(rows_or_none(ask, "idle_code"))):
         text += f" {code}"
-    return Statement(text, worth, "Why the GPU is idle", _page("idle_reasons"), rank=0, groups=("idle", "host"))
+    return Statement(text, worth, "Why the GPU is idle", _get_page("idle_reasons"), rank=0, groups=("idle", "host"))
 
 
 def state_unused(ask: Ask) -> Statement | None:
@@ -149,7 +149,7 @@ def state_autotuning(ask: Ask) -> Statement | None:
         " tries take more. It happens once for each new shape: select a range or a time after it to leave it out."
     )
     worth = float(rows["total_ns"].iloc[0])
-    return Statement(text, worth, "Kernels of autotuning", _page("kernels"), {"class": AUTOTUNING}, rank=1)
+    return Statement(text, worth, "Kernels of autotuning", _get_page("kernels"), {"class": AUTOTUNING}, rank=1)
 
 
 def state_transfers(ask: Ask) -> Statement | None:
@@ -163,7 +163,7 @@ def state_transfers(ask: Ask) -> Statement | None:
         f"**Copies take {words.duration(copies_ns)}, kernels {words.duration(kernels_ns)}.** Most of it:"
         f" {words.code(top['direction'])}, {words.bytes_(top['bytes'])} in {words.duration(top['total_ns'])}."
     )
-    return Statement(text, copies_ns, "All copies", _page("copies"), groups=("copies",))
+    return Statement(text, copies_ns, "All copies", _get_page("copies"), groups=("copies",))
 
 
 def state_classes(ask: Ask) -> Statement | None:
@@ -186,7 +186,7 @@ def state_classes(ask: Ask) -> Statement | None:
     else:
         text += ". No kernel is a matmul."
     label = "Matmul and other work by phase" if is_neural_network(rows) else "Kernel time by class and phase"
-    return Statement(text, float(top["total_ns"]), label, _page("phase_split"))
+    return Statement(text, float(top["total_ns"]), label, _get_page("phase_split"))
 
 
 def is_neural_network(rows: pd.DataFrame) -> bool:
@@ -201,7 +201,7 @@ def _state_without_class(ask: Ask, top: "pd.Series[Any]") -> Statement | None:
         return None  # it is also the largest kernel overall
     names = name_without_class(kernels)
     text = f"**{words.percent(top['share_pct'])} of kernel time is in kernels without a class.** Largest: {names}."
-    return Statement(text, float(top["total_ns"]), "Kernels without a class", _page("kernels"), {"class": OTHER})
+    return Statement(text, float(top["total_ns"]), "Kernels without a class", _get_page("kernels"), {"class": OTHER})
 
 
 def name_without_class(kernels: pd.DataFrame) -> str:
@@ -225,7 +225,7 @@ def state_kernel(ask: Ask) -> Statement | None:
     share, total = words.percent(top["share_pct"]), words.duration(top["total_ns"])
     text = f"**{name} takes {share} of kernel time**: {total} in {calls}."
     query = {"kernel": str(top["kernel"])}
-    return Statement(text, float(top["total_ns"]), "Dominant kernel", _page("kernel_instances"), query)
+    return Statement(text, float(top["total_ns"]), "Dominant kernel", _get_page("kernel_instances"), query)
 
 
 def state_calls(ask: Ask) -> Statement | None:
@@ -246,7 +246,7 @@ def state_calls(ask: Ask) -> Statement | None:
             f"**The program gave the GPU no work**: {number} took {words.duration(worth)} in all, and none of them"
             " launches a kernel, copies or sets memory."
         )
-    return Statement(text, worth, "All CUDA calls", _page("api_calls"))
+    return Statement(text, worth, "All CUDA calls", _get_page("api_calls"))
 
 
 def state_snapshot(ask: Ask) -> list[Statement]:
@@ -257,7 +257,7 @@ def state_snapshot(ask: Ask) -> list[Statement]:
     most = devices.sort_values("peak_bytes", ascending=False, kind="stable").iloc[0]
     several = f" on {words.plain(most['device'])}" if len(devices) > 1 else ""
     statements = [one(ask, most, several) for one in (_state_peak, _state_growth, _state_fragmentation)]
-    return [Statement(text, 0.0, "Memory of tensors", _page("tensor_memory")) for text in statements if text]
+    return [Statement(text, 0.0, "Memory of tensors", _get_page("tensor_memory")) for text in statements if text]
 
 
 def shorten_line(name: Any) -> str:
@@ -265,7 +265,7 @@ def shorten_line(name: Any) -> str:
     return FRAMES.join(frame.rpartition("/")[2] for frame in str(name).split(FRAMES))
 
 
-def _rows_of_device(ask: Ask, name: str, device: "pd.Series[Any]") -> pd.DataFrame:
+def _read_device_rows(ask: Ask, name: str, device: "pd.Series[Any]") -> pd.DataFrame:
     rows = rows_or_none(ask, name)
     return rows[rows["device"] == device["device"]] if len(rows) else rows
 
@@ -274,7 +274,7 @@ def _state_peak(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
     """State the peak of the tensors' memory, and its largest holder (tensor_memory, tensor_peak)."""
     share = f", {words.percent(device['peak_pct'])} of its memory" if words.number(device["peak_pct"]) else ""
     text = f"**Tensors hold {words.bytes_(device['peak_bytes'])} at the peak{where}**{share}."
-    if (holders := _rows_of_device(ask, "tensor_peak", device)).empty:
+    if (holders := _read_device_rows(ask, "tensor_peak", device)).empty:
         return text
     named = holders[holders["part"] == "named"]
     sentences = [
@@ -292,11 +292,11 @@ def _state_growth(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
     held = f"from {words.bytes_(before)} at the start of the capture to {words.bytes_(end)} at its end"
     if end <= before:
         return f"**Tensors{where} hold no more at the end of the capture**: {held}."
-    steps = _rows_of_device(partial(ask, warmup="exclude"), "tensor_growth", device)
+    steps = _read_device_rows(partial(ask, warmup="exclude"), "tensor_growth", device)
     grows = len(steps) and bool(steps["grows"].fillna(False).iloc[0])
     per_step = f", by {words.bytes_(steps['slope_bytes'].iloc[0])} per step" if grows else ""
     text = f"**Memory grows by {words.bytes_(end - before)}{where}**, {held}{per_step}."
-    if (allocations := _rows_of_device(ask, "tensor_allocations", device)).empty:
+    if (allocations := _read_device_rows(ask, "tensor_allocations", device)).empty:
         return text
     allocations = allocations[(allocations["net_bytes"] > 0) & allocations["name"].notna()].sort_values(
         "net_bytes", ascending=False, kind="stable"
@@ -310,7 +310,7 @@ def _state_growth(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
 
 def _state_fragmentation(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
     """State how much of the reserved memory no tensor uses, and its largest free piece (tensor_fragmentation)."""
-    rows = _rows_of_device(ask, "tensor_fragmentation", device)
+    rows = _read_device_rows(ask, "tensor_fragmentation", device)
     if rows.empty:
         return ""
     one = rows.iloc[0]
@@ -369,7 +369,7 @@ def state_steps(ask: Ask) -> Statement | None:
     )
     worth = step.longest_ns - step.median_ns
     query = {"range": step.selected}
-    return Statement(text, worth, "Kernels of that step", _page("kernels"), query, groups=("steps",))
+    return Statement(text, worth, "Kernels of that step", _get_page("kernels"), query, groups=("steps",))
 
 
 def _are_sizes(names: "pd.Series[str]") -> bool:

@@ -18,7 +18,7 @@ def _format_place(value: Any) -> str:
     return name_cell(headline.shorten_line(value), 200) if isinstance(value, str) else words.MISSING
 
 
-def _moment(value: Any, otherwise: str) -> str:
+def _tell_moment(value: Any, otherwise: str) -> str:
     return otherwise if words.number(value) is None else words.duration(value)
 
 
@@ -42,8 +42,8 @@ _HELD: Shown = {
 }  # fmt: skip
 _LARGEST: Shown = {
     "Device": ("device", words.plain), "Size": "bytes",
-    "Allocated": ("start_ns", lambda value: _moment(value, "before the capture")),
-    "Released": ("end_ns", lambda value: _moment(value, "not in the capture")), "Stack": ("stack", _format_place),
+    "Allocated": ("start_ns", lambda value: _tell_moment(value, "before the capture")),
+    "Released": ("end_ns", lambda value: _tell_moment(value, "not in the capture")), "Stack": ("stack", _format_place),
 }  # fmt: skip
 PARTS = {"before": "allocated before the capture", "none": "no stack", "rest": "others"}
 

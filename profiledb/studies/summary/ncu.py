@@ -30,11 +30,15 @@ _LAUNCHES: Shown = {
 def short(answers: Answers) -> str:
     """Extent and limits of the measurement: the largest kernel, the verdict for most of the time, ncu's best advice."""
     rows = answers.rows("ncu_speed_of_light")
-    statements = [one for one in (_prepares(rows), _largest(rows), _limit(answers), _advice(answers, rows)) if one]
+    statements = [
+        one
+        for one in (_state_preparation(rows), _state_largest(rows), _state_limit(answers), _state_advice(answers, rows))
+        if one
+    ]
     return "\n".join(["## In short", "", *(f"- {one}" for one in statements)]) if statements else ""
 
 
-def _prepares(rows: pd.DataFrame) -> str:
+def _state_preparation(rows: pd.DataFrame) -> str:
     """Return a hint if only kernels that prepare data were measured, and how to skip them."""
     if rows.empty or not all(
         kind == RANDOM or _PREPARES.search(str(name)) for kind, name in zip(rows["class"], rows["name"], strict=True)
@@ -46,7 +50,7 @@ def _prepares(rows: pd.DataFrame) -> str:
     )
 
 
-def _largest(rows: pd.DataFrame) -> str:
+def _state_largest(rows: pd.DataFrame) -> str:
     """Return the kernel with the most measured time, with verdict and occupancy of its longest launch."""
     times = rows.groupby("name")["duration_ns"].sum().astype(float).sort_values(ascending=False, kind="stable")
     if times.empty or not times.iloc[0]:
@@ -65,7 +69,7 @@ def _largest(rows: pd.DataFrame) -> str:
     return f"{text}."
 
 
-def _limit(answers: Answers) -> str:
+def _state_limit(answers: Answers) -> str:
     """Return the limit of most of the measured time."""
     rows = answers.rows("ncu_verdicts")
     known = rows[(rows["verdict"] != "not measured") & rows["share_pct"].notna()]
@@ -76,9 +80,9 @@ def _limit(answers: Answers) -> str:
     return f"**Verdict for {share} of the measured time: {words.plain(top['verdict'])}** ({launches})."
 
 
-def _advice(answers: Answers, rows: pd.DataFrame) -> str:
+def _state_advice(answers: Answers, rows: pd.DataFrame) -> str:
     """Return ncu's advice with the largest estimated saving, in ncu's words."""
-    best = _best(answers, rows)
+    best = _find_best_rules(answers, rows)
     if best.empty:
         return ""
     top = best.iloc[0]
@@ -89,7 +93,7 @@ def _advice(answers: Answers, rows: pd.DataFrame) -> str:
     )
 
 
-def _best(answers: Answers, rows: pd.DataFrame) -> pd.DataFrame:
+def _find_best_rules(answers: Answers, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rule with the largest estimated saving of each launch, in ns, largest first."""
     rules = rows_or_none(answers.rows, "ncu_rules")
     if rules.empty:
@@ -112,7 +116,7 @@ def top(answers: Answers) -> str:
     """The longest launches: speed of light, verdict, ncu's advice, and distance from the memory roof."""
     every = answers.rows("ncu_speed_of_light")
     rows = every.sort_values("duration_ns", ascending=False, kind="stable").head(TOP)
-    best = _best(answers, every)
+    best = _find_best_rules(answers, every)
     advice = {
         row["launch_id"]: f"{words.code(row['rule'], cell=True)} {words.percent(row['reach_pct'])}"
         for _, row in best.iterrows()

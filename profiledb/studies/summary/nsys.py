@@ -18,7 +18,7 @@ from profiledb.studies.summary.idle import find_code, find_place, is_whole_step
 TOP = 5
 
 
-def _mean(count: Any) -> str:
+def _format_mean(count: Any) -> str:
     value = words.number(count)
     return words.MISSING if value is None else f"{value:,.4g}"
 
@@ -36,7 +36,7 @@ _CLASSES: Shown = {
 }  # fmt: skip
 _KERNELS: Shown = {
     "Rank": "rank", "Without matmul": "rest_rank", "Kernel": "name", "Class": "class", "Share": "share_pct",
-    "Total": "total_ns", "Launches": "calls", "Launches per step": ("pass_calls", _mean),
+    "Total": "total_ns", "Launches": "calls", "Launches per step": ("pass_calls", _format_mean),
     "Verdict": ("verdict", words.plain),
 }  # fmt: skip
 _CALLS: Shown = {
@@ -90,10 +90,10 @@ def gpu(answers: Answers) -> str:
     used = rows[rows["operations"] > 0]
     if used.empty:
         return "## GPU time\n\nNothing ran on a GPU in this selection."
-    return "## GPU time\n\n" + markdown_table("gpu_busy", used, _GPU) + _earlier(used)
+    return "## GPU time\n\n" + markdown_table("gpu_busy", used, _GPU) + _explain_earlier_work(used)
 
 
-def _earlier(used: pd.DataFrame) -> str:
+def _explain_earlier_work(used: pd.DataFrame) -> str:
     """Explain why busy and idle time do not add up, if work may run that the capture does not contain."""
     rest = float((used["active_ns"] * (1 - used["busy_active_pct"] / 100) - used["idle_ns"]).sum())
     if rest <= 0.001 * float(used["active_ns"].sum()):
@@ -155,7 +155,7 @@ def steps(answers: Answers) -> str:
     """Count, median and spread of the steps from ranges; without ranges, of steps detected from kernels."""
     host = rows_or_none(answers.rows, "iteration_summary")
     if host.empty:
-        return _detected(answers)
+        return _describe_detected(answers)
     sides = {"host": host}
     if bool(host["has_gpu"].any()):
         sides = {"GPU": answers.rows("iteration_summary", by="gpu")} | sides
@@ -165,7 +165,7 @@ def steps(answers: Answers) -> str:
     )
 
 
-def _detected(answers: Answers) -> str:
+def _describe_detected(answers: Answers) -> str:
     rows = rows_or_none(answers.rows, "detected_iterations")
     if rows.empty:
         looked = "## Steps\n\nNo ranges show steps, and no period explains the kernels."
@@ -229,12 +229,12 @@ def attention(answers: Answers) -> str:
     return (
         "## Attention\n\n"
         + markdown_table("attention_parts", rows, _ATTENTION)
-        + _peaks(rows)
+        + _list_peaks(rows)
         + list_contradictions(rows, "part")
     )
 
 
-def _peaks(rows: pd.DataFrame) -> str:
+def _list_peaks(rows: pd.DataFrame) -> str:
     """Return the peaks of the parts of attention with their sources."""
     known = rows.dropna(subset=["peak_flops_per_s"]).drop_duplicates("peak_precision")
     sources = [

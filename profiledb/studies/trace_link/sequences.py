@@ -56,11 +56,11 @@ def match_sides(ours: Side, theirs: Side) -> Numbers:
     """Return the position of each of our kernels in theirs, or NONE: by steps, or by whole streams if that matches
     more.
     """
-    by_steps, at_once = _pairs(ours, theirs), _pairs(ours.without_steps(), theirs.without_steps())
+    by_steps, at_once = _pair_operations(ours, theirs), _pair_operations(ours.without_steps(), theirs.without_steps())
     return by_steps if np.count_nonzero(by_steps >= 0) >= np.count_nonzero(at_once >= 0) else at_once
 
 
-def _pairs(ours: Side, theirs: Side) -> Numbers:
+def _pair_operations(ours: Side, theirs: Side) -> Numbers:
     places = np.full(len(ours.names), NONE, dtype=np.int64)
     streams = _pair_streams(ours, theirs)
     same: dict[tuple[tuple[int, int], bytes], dict[tuple[str, int], Piece]] = {}
@@ -106,7 +106,7 @@ def cut_pieces(side: Side) -> Iterator[Piece]:
 
 def _pair_streams(ours: Side, theirs: Side) -> dict[tuple[int, int], tuple[int, int]]:
     """Pair our streams whose numbers they lack with theirs that we lack, by GPU and in order."""
-    here, there = _lanes(ours), _lanes(theirs)
+    here, there = _list_lanes(ours), _list_lanes(theirs)
     pairs: dict[tuple[int, int], tuple[int, int]] = {}
     for gpu in {gpu for gpu, _ in here}:
         more, others = ([one for one in ones if one[0] == gpu] for ones in (here, there))
@@ -114,17 +114,17 @@ def _pair_streams(ours: Side, theirs: Side) -> dict[tuple[int, int], tuple[int, 
     return pairs
 
 
-def _lanes(side: Side) -> Sequence[tuple[int, int]]:
+def _list_lanes(side: Side) -> Sequence[tuple[int, int]]:
     return [(int(gpu), int(stream)) for gpu, stream in np.unique(side.lanes[:, 1:], axis=0)]
 
 
 def _count_equal_ends(one: Numbers, other: Numbers) -> tuple[int, int]:
     """Count the equal elements from the start, and of the rest from the end."""
     length = min(len(one), len(other))
-    begin = _equal(one[:length], other[:length])
-    return begin, _equal(one[::-1][: length - begin], other[::-1][: length - begin])
+    begin = _count_equal(one[:length], other[:length])
+    return begin, _count_equal(one[::-1][: length - begin], other[::-1][: length - begin])
 
 
-def _equal(one: Numbers, other: Numbers) -> int:
+def _count_equal(one: Numbers, other: Numbers) -> int:
     differs = np.flatnonzero(one != other)
     return int(differs[0]) if len(differs) else len(one)

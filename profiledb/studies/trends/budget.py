@@ -69,13 +69,13 @@ def read_budget(path: Path, rules: Sequence[str]) -> Budget:
         raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML: {error}.", hint=_HINT) from error
-    _known(path, "", told, ("most", "growth_pct", "never"))
-    most = dict(_table(path, "most", told))
-    ranges = _numbers(path, f"most.{RANGES}", _table(path, RANGES, most, f"most.{RANGES}"))
+    _check_keys(path, "", told, ("most", "growth_pct", "never"))
+    most = dict(_read_table(path, "most", told))
+    ranges = _read_numbers(path, f"most.{RANGES}", _read_table(path, RANGES, most, f"most.{RANGES}"))
     most.pop(RANGES, None)
-    _known(path, "most", most, KEYS)
-    growth = _table(path, "growth_pct", told)
-    _known(path, "growth_pct", growth, MEASURES)
+    _check_keys(path, "most", most, KEYS)
+    growth = _read_table(path, "growth_pct", told)
+    _check_keys(path, "growth_pct", growth, MEASURES)
     if len(ranges) > MOST_RANGES:
         raise ConfigError(f"{path}: most.{RANGES} has more than {MOST_RANGES} ranges.", hint=_HINT)
     never = told.get("never", [])
@@ -85,7 +85,7 @@ def read_budget(path: Path, rules: Sequence[str]) -> Budget:
         raise ConfigError(
             f"{path}: never: there is no finding {unknown[0][:80]!r}.", hint="warpdeck findings --rules lists all."
         )
-    return Budget(_numbers(path, "most", most), ranges, _numbers(path, "growth_pct", growth), tuple(never))
+    return Budget(_read_numbers(path, "most", most), ranges, _read_numbers(path, "growth_pct", growth), tuple(never))
 
 
 def check_budget(budget: Budget, rows: Sequence[Row]) -> list[BudgetResult]:
@@ -102,13 +102,13 @@ def check_budget(budget: Budget, rows: Sequence[Row]) -> list[BudgetResult]:
             raise AnalysisError(f"{MEASURES[measure].title} is not in this report, so {name} cannot be checked.")
         held.append(BudgetResult(name, value / unit, most))
     for pattern, most in budget.ranges.items():
-        held.append(BudgetResult(f"{RANGES} {pattern}", _range_time(known, pattern) / 1e6, most))
+        held.append(BudgetResult(f"{RANGES} {pattern}", _sum_range_time(known, pattern) / 1e6, most))
     if budget.never and ("findings", "") not in known:
         raise AnalysisError("The report was not judged, so its findings cannot be checked.")
     return held + [BudgetResult(name, float((FINDING, name) in known), 0.0) for name in budget.never]
 
 
-def _range_time(known: Mapping[tuple[str, str], float], pattern: str) -> float:
+def _sum_range_time(known: Mapping[tuple[str, str], float], pattern: str) -> float:
     """Return the kernel time of a range, by its whole path or its last name."""
     name = shorten_name(pattern)
     times = {path: value for (measure, path), value in known.items() if measure == "range"}
@@ -121,20 +121,20 @@ def _range_time(known: Mapping[tuple[str, str], float], pattern: str) -> float:
     return sum(times_of_name)
 
 
-def _table(path: Path, name: str, content: Mapping[str, Any], title: str = "") -> Mapping[str, Any]:
+def _read_table(path: Path, name: str, content: Mapping[str, Any], title: str = "") -> Mapping[str, Any]:
     table = content.get(name, {})
     if not isinstance(table, dict):
         raise ConfigError(f"{path}: {title or name} is not a table.", hint=_HINT)
     return table
 
 
-def _known(path: Path, table: str, content: Mapping[str, Any], known: Mapping[str, Any] | Sequence[str]) -> None:
+def _check_keys(path: Path, table: str, content: Mapping[str, Any], known: Mapping[str, Any] | Sequence[str]) -> None:
     if unknown := [name for name in content if name not in known]:
         where = f"{table}." if table else ""
         raise ConfigError(f"{path}: {where}{unknown[0][:80]} is no budget.", hint=f"There are {', '.join(known)}.")
 
 
-def _numbers(path: Path, table: str, content: Mapping[str, Any]) -> dict[str, float]:
+def _read_numbers(path: Path, table: str, content: Mapping[str, Any]) -> dict[str, float]:
     for name, value in content.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (number and math.isfinite(value) and value >= 0):

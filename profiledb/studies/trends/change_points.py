@@ -84,7 +84,7 @@ def find_changes(values: Sequence[float] | Floats) -> ChangePoints:
         return ChangePoints((), drifts=True)
     bounds = [0, *splits, len(series)]
     changes = [
-        _change(series[low:at], series[at:high], left_out + at, chances[at])
+        _make_change(series[low:at], series[at:high], left_out + at, chances[at])
         for low, at, high in zip(bounds, bounds[1:], bounds[2:], strict=False)
     ]
     return ChangePoints(tuple(changes))
@@ -114,11 +114,11 @@ def find_candidate(series: Floats) -> int:
 
 def estimate_chance(series: Floats) -> float:
     """Return the probability that these values in random order split as clearly into two levels, at least 1 / 1,002."""
-    clear = _clearest_split(series[None, :])[0] - 1e-9
+    clear = _find_clearest_split(series[None, :])[0] - 1e-9
     random, asked, clearer = np.random.default_rng(len(series)), 0, 0
     for orders in _ORDERS:
         rows = np.tile(series, (orders - asked, 1))
-        clearer += int((_clearest_split(random.permuted(rows, axis=1)) >= clear).sum())
+        clearer += int((_find_clearest_split(random.permuted(rows, axis=1)) >= clear).sum())
         asked = orders
         if clearer > P * _ORDERS[-1]:
             break
@@ -154,7 +154,7 @@ def _merge_levels(series: Floats, splits: list[int]) -> list[int]:
     while splits:
         bounds = [0, *splits, len(series)]
         room = [
-            _relative_size(series[low:at], series[at:high])
+            _compute_relative_size(series[low:at], series[at:high])
             for low, at, high in zip(bounds, bounds[1:], bounds[2:], strict=False)
         ]
         worst = int(np.argmin(room))
@@ -164,13 +164,13 @@ def _merge_levels(series: Floats, splits: list[int]) -> list[int]:
     return splits
 
 
-def _relative_size(before: Floats, after: Floats) -> float:
+def _compute_relative_size(before: Floats, after: Floats) -> float:
     """Return the size of a change over the size that it needs; noise grows with the level, as times do."""
     level, now = float(np.median(before)), float(np.median(after))
     scale = level / now if level and now else 1.0
     noise = estimate_deviation(np.concatenate([before - level, scale * (after - now)]))
     least = max(LEAST_SHARE * abs(level), MADS * noise)
-    size = abs(float(np.median(_sorted_differences(before, after))))
+    size = abs(float(np.median(_sort_differences(before, after))))
     return size / least - 1 if least else 1.0
 
 
@@ -188,21 +188,21 @@ def estimate_deviation(rest: Floats) -> float:
     return few * 2.2219 * 0.6745 * float(np.partition(np.abs(rest[first] - rest[second]), place)[place])
 
 
-def _change(before: Floats, after: Floats, index: int, p: float) -> Change:
+def _make_change(before: Floats, after: Floats, index: int, p: float) -> Change:
     level = float(np.median(before))
-    apart = _sorted_differences(before, after)
-    end = _interval_rank(before, after)
+    apart = _sort_differences(before, after)
+    end = _compute_interval_rank(before, after)
     sizes = (float(np.median(apart)), float(apart[end]), float(apart[-1 - end]))
     share, low, high = (size / abs(level) if level else None for size in sizes)
     return Change(index, level, float(np.median(after)), share, low, high, p)
 
 
-def _sorted_differences(before: Floats, after: Floats) -> Floats:
+def _sort_differences(before: Floats, after: Floats) -> Floats:
     """Return every value after a change minus every one before, sorted; their median is the Hodges-Lehmann estimate."""
     return np.sort((after[:, None] - before[None, :]).ravel())
 
 
-def _interval_rank(before: Floats, after: Floats) -> int:
+def _compute_interval_rank(before: Floats, after: Floats) -> int:
     """Return the index in the sorted differences at which the 95 % interval begins, by the spread of rank sums."""
     m, n = len(before), len(after)
     return max(0, int(np.floor(m * n / 2 - 1.96 * np.sqrt(m * n * (m + n + 1) / 12))))
@@ -229,7 +229,7 @@ def _estimate_slope(series: Floats) -> float:
     return float(np.median((series[far:] - series[:-far]) / far))
 
 
-def _clearest_split(rows: Floats) -> Floats:
+def _find_clearest_split(rows: Floats) -> Floats:
     """Return for each row the largest reduction of squares by a split into two levels, in standard deviations.
 
     Windows of the row count, too, because a level that is left again shows in one of them.
@@ -238,11 +238,13 @@ def _clearest_split(rows: Floats) -> Floats:
     zero = np.zeros((len(rows), 1))
     sums = np.concatenate([zero, rows.cumsum(axis=1)], axis=1)
     squares = np.concatenate([zero, (rows**2).cumsum(axis=1)], axis=1)
-    clearest: Floats = np.max([_in_window(sums, squares, low, high) for low, high in _windows(rows.shape[1])], axis=0)
+    clearest: Floats = np.max(
+        [_split_window(sums, squares, low, high) for low, high in _list_windows(rows.shape[1])], axis=0
+    )
     return clearest
 
 
-def _in_window(sums: Floats, squares: Floats, low: int, high: int) -> Floats:
+def _split_window(sums: Floats, squares: Floats, low: int, high: int) -> Floats:
     n = high - low
     at = np.arange(_SIDE, n - _SIDE + 1)
     total = sums[:, high] - sums[:, low]
@@ -253,7 +255,7 @@ def _in_window(sums: Floats, squares: Floats, low: int, high: int) -> Floats:
     return clearest
 
 
-def _windows(n: int) -> list[tuple[int, int]]:
+def _list_windows(n: int) -> list[tuple[int, int]]:
     """Return the whole, windows of half its length a quarter apart, and windows of a quarter."""
     windows = [(0, n)]
     for divisor in (2, 4):

@@ -62,8 +62,8 @@ def explain_change(
     if any(("wall_ns", "") not in side for side in sides) or gpus[0] != gpus[1]:
         return None
     share = gpus[0] or 1
-    wall = _part("Step time", sides, ("wall_ns", ""), 1)
-    work = [_part(title, sides, (measure, ""), share) for measure, title in WORK.items()]
+    wall = _make_part("Step time", sides, ("wall_ns", ""), 1)
+    work = [_make_part(title, sides, (measure, ""), share) for measure, title in WORK.items()]
     rest = Part(OVERLAP, wall.before - sum(p.before for p in work), wall.after - sum(p.after for p in work))
     kernels = work[0] if any(("kernel_ns", "") in side for side in sides) else None
     by = {kind: _divide_by(kind, sides, kernels, share) for kind in PARTS} if kernels else {}
@@ -84,7 +84,7 @@ def level_reports(trend: Trend, index: int) -> tuple[Point, Point]:
     return trend.points[first], trend.points[second]
 
 
-def _part(title: str, sides: Sequence[Mapping[tuple[str, str], Row]], key: tuple[str, str], share: int) -> Part:
+def _make_part(title: str, sides: Sequence[Mapping[tuple[str, str], Row]], key: tuple[str, str], share: int) -> Part:
     first, second = (side[key].value / share if key in side else 0.0 for side in sides)
     return Part(title, first, second, key[1])
 
@@ -95,7 +95,7 @@ def _divide_by(kind: str, sides: Sequence[Mapping[tuple[str, str], Row]], whole:
     if not keys:
         return ()
     titles = {key: row.title or key[1] for side in sides for key, row in side.items()}
-    parts = [_part(titles[key], sides, key, share) for key in keys]
+    parts = [_make_part(titles[key], sides, key, share) for key in keys]
     least = FEW * max((abs(part.change) for part in parts), default=0.0)
     largest = sorted((part for part in parts if abs(part.change) > least), key=lambda part: -abs(part.change))[:12]
     before, after = (sum(getattr(part, side) for part in largest) for side in ("before", "after"))

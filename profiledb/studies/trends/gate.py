@@ -142,13 +142,13 @@ def check_report(
         return CheckResult(point, "", None, own, (), (), held, None, {})
     base = _find_base(board, own, point, against)
     points = [one for one in base.points if not _find_differences(one, point, base, anywhere=anywhere)]
-    _need(base, points, point)
+    _require_base(base, points, point)
     if base.series:
         points = _read_level(board, base.series, points)
     counting = {*measures, *budget.growth_pct}
-    judged = _judge_measure(board, rows, points[-MOST:], budget, counting)
+    judged = _judge_measures(board, rows, points[-MOST:], budget, counting)
     drifts = _find_drifts(board, [*points, point], budget, counting) if base.series else ()
-    before = _nearest(board, points[-MOST:])
+    before = _find_nearest(board, points[-MOST:])
     explanation = board.explained(before, point)
     return CheckResult(point, base.told, before, own, judged, drifts, held, explanation, _count_other_gpus(base, point))
 
@@ -178,24 +178,26 @@ def _find_base(board: Board, own: Series, new: Point, against: str) -> _Base:
         and kind in ("", "report")
         and (other := _find_report(board.library, name, must=kind == "report"))
     ):
-        return _Base(f"report {other.name}", _without(board.points([other]), new))
+        return _Base(f"report {other.name}", _drop_point(board.points([other]), new))
     if series_found is None and kind in ("", "label"):
         catalog = board.library.catalog
         having = {one for one, labels in catalog.labels().items() if name in labels}
         if having or kind:
             points = board.points([one for one in board.library.list() if one.id in having])
-            return _Base(f"label {name}", _without(points, new))
+            return _Base(f"label {name}", _drop_point(points, new))
     series_found = series_found or series.find_series(board.series, name)
     return _Base(
-        f"series {series_found.name}", _points_before(board, _without(series_found.points, new), new), series_found
+        f"series {series_found.name}",
+        _list_points_before(board, _drop_point(series_found.points, new), new),
+        series_found,
     )
 
 
-def _without(points: Sequence[Point], new: Point) -> list[Point]:
+def _drop_point(points: Sequence[Point], new: Point) -> list[Point]:
     return [one for one in points if one.id != new.id]
 
 
-def _points_before(board: Board, points: Sequence[Point], new: Point) -> list[Point]:
+def _list_points_before(board: Board, points: Sequence[Point], new: Point) -> list[Point]:
     """Return the points captured before the new one; of the same moment, those imported before it."""
     at = new.facts.captured_at
     if any(one.facts.captured_at == at for one in points):
@@ -216,10 +218,10 @@ def _find_differences(one: Point, new: Point, base: _Base, *, anywhere: bool) ->
 
 def _count_other_gpus(base: _Base, new: Point) -> Counter[str]:
     """Count the reports of a series on other GPUs, by GPU."""
-    return Counter(gpu for one in base.points if base.series and (gpu := _other_gpu(one, new)))
+    return Counter(gpu for one in base.points if base.series and (gpu := _find_other_gpu(one, new)))
 
 
-def _other_gpu(one: Point, new: Point) -> str:
+def _find_other_gpu(one: Point, new: Point) -> str:
     """Return the GPU of a report if it is known to differ from the new one's; else empty."""
     gpu, own = dict(one.around)[GPU], dict(new.around)[GPU]
     return gpu if own and gpu != own else ""
@@ -241,7 +243,7 @@ def _read_level(board: Board, level_series: Series, points: Sequence[Point]) -> 
     return [trend.points[at] for at in trend.level] if trend else list(points)
 
 
-def _need(base: _Base, usable: Sequence[Point], new: Point) -> None:
+def _require_base(base: _Base, usable: Sequence[Point], new: Point) -> None:
     if usable:
         return
     if not base.points:
@@ -262,7 +264,7 @@ def _need(base: _Base, usable: Sequence[Point], new: Point) -> None:
     )
 
 
-def _judge_measure(
+def _judge_measures(
     board: Board, rows: Sequence[Row], points: Sequence[Point], budget: Budget, counting: set[str]
 ) -> tuple[Judged, ...]:
     new = {row.measure: row.value for row in rows if not row.name}
@@ -275,7 +277,7 @@ def _judge_measure(
         if name not in new or name not in old:
             raise AnalysisError(f"{MEASURES[name].title} is missing in one of the reports, so it cannot be checked.")
     return tuple(
-        _one(measure, old[name], new[name], budget.growth_pct, counting)
+        _judge_one_measure(measure, old[name], new[name], budget.growth_pct, counting)
         for name, measure in MEASURES.items()
         if name in new and name in old
     )
@@ -306,7 +308,7 @@ def _is_accepted(board: Board, point: Point, measure: str) -> bool:
     return note is not None and note.state == "accepted"
 
 
-def _one(
+def _judge_one_measure(
     measure: Measure, old: Sequence[float], new: float, growth_pct: Mapping[str, float], counting: set[str]
 ) -> Judged:
     level = median(old)
@@ -316,7 +318,7 @@ def _one(
     return Judged(measure, level, new, max(allowed, scatter), len(old), measure.name in counting)
 
 
-def _nearest(board: Board, points: Sequence[Point]) -> Point:
+def _find_nearest(board: Board, points: Sequence[Point]) -> Point:
     """Return the report that represents a level: the last of those nearest to its middle."""
     values = board.kept.of([one.id for one in points], MAIN)
     times = {one.id: next((row.value for row in values[one.id] if not row.name), None) for one in points}

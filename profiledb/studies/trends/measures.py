@@ -91,12 +91,17 @@ def summarize(library: Library, report: Manifest) -> tuple[Facts, list[Row]]:
     def run(name: str, **more: Any) -> pd.DataFrame:
         return pd.DataFrame() if name in _NOT_KEPT else answers.rows(name, **more)
 
-    side = _gather(run)
-    rows = [*_whole(side), *_part_rows(side), *_other_rows(answers, side), *_finding_rows(library, report)]
-    return _facts(answers, side), rows
+    side = _gather_steps(run)
+    rows = [
+        *_list_total_rows(side),
+        *_list_part_rows(side),
+        *_list_other_rows(answers, side),
+        *_list_finding_rows(library, report),
+    ]
+    return _read_facts(answers, side), rows
 
 
-def _gather(run: matching.Run) -> Side:
+def _gather_steps(run: matching.Run) -> Side:
     """Return ``matching.gather`` without the part outside the steps, if the report has steps."""
     try:
         steps = run(matching.STEPS)
@@ -122,7 +127,7 @@ def _choose_part(side: Side) -> tuple[Part, int]:
     return (side.inside, side.unit[1]) if side.inside is not None and side.unit is not None else (side, 1)
 
 
-def _whole(side: Side) -> Iterator[Row]:
+def _list_total_rows(side: Side) -> Iterator[Row]:
     part, count = _choose_part(side)
     for name, value in totals.sum_up(part).items():
         if name in MEASURES:
@@ -138,7 +143,7 @@ def _read_spread(side: Side) -> tuple[float | None, float | None]:
     return number(row["min_ns"]), number(row["p95_ns"])
 
 
-def _part_rows(side: Side) -> Iterator[Row]:
+def _list_part_rows(side: Side) -> Iterator[Row]:
     """Yield kernel time per step by class, by kernel and by range."""
     part, count = _choose_part(side)
     kernels = part.kernel_totals
@@ -150,10 +155,10 @@ def _part_rows(side: Side) -> Iterator[Row]:
         for name, row in groups.nlargest(KERNELS, "ns").iterrows():
             yield Row("kernel", float(row["ns"]) / count, str(name), title=shorten_name(str(row["name"])))
     if len(part.range_patterns) and part.range_patterns["kernel_ns"].notna().any():
-        yield from _range_rows(part.range_patterns, count)
+        yield from _list_range_rows(part.range_patterns, count)
 
 
-def _range_rows(rows: pd.DataFrame, count: int) -> Iterator[Row]:
+def _list_range_rows(rows: pd.DataFrame, count: int) -> Iterator[Row]:
     """Yield the ranges directly inside the outermost ones, whose own work counts for themselves."""
     times = rows.assign(ns=rows["kernel_ns"].fillna(0).astype(float))
     inner = times[times["level"] == 1]
@@ -166,14 +171,14 @@ def _range_rows(rows: pd.DataFrame, count: int) -> Iterator[Row]:
         yield Row("range", ns / count, shorten_name(str(name)))
 
 
-def _other_rows(answers: Answers, side: Side) -> Iterator[Row]:
+def _list_other_rows(answers: Answers, side: Side) -> Iterator[Row]:
     """Yield memory, MFU and energy, as far as the report and its sidecars have them."""
     _, count = _choose_part(side)
     within = {"within": "ranges" if side.steps is None else "steps"} if side.unit is not None else {}
     asked: dict[str, tuple[str, dict[str, Any], Callable[[pd.DataFrame], Any]]] = {
         "memory_bytes": ("memory_use", {}, lambda rows: rows["peak_bytes"].max()),
         "mfu_pct": ("mfu", {}, lambda rows: rows["mfu_pct"].iloc[0]),
-        "energy_j": ("energy_summary", within, lambda rows: _total_energy(rows, count)),
+        "energy_j": ("energy_summary", within, lambda rows: _sum_energy(rows, count)),
     }
     for name, (analysis, params, figure) in asked.items():
         with suppress(NotCapturedError):
@@ -182,13 +187,13 @@ def _other_rows(answers: Answers, side: Side) -> Iterator[Row]:
                 yield Row(name, value)
 
 
-def _total_energy(rows: pd.DataFrame, count: int) -> float | None:
+def _sum_energy(rows: pd.DataFrame, count: int) -> float | None:
     """Return the energy of all GPUs, if that of each is known."""
     known = rows["joules"].notna() & rows["measurable"].fillna(False).astype(bool)
     return float(rows["joules"].sum()) / count if known.all() else None
 
 
-def _finding_rows(library: Library, report: Manifest) -> Iterator[Row]:
+def _list_finding_rows(library: Library, report: Manifest) -> Iterator[Row]:
     """Yield the findings that fire, if the report was judged."""
     links = digest.links(library.catalog.links.all)
     findings = digest.read(library, report.id, links, rulebook.load(config.load().rules))
@@ -199,7 +204,7 @@ def _finding_rows(library: Library, report: Manifest) -> Iterator[Row]:
         yield Row(FINDING, one.saving_pct or 0.0, one.rule)
 
 
-def _facts(answers: Answers, side: Side) -> Facts:
+def _read_facts(answers: Answers, side: Side) -> Facts:
     report, facts = answers.report, answers.rows("report_facts").iloc[0]
     texts = {name: facts[name] for name in ("driver_version", "cpu", "os") if isinstance(facts[name], str)}
     tool = " ".join(part for part in (report.tool, report.tool_version) if part)

@@ -40,8 +40,8 @@ def format_check(checked: CheckResult, form: Form, url: str = "") -> str:
     """
     if url and not (url.startswith(("http://", "https://")) and url.isprintable() and not set(url) & set(" <>()\"'")):
         raise AnalysisError(f"{url[:80]!r} is no address of a dashboard.", hint="It is like http://host:8501")
-    links = _links(checked, url.rstrip("/")) if url else {}
-    made = {"md": _markdown, "json": _json, "junit": _format_junit}
+    links = _build_links(checked, url.rstrip("/")) if url else {}
+    made = {"md": _format_markdown, "json": _format_json, "junit": _format_junit}
     return made[form](checked, links)
 
 
@@ -55,7 +55,7 @@ def format_change(before: float, after: float) -> str:
     return format_percent_change(100 * (after / before - 1)) if before else "from none" if after else "±0.0 %"
 
 
-def _links(checked: CheckResult, url: str) -> dict[str, str]:
+def _build_links(checked: CheckResult, url: str) -> dict[str, str]:
     links = {"report": f"{url}/summary?{urlencode({'report': checked.report.id})}"}
     if checked.before:
         links["compare"] = f"{url}/compare?{urlencode({'report': checked.before.id, 'other': checked.report.id})}"
@@ -64,9 +64,9 @@ def _links(checked: CheckResult, url: str) -> dict[str, str]:
     return links
 
 
-def _markdown(checked: CheckResult, links: dict[str, str]) -> str:
+def _format_markdown(checked: CheckResult, links: dict[str, str]) -> str:
     name = words.code(checked.report.facts.name)
-    sections = [f"### Warpdeck: {_headline(checked)}", f"{name}{_held_against(checked)}"]
+    sections = [f"### Warpdeck: {_write_headline(checked)}", f"{name}{_describe_base(checked)}"]
     if checked.judged:
         lines = [
             f"| {'**' * one.counts}{one.measure.title}{'**' * one.counts} | {format_value(one.measure, one.before)} |"
@@ -95,12 +95,12 @@ def _markdown(checked: CheckResult, links: dict[str, str]) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def _headline(checked: CheckResult) -> str:
+def _write_headline(checked: CheckResult) -> str:
     fails = [
         f"{one.measure.title.lower()} {format_change(one.before, one.after)}" for one in checked.judged if one.fails
     ]
     fails += [
-        f"{one.measure.title.lower()} drifts, {format_change(one.base, one.now)} since {_since(one)}"
+        f"{one.measure.title.lower()} drifts, {format_change(one.base, one.now)} since {_format_since(one)}"
         for one in checked.drifts
         if one.counts
     ]
@@ -110,7 +110,7 @@ def _headline(checked: CheckResult) -> str:
     return "within all limits" if checked.judged or checked.held else "nothing to check"
 
 
-def _held_against(checked: CheckResult) -> str:
+def _describe_base(checked: CheckResult) -> str:
     if not checked.judged or checked.before is None:
         return ", held against budgets alone."
     count = checked.judged[0].reports
@@ -133,7 +133,7 @@ def _format_drift(one: Drift, new: Point) -> str:
     measure = "" if one.measure.name == MAIN else f" --measure {one.measure.name}"
     return (
         f"**{one.measure.title} drifts{' (fails)' * one.counts}**:"
-        f" {format_change(one.base, one.now)} since {_since(one)}"
+        f" {format_change(one.base, one.now)} since {_format_since(one)}"
         f" ({words.code(one.since.facts.name)}). The median of the first {SIDE} reports of this level is"
         f" {format_value(one.measure, one.base)}, that of the last {SIDE} {format_value(one.measure, one.now)};"
         f" {format_value(one.measure, one.limit)} more is allowed."
@@ -141,21 +141,21 @@ def _format_drift(one: Drift, new: Point) -> str:
     )
 
 
-def _since(one: Drift) -> str:
+def _format_since(one: Drift) -> str:
     return f"{one.since.at:%Y-%m-%d}"
 
 
 def _format_explanation(explanation: Explanation) -> str:
     """List the parts of the change of step time, each list adding up to its whole."""
-    lines = [f"Step time {format_difference(explanation.wall.change)}: {_list(explanation.work)}."]
+    lines = [f"Step time {format_difference(explanation.wall.change)}: {_list_parts(explanation.work)}."]
     if explanation.kernels and explanation.kernels.change:
         for kind, parts in explanation.by.items():
             kernel_time = format_difference(explanation.kernels.change)
-            lines.append(f"- Kernel time {kernel_time} by {PARTS[kind].lower()}: {_list(parts)}")
+            lines.append(f"- Kernel time {kernel_time} by {PARTS[kind].lower()}: {_list_parts(parts)}")
     return "\n".join(lines)
 
 
-def _list(parts: Sequence[Part]) -> str:
+def _list_parts(parts: Sequence[Part]) -> str:
     named_parts, rest = parts[:TOP], parts[TOP:]
     phrases = [
         f"{words.code(words.shortened(one.title, 80)) if one.name else one.title} {format_difference(one.change)}"
@@ -164,7 +164,7 @@ def _list(parts: Sequence[Part]) -> str:
     return ", ".join(phrases + ([f"others {format_difference(sum(one.change for one in rest))}"] if rest else []))
 
 
-def _json(checked: CheckResult, links: dict[str, str]) -> str:
+def _format_json(checked: CheckResult, links: dict[str, str]) -> str:
     content = {
         "report": checked.report.id,
         "name": checked.report.facts.name,
@@ -191,13 +191,13 @@ def _json(checked: CheckResult, links: dict[str, str]) -> str:
         "budgets": [
             {"budget": one.name, "value": one.value, "most": one.most, "holds": one.holds} for one in checked.held
         ],
-        "explained": _parts(checked.explained),
+        "explained": _describe_parts(checked.explained),
         "links": links,
     }  # fmt: skip
     return json.dumps(content, indent=1) + "\n"
 
 
-def _parts(explanation: Explanation | None) -> dict[str, Any] | None:
+def _describe_parts(explanation: Explanation | None) -> dict[str, Any] | None:
     if explanation is None:
         return None
     lists = {"work": explanation.work, **explanation.by}
@@ -222,12 +222,14 @@ def _format_junit(checked: CheckResult, links: dict[str, str]) -> str:
             f" ({format_change(one.before, one.after)}),"
             f" allowed {format_value(one.measure, one.limit)}"
         )
-        _case(suite, one.measure.title, text, fails=one.fails)
+        _add_case(suite, one.measure.title, text, fails=one.fails)
     for drift in (one for one in checked.drifts if one.counts):
-        _case(suite, f"{drift.measure.title}, drift", _format_drift(drift, checked.report).replace("*", ""), fails=True)
+        _add_case(
+            suite, f"{drift.measure.title}, drift", _format_drift(drift, checked.report).replace("*", ""), fails=True
+        )
     for held in checked.held:
         text = f"{words.significant(held.value)} of at most {words.significant(held.most)}"
-        _case(suite, words.visible(held.name), text, fails=not held.holds)
+        _add_case(suite, words.visible(held.name), text, fails=not held.holds)
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(sum(case.find("failure") is not None for case in suite)))
     if links:
@@ -235,7 +237,7 @@ def _format_junit(checked: CheckResult, links: dict[str, str]) -> str:
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(suite: ET.Element, name: str, text: str, *, fails: bool) -> None:
+def _add_case(suite: ET.Element, name: str, text: str, *, fails: bool) -> None:
     case = ET.SubElement(suite, "testcase", classname="warpdeck", name=name)
     if fails:
         ET.SubElement(case, "failure", message=text)

@@ -139,19 +139,19 @@ def _make_teller(facts: Facts, rules: Rules, labels: Sequence[str]) -> Tell:
 
 def series_name(facts: Facts, rules: Rules, tell: Tell) -> str:
     """Return the name of a report's series: the program, then the facts that keep it apart."""
-    program = _first(tell, rules.program) or _shorten_stem(facts.name)
-    apart = [f"{_prefix_word(fact)}{value}" for fact in rules.apart if (value := tell(fact))]
+    program = _find_first(tell, rules.program) or _shorten_stem(facts.name)
+    apart = [f"{_choose_prefix(fact)}{value}" for fact in rules.apart if (value := tell(fact))]
     return shorten_name(" · ".join([program, *apart]))
 
 
-def _prefix_word(fact: str) -> str:
+def _choose_prefix(fact: str) -> str:
     """Return the word before a fact in the name of a series; empty if the value explains itself."""
     return f"{fact.rpartition('.')[2]} " if "." in fact else ""
 
 
 def make_point(facts: Facts, rules: Rules, tell: Tell, *, moved: bool) -> Point:
     """Return a report as a point of its series."""
-    commit = _first(tell, rules.commit)
+    commit = _find_first(tell, rules.commit)
     around = {
         "machine": facts.machine, "driver": facts.driver, "profiler": facts.tool, "recorded data": facts.capture,
         "steps": facts.basis, "GPU": facts.gpu, "GPUs": str(facts.gpus or ""),
@@ -159,16 +159,18 @@ def make_point(facts: Facts, rules: Rules, tell: Tell, *, moved: bool) -> Point:
     versions = {fact.rpartition(".")[2]: value for fact in rules.versions if (value := tell(fact))}
     return Point(
         facts,
-        _moment(_first(tell, rules.date)) or _moment(facts.captured_at) or datetime.fromtimestamp(0, UTC),
+        _parse_moment(_find_first(tell, rules.date))
+        or _parse_moment(facts.captured_at)
+        or datetime.fromtimestamp(0, UTC),
         visible(commit) if commit and _COMMIT.fullmatch(commit) else None,
-        _first(tell, rules.branch),
+        _find_first(tell, rules.branch),
         tuple(versions.items()),
         tuple((what, value or "") for what, value in around.items()),
         moved,
     )
 
 
-def _first(tell: Tell, facts: Iterable[str]) -> str | None:
+def _find_first(tell: Tell, facts: Iterable[str]) -> str | None:
     return next((value for fact in facts if (value := tell(fact))), None)
 
 
@@ -185,7 +187,7 @@ def _shorten_stem(file: str) -> str:
     return _NUMBER.sub("", stem) or stem
 
 
-def _moment(text: str | None) -> datetime | None:
+def _parse_moment(text: str | None) -> datetime | None:
     try:
         moment = datetime.fromisoformat((text or "").strip())
     except ValueError:

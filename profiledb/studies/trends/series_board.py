@@ -110,7 +110,7 @@ def _rank_trend(trend: Trend) -> int:
     return 0 if trend.regressed else 1 if trend.shifts else 2
 
 
-def _urgency_key(trend: Trend) -> tuple[int, int, float, str]:
+def _make_urgency_key(trend: Trend) -> tuple[int, int, float, str]:
     """Sort key: open regressions first, of the step time before others, the largest first."""
     size = abs(trend.shifts[-1].change.share or 0.0) if trend.shifts else 0.0
     return _rank_trend(trend), LISTED.index(trend.measure.name), -size, trend.series.name

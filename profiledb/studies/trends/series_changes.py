@@ -155,7 +155,7 @@ def program_differences(before: Point, after: Point) -> tuple[str, ...]:
 
 
 def _detect_changes(store: Summaries, every: Sequence[Sequence[float]]) -> list[ChangePoints]:
-    keys = [_cache_key(values) for values in every]
+    keys = [_compute_cache_key(values) for values in every]
     known = {key: cached for key, text in store.detected(keys).items() if (cached := _parse_changes(text))}
     fresh: dict[str, str] = {}
     for key, values in zip(keys, every, strict=True):
@@ -166,7 +166,7 @@ def _detect_changes(store: Summaries, every: Sequence[Sequence[float]]) -> list[
     return [known[key] for key in keys]
 
 
-def _cache_key(values: Sequence[float]) -> str:
+def _compute_cache_key(values: Sequence[float]) -> str:
     content = f"{VERSION} ".encode() + np.asarray(values, dtype=np.float64).tobytes()
     return hashlib.sha256(content).hexdigest()[:32]
 

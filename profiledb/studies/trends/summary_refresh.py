@@ -26,7 +26,7 @@ def refresh(library: Library) -> int:
     forget the summaries of hidden ones.
     """
     library.catalog.visibility.require_all()
-    store, reports = summaries_of(library), _summarizable(library.list())
+    store, reports = summaries_of(library), _select_summarizable(library.list())
     known = store.stamps()
     if not store.exists:
         store.make()
@@ -44,12 +44,12 @@ def refresh_reports(library: Library, reports: Iterable[Manifest]) -> None:
     """
     store = summaries_of(library)
     known = store.stamps()
-    for report in _summarizable(reports):
+    for report in _select_summarizable(reports):
         if _is_due(library, report, known):
-            store.put(*_summary(library, report))
+            store.put(*_summarize_report(library, report))
 
 
-def _summarizable(reports: Iterable[Manifest]) -> list[Manifest]:
+def _select_summarizable(reports: Iterable[Manifest]) -> list[Manifest]:
     return [report for report in reports if TIMELINE in report.subjects]
 
 
@@ -61,14 +61,14 @@ def _is_due(
 
 def _make_summary(library: Library, store: Summaries, report: Manifest) -> bool:
     try:
-        store.put(*_summary(library, report))
+        store.put(*_summarize_report(library, report))
     except (WarpdeckError, duckdb.Error, OSError):
         _log.warning("No summary of %s could be made", report.name, exc_info=True)
         return False
     return True
 
 
-def _summary(library: Library, report: Manifest) -> tuple[Facts, str, list[Row], list[RankSummary]]:
+def _summarize_report(library: Library, report: Manifest) -> tuple[Facts, str, list[Row], list[RankSummary]]:
     before = make_stamp(library, report.id)  # a change during the summary makes it outdated
     facts, rows = measures.summarize(library, report)
     return facts, before, rows, rank_summary.summarize(library, report)

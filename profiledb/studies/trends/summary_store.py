@@ -93,7 +93,7 @@ class Summaries:
 
     def stamps(self) -> dict[str, tuple[int, str]]:
         """Return version and stamp of each summary, by report."""
-        rows = self._read("SELECT report_id, version, stamp FROM summary")
+        rows = self._read_rows("SELECT report_id, version, stamp FROM summary")
         return {row["report_id"]: (row["version"], row["stamp"]) for row in rows}
 
     def read_changes(self, since: Since | None) -> tuple[Since, frozenset[str] | None]:
@@ -127,7 +127,7 @@ class Summaries:
 
     def values(self, measure: str) -> dict[str, Row]:
         """Return a measure of every whole report."""
-        rows = self._read(
+        rows = self._read_rows(
             "SELECT report_id, measure, value, low, high FROM measure WHERE measure = ? AND name = ''", [measure]
         )
         return {row["report_id"]: Row(row["measure"], row["value"], "", row["low"], row["high"]) for row in rows}
@@ -138,8 +138,8 @@ class Summaries:
         also = "" if measure is None else " AND measure = ?"
         for at in range(0, len(reports), _ASKED):
             part = list(reports[at : at + _ASKED])
-            query = f"SELECT {_ROW} FROM measure WHERE report_id IN ({_marks(part)}){also}"
-            for row in self._read(query, part + ([] if measure is None else [measure])):
+            query = f"SELECT {_ROW} FROM measure WHERE report_id IN ({_make_marks(part)}){also}"
+            for row in self._read_rows(query, part + ([] if measure is None else [measure])):
                 values = dict(row)
                 rows[values.pop("report_id")].append(Row(**values))
         return rows
@@ -147,7 +147,7 @@ class Summaries:
     def ranks(self, column: Literal["", "report_id", "run_id"] = "", value: str = "") -> list[RankSummary]:
         """Return the ranks of all reports, of one, or of all with the same name of the launcher; without tables."""
         also, values = (f" AND rank.{column} = ?", [value]) if column else ("", [])
-        rows = self._read(
+        rows = self._read_rows(
             f"SELECT {', '.join(f'rank.{name}' for name in _RANK)} FROM rank JOIN summary USING (report_id)"
             f" WHERE version = ?{also} ORDER BY report_id, lane",
             [VERSION, *values],
@@ -159,8 +159,8 @@ class Summaries:
         tables: dict[tuple[str, int], dict[str, bytes]] = {}
         for at in range(0, len(reports), _ASKED):
             part = list(reports[at : at + _ASKED])
-            query = f"SELECT report_id, lane, {', '.join(TABLES)} FROM rank WHERE report_id IN ({_marks(part)})"
-            for row in self._read(query, part):
+            query = f"SELECT report_id, lane, {', '.join(TABLES)} FROM rank WHERE report_id IN ({_make_marks(part)})"
+            for row in self._read_rows(query, part):
                 tables[row["report_id"], row["lane"]] = {name: bytes(row[name]) for name in TABLES}
         return tables
 
@@ -168,7 +168,7 @@ class Summaries:
         """Write the summary of a report in place of an earlier one."""
         values = asdict(facts) | {"version": VERSION, "stamp": stamp, "meta": json.dumps(dict(facts.meta))}
         last = {(row.measure, row.name): row for row in rows}
-        with self._writing() as db:
+        with self._open_for_writing() as db:
             db.execute(upsert_sql("summary", list(values), "report_id"), values)
             _note_changes(db, [facts.report_id])
             db.execute("DELETE FROM measure WHERE report_id = ?", [facts.report_id])
@@ -178,8 +178,8 @@ class Summaries:
             )
             db.execute("DELETE FROM rank WHERE report_id = ?", [facts.report_id])
             db.executemany(
-                f"INSERT INTO rank ({', '.join((*_RANK, *TABLES))}) VALUES ({_marks((*_RANK, *TABLES))})",
-                [(*_values(one), *(one.tables[name] for name in TABLES)) for one in ranks],
+                f"INSERT INTO rank ({', '.join((*_RANK, *TABLES))}) VALUES ({_make_marks((*_RANK, *TABLES))})",
+                [(*_list_values(one), *(one.tables[name] for name in TABLES)) for one in ranks],
             )
 
     def forget(self, reports: Iterable[str]) -> None:
@@ -193,7 +193,7 @@ class Summaries:
 
     def make(self) -> None:
         """Create the file if it is missing."""
-        with self._writing():
+        with self._open_for_writing():
             pass
 
     def detected(self, keys: Sequence[str]) -> dict[str, str]:
@@ -201,15 +201,15 @@ class Summaries:
         cached: dict[str, str] = {}
         for at in range(0, len(keys), _ASKED):
             part = list(keys[at : at + _ASKED])
-            query = f"SELECT key, found FROM detected WHERE key IN ({_marks(part)})"
-            cached |= {row["key"]: row["found"] for row in self._read(query, part)}
+            query = f"SELECT key, found FROM detected WHERE key IN ({_make_marks(part)})"
+            cached |= {row["key"]: row["found"] for row in self._read_rows(query, part)}
         return cached
 
     def remember(self, changes: Mapping[str, str]) -> None:
         """Cache changes of series; they may be lost."""
         if not changes or not self.exists:
             return
-        with suppress(sqlite3.Error, OSError, CatalogError), self._writing() as db:
+        with suppress(sqlite3.Error, OSError, CatalogError), self._open_for_writing() as db:
             self._remember(db, changes)
 
     def _remember(self, db: Connection, changes: Mapping[str, str]) -> None:
@@ -219,27 +219,27 @@ class Summaries:
         rows = [{"key": key, "found": text} for key, text in changes.items()]
         db.executemany(upsert_sql("detected", ("key", "found"), "key"), rows)
 
-    def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+    def _read_rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return rows; none if the file is missing, or was damaged and is set aside."""
         if not self.path.exists():
             return []
         try:
-            with closing(_open(self.path)) as db:
+            with closing(_open_database(self.path)) as db:
                 return db.execute(query, values).fetchall()
         except sqlite3.Error as error:
             self._set_aside(error)
             return []
 
-    def _writing(self) -> AbstractContextManager[Connection]:
-        return self._written()
+    def _open_for_writing(self) -> AbstractContextManager[Connection]:
+        return self._open_locked()
 
     @contextmanager
-    def _written(self) -> Iterator[sqlite3.Connection]:
+    def _open_locked(self) -> Iterator[sqlite3.Connection]:
         try:
-            db = self._ready()
+            db = self._open_ready()
         except sqlite3.Error as error:
             self._set_aside(error)
-            db = self._ready()
+            db = self._open_ready()
         try:
             with closing(db), db:
                 db.execute("BEGIN IMMEDIATE")
@@ -250,14 +250,14 @@ class Summaries:
                 "The summaries of reports are damaged.", hint="They are made again; try again in a moment."
             ) from error
 
-    def _ready(self) -> sqlite3.Connection:
+    def _open_ready(self) -> sqlite3.Connection:
         if not self.path.exists():
-            with self._alone():  # so that nobody mistakes a file without its tables for a damaged one
+            with self._lock_alone():  # so that nobody mistakes a file without its tables for a damaged one
                 _open_with_tables(self.path).close()
         return _open_with_tables(self.path)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _lock_alone(self) -> Iterator[None]:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.with_suffix(".lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -267,7 +267,7 @@ class Summaries:
         """Rename a damaged file, once for all processes; raise the explained error if it is not damaged."""
         if not catalog_repair.is_damage(error):
             raise catalog_repair.explain_error(error, self.path) from error
-        with self._alone():
+        with self._lock_alone():
             if not self.path.exists() or _is_whole(self.path):
                 return
             for old in self.path.parent.glob(f"{ASIDE}*"):  # with its log
@@ -286,11 +286,11 @@ def _marks(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _values(rank: RankSummary) -> Iterator[Any]:
+def _list_values(rank: RankSummary) -> Iterator[Any]:
     return (int(value) if isinstance(value := getattr(rank, name), bool) else value for name in _RANK)
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open_database(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=catalog_repair.PATIENCE_S)
     db.row_factory = sqlite3.Row
     return db
@@ -298,11 +298,11 @@ def _open(path: Path) -> sqlite3.Connection:
 
 def _open_with_tables(path: Path) -> sqlite3.Connection:
     """Open the file with its tables."""
-    db = _open(path)
+    db = _open_database(path)
     try:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")  # a summary lost in a power cut is made again
-        db.executescript(_schema())
+        db.executescript(_read_schema())
     except BaseException:
         db.close()
         raise
@@ -313,7 +313,7 @@ def _is_whole(path: Path) -> bool:
     """Return True if another process has repaired a file meanwhile."""
     wanted = {*_OF_REPORT, "detected"}
     try:
-        with closing(_open(path)) as db:
+        with closing(_open_database(path)) as db:
             tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             for query in map("SELECT * FROM {} LIMIT 0".format, wanted & tables):
                 db.execute(query)
@@ -323,7 +323,7 @@ def _is_whole(path: Path) -> bool:
         return False
 
 
-def _texts(meta: str) -> dict[str, str]:
+def _read_texts(meta: str) -> dict[str, str]:
     try:
         content = json.loads(meta)
     except ValueError:
@@ -332,5 +332,5 @@ def _texts(meta: str) -> dict[str, str]:
 
 
 @cache
-def _schema() -> str:
+def _read_schema() -> str:
     return resources.files(__package__).joinpath("summaries.sql").read_text(encoding="utf-8")

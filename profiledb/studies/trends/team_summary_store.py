@@ -36,11 +36,11 @@ class SharedSummaries(Summaries):
         with suppress(CatalogError), self._shared.connect("") as db:
             self._remember(db, changes)
 
-    def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+    def _read_rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         with self._shared.connect(TOPIC) as db:
             return db.execute(query, values).fetchall()
 
-    def _writing(self) -> AbstractContextManager[Connection]:
+    def _open_for_writing(self) -> AbstractContextManager[Connection]:
         return self._shared.connect(TOPIC)
 
 

@@ -158,7 +158,7 @@ def test_every_example_answers_a_sample(sample_data: Path) -> None:
         for example in table_list.list_examples(report):
             if example.title not in answered and not analysis.query(samples, report.id, example.sql).empty:
                 answered.add(example.title)
-    assert len(answered) == len(table_list._examples()) - len(table_list.list_library_examples()) == 8
+    assert len(answered) == len(table_list._load_examples()) - len(table_list.list_library_examples()) == 8
 
 
 def test_the_views_that_are_listed_are_there(place: tuple[Library, Manifest]) -> None:

@@ -74,7 +74,7 @@ def test_other_code_asks_for_other_files(library: Library, report_id: str, monke
 
 def test_the_code_that_counts_is_there() -> None:
     package = Path(answer_store.__file__).parents[1]
-    found = {path for folder in answer_store._CODE for path, _ in answer_store._texts(package / folder, folder)}
+    found = {path for folder in answer_store._CODE for path, _ in answer_store._read_texts(package / folder, folder)}
     assert {"selection/apply.py", "selection/views.py", "rules/phases.toml", "report/report_pair.py"} <= found
     assert any(path.startswith("analyses/") and "/once/" in path for path in found)
     assert "analyses/kernels/kernels.sql" not in found  # its text is in the key of the request

@@ -16,7 +16,7 @@ _LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
 _LAUNCHER_MODULES = ("torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch")
 
 
-def _chain():
+def _run_hidden_module():
     """Run the sitecustomize that this one hides."""
     here = os.path.dirname(os.path.abspath(__file__))
     for folder in sys.path:
@@ -61,7 +61,7 @@ class Window:
         if self.tool == "torch":
             self._start_trace()
         else:
-            _cuda("Start")
+            _call_profiler("Start")
 
     def close(self):
         if self.state != "open" or os.getpid() != self.pid:
@@ -70,7 +70,7 @@ class Window:
         if self.tool == "torch":
             self._end_trace()
         else:
-            _cuda("Stop")
+            _call_profiler("Stop")
         self.tell("closed %d" % os.getpid())
         if self.tool == "ncu":  # the second pass of the program has nothing else to give
             sys.exit(0)
@@ -95,7 +95,7 @@ class Window:
     def step_begins(self, number, is_traced=False):
         """A range of a step opens, with the program's own number; ``is_traced`` if PyTorch's trace shows it."""
         self.named = True
-        self._reach(number)
+        self._reach_step(number)
         if self.tool == "torch" and self.state == "open" and not is_traced:
             self._begin_range(number)
 
@@ -120,16 +120,16 @@ class Window:
             self.optimizer = id(optimizer)
         if self.optimizer == id(optimizer):
             self.seen += 1
-            self._reach(self.seen)
+            self._reach_step(self.seen)
 
-    def _reach(self, number):
+    def _reach_step(self, number):
         if self.state == "before" and self.first <= number < self.end:
             self.open()
         elif self.state == "open" and number >= self.end:
             self.close()
 
 
-def _cuda(what):
+def _call_profiler(what):
     """Call cudaProfilerStart or cudaProfilerStop after all work so far."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
@@ -141,7 +141,7 @@ def _cuda(what):
     ctypes.CDLL("libcuda.so.1").__getattr__("cuProfiler" + what)()
 
 
-def _safely(action, *arguments):
+def _run_safely(action, *arguments):
     try:
         action(*arguments)
     except Exception as error:
@@ -151,7 +151,7 @@ def _safely(action, *arguments):
 def _watch_optimizers(window):
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
-    register_optimizer_step_post_hook(lambda optimizer, *_: _safely(window.step_ended, optimizer))
+    register_optimizer_step_post_hook(lambda optimizer, *_: _run_safely(window.step_ended, optimizer))
 
 
 def _watch_ranges(window, owner, name):
@@ -164,7 +164,7 @@ def _watch_ranges(window, owner, name):
         text = arguments[0] if arguments else named.get("msg", named.get("message", named.get("name")))
         found = _STEP.search(text) if isinstance(text, str) else None
         if found:
-            _safely(window.step_begins, int(found.group(1)))
+            _run_safely(window.step_begins, int(found.group(1)))
         return original(*arguments, **named)
 
     setattr(owner, name, watched)
@@ -178,7 +178,7 @@ def _watch_record_functions(window, torch):
     def entered(self):
         found = _STEP.search(self.name) if isinstance(self.name, str) and self is not window.range else None
         if found:
-            _safely(window.step_begins, int(found.group(1)), True)
+            _run_safely(window.step_begins, int(found.group(1)), True)
         return original(self)
 
     owner.__enter__ = entered
@@ -190,33 +190,33 @@ def _start_by_time(window):
 
     def alarm(number, frame):
         if window.state == "before":
-            _safely(window.open)
+            _run_safely(window.open)
             if window.seconds:
                 signal.setitimer(signal.ITIMER_REAL, window.seconds)
         else:
-            _safely(window.close)
+            _run_safely(window.close)
 
     if window.after_s or window.seconds:
         signal.signal(signal.SIGALRM, alarm)
         signal.setitimer(signal.ITIMER_REAL, window.after_s or 0.001)
     else:
-        _safely(window.open)
+        _run_safely(window.open)
 
 
-def _with_torch(window, torch):
+def _watch_torch(window, torch):
     if window.first is None:
         if window.tool == "torch":
             _start_by_time(window)
         return
-    _safely(_watch_optimizers, window)
-    _safely(_watch_record_functions, window, torch)
-    _safely(_watch_ranges, window, torch.cuda.nvtx, "range_push")
+    _run_safely(_watch_optimizers, window)
+    _run_safely(_watch_record_functions, window, torch)
+    _run_safely(_watch_ranges, window, torch.cuda.nvtx, "range_push")
 
 
-def _with_nvtx(window, nvtx):
+def _watch_nvtx(window, nvtx):
     if window.first is not None:
         for name in ("push_range", "start_range"):
-            _safely(_watch_ranges, window, nvtx, name)
+            _run_safely(_watch_ranges, window, nvtx, name)
         original = nvtx.annotate.__enter__
 
         def entered(self):
@@ -224,17 +224,17 @@ def _with_nvtx(window, nvtx):
             text = text or (getattr(self, "init_args", None) or (None,))[0]  # nvtx 0.2.17
             found = _STEP.search(str(text)) if text else None
             if found:
-                _safely(window.step_begins, int(found.group(1)))
+                _run_safely(window.step_begins, int(found.group(1)))
             return original(self)
 
-        _safely(setattr, nvtx.annotate, "__enter__", entered)
+        _run_safely(setattr, nvtx.annotate, "__enter__", entered)
 
 
 class _Finder:
     """Calls a function once a module of ours has been imported."""
 
     def __init__(self, window):
-        self.waiting = {"torch": _with_torch, "nvtx": _with_nvtx}
+        self.waiting = {"torch": _watch_torch, "nvtx": _watch_nvtx}
         self.window = window
 
     def find_spec(self, name, path=None, target=None):  # noqa: ARG002 - as importlib calls it
@@ -250,7 +250,7 @@ class _Finder:
             original(module)
             if name == "torch":
                 os.environ.pop("WARPDECK_CAPTURE", None)  # its children are no programs of their own
-            _safely(action, window, module)
+            _run_safely(action, window, module)
 
         spec.loader.exec_module = executed
         return spec
@@ -262,11 +262,11 @@ def _is_launcher():
     return any(os.path.basename(word) in _LAUNCHERS or word in _LAUNCHER_MODULES for word in words)
 
 
-def _start():
+def _start_window():
     asked = os.environ.get("WARPDECK_CAPTURE")
     if asked:
         sys.meta_path.insert(0, _Finder(Window(json.loads(asked))))
 
 
-_safely(_start)
-_safely(_chain)
+_run_safely(_start_window)
+_run_safely(_run_hidden_module)
