@@ -190,7 +190,7 @@ def board() -> Board:
 
 
 @lasting(maxsize=_VIEWS)
-def _board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # noqa: ARG001 (part of the key)
+def _read_board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # noqa: ARG001 (part of the key)
     found = Board(library(), _last_boards.pop((folder, kind), None))
     _ = found.listed
     _last_boards[folder, kind] = found

@@ -83,7 +83,7 @@ class Bucket:
         with self._translate_errors(""):
             try:
                 for part in self._store.list(below or None, offset=after or None, chunk_size=1000):
-                    for one in map(_object, part):
+                    for one in map(_make_object, part):
                         seen.add(one.key)
                         yield one
             except BaseError as error:

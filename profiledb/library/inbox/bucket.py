@@ -63,14 +63,14 @@ class BucketInbox:
         Names that begin with a time, or with a growing number, are therefore found at once.
         """
         for path in pending:
-            if self._has(path) and (key := self._key(path)) in self._tree.files:
+            if self._contains_path(path) and (key := self._make_key(path)) in self._tree.files:
                 self._tree.put(key, self._bucket.head(key))
         new = [one for one in self._bucket.list(after=self._tree.last) if self._tree.add(one)]
         return [self.root / one.key for one in new]
 
     def kind_of(self, path: Path) -> Kind | None:
         """Return the kind of an object, or of a folder of objects, as of the last listing."""
-        key = self._key(path)
+        key = self._make_key(path)
         return "file" if key in self._tree.files else "folder" if key in self._tree.folders else None
 
     def entries(self, path: Path) -> list[tuple[str, Kind]]:

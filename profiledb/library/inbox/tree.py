@@ -42,7 +42,7 @@ class Tree:
         if not _can_be_a_file(one.key):
             self.strange += 1
             return False
-        self._add(one.key, object_state(one))
+        self._add_key(one.key, object_state(one))
         return True
 
     def put(self, key: str, one: Object | None) -> None:

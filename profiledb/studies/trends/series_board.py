@@ -12,7 +12,7 @@ from profiledb.studies.trends.explain import Explanation
 from profiledb.studies.trends.measures import MEASURES
 from profiledb.studies.trends.series import Point, Series
 from profiledb.studies.trends.series_changes import Trend
-from profiledb.studies.trends.series_state import State
+from profiledb.studies.trends.series_state import Changes, Grouping
 from profiledb.studies.trends.summary_store import Facts, Row
 from profiledb.studies.trends.team_summary_store import summaries_of
 
@@ -30,34 +30,39 @@ class Board:
 
     Args:
         library: the library, as one visitor sees it.
-        before: an earlier board of the same library and kind of visitor: only what changed since then is read.
+        before: the board before, of the same library and kind of visitor, whose list was read: only what changed
+            since then is read.
     """
 
     def __init__(self, library: Library, before: "Board | None" = None) -> None:
         self.library = library
         self.kept = summaries_of(library)
-        self._before = before._state if before else None  # noqa: SLF001 (another one of this class)
+        self._before = (before._grouping, before._changes) if before else (None, None)  # noqa: SLF001 (of this class)
 
     @cached_property
-    def _state(self) -> State:
-        state = series_state.read(self.library, self.kept, rules.current(), LISTED, self._before)
-        self._before = None
-        return state
+    def _grouping(self) -> Grouping:
+        return series_state.group(self.library, self.kept, rules.current(), self._before[0])
+
+    @cached_property
+    def _changes(self) -> Changes:
+        changes = series_state.look_for_changes(self.kept, self._grouping, self.notes, LISTED, self._before[1])
+        self._before = (None, None)
+        return changes
 
     @property
     def facts(self) -> Mapping[str, Facts]:
         """Facts about the listed reports that have a summary, by id."""
-        return self._state.facts
+        return self._grouping.facts
 
     @property
     def series(self) -> Mapping[str, Series]:
         """All series by name."""
-        return self._state.series
+        return self._grouping.series
 
-    @property
-    def notes(self) -> Mapping[tuple[str, str], Note]:
+    @cached_property
+    def notes(self) -> dict[tuple[str, str], Note]:
         """Notes of people about changes."""
-        return self._state.notes
+        return self.library.catalog.decisions.notes()
 
     @cached_property
     def listed(self) -> list[Trend]:
@@ -68,9 +73,9 @@ class Board:
         of_series: dict[str, list[Trend]] = {}
         for measure in LISTED:
             for name in self.series:
-                if trend := self._state.trends.get((name, measure)):
+                if trend := self._changes.trends.get((name, measure)):
                     of_series.setdefault(name, []).append(trend)
-        return sorted((min(trends, key=_rank_trend) for trends in of_series.values()), key=_urgency_key)
+        return sorted((min(trends, key=_rank_trend) for trends in of_series.values()), key=_make_urgency_key)
 
     def one(self, series: Series, measure: str = MAIN) -> Trend | None:
         """Return a measure over one series; None if no report has it."""

@@ -98,15 +98,15 @@ class Summaries:
 
     def read_changes(self, since: Since | None) -> tuple[Since, frozenset[str] | None]:
         """Return where the log of changes ends, and the reports whose summaries changed since then; None for any."""
-        numbers = self._read("SELECT max(number) AS last, min(number) AS first FROM summary_change")
+        numbers = self._read_rows("SELECT max(number) AS last, min(number) AS first FROM summary_change")
         last, first = (numbers[0]["last"] or 0, numbers[0]["first"] or 1) if numbers else (0, 1)
-        now = (self._file_number(), last)
+        now = (self._read_file_number(), last)
         if since is None or since[0] != now[0] or not first - 1 <= since[1] <= last:
             return now, None
         query = "SELECT DISTINCT report_id FROM summary_change WHERE number > ? AND number <= ?"
-        return now, frozenset(row["report_id"] for row in self._read(query, [since[1], last]))
+        return now, frozenset(row["report_id"] for row in self._read_rows(query, [since[1], last]))
 
-    def _file_number(self) -> int:
+    def _read_file_number(self) -> int:
         """Return a number that another file, which begins its log anew, does not have."""
         try:
             return self.path.stat().st_ino
@@ -116,14 +116,14 @@ class Summaries:
     def facts(self, reports: Sequence[str] | None = None) -> dict[str, Facts]:
         """Return the facts of these reports, or of all, that have a summary of this version."""
         if reports is None:
-            rows = self._read(f"SELECT {_FACTS} FROM summary WHERE version = ?", [VERSION])
+            rows = self._read_rows(f"SELECT {_FACTS} FROM summary WHERE version = ?", [VERSION])
         else:
             rows = []
             for at in range(0, len(reports), _ASKED):
                 part = list(reports[at : at + _ASKED])
-                query = f"SELECT {_FACTS} FROM summary WHERE version = ? AND report_id IN ({_marks(part)})"
-                rows += self._read(query, [VERSION, *part])
-        return {row["report_id"]: Facts(**{**dict(row), "meta": _texts(row["meta"])}) for row in rows}
+                query = f"SELECT {_FACTS} FROM summary WHERE version = ? AND report_id IN ({_make_marks(part)})"
+                rows += self._read_rows(query, [VERSION, *part])
+        return {row["report_id"]: Facts(**{**dict(row), "meta": _read_texts(row["meta"])}) for row in rows}
 
     def values(self, measure: str) -> dict[str, Row]:
         """Return a measure of every whole report."""
@@ -282,7 +282,7 @@ def _note_changes(db: Connection, reports: Iterable[str]) -> None:
     )
 
 
-def _marks(values: Sequence[Any]) -> str:
+def _make_marks(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
 
 

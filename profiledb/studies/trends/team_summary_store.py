@@ -28,7 +28,7 @@ class SharedSummaries(Summaries):
         """Return a value that changes with every write."""
         return self._shared.version(TOPIC)
 
-    def _file_number(self) -> int:
+    def _read_file_number(self) -> int:
         return 0
 
     def remember(self, changes: Mapping[str, str]) -> None:
