@@ -10,6 +10,7 @@ its tables may be removed.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import shutil
 import subprocess
@@ -23,7 +24,7 @@ from unittest.mock import patch
 from app.views.trends import series_table
 from bench.load import measure_cpu_s, open_session
 from bench.pages import server
-from bench.trends import NEW, fill_catalog, time_cpu_s
+from bench.trends import NEW, fill_catalog, put_report, time_cpu_s
 from ingest import fingerprints
 from ingest.queue import Queue
 from ingest.team_worker import TeamWorker
@@ -48,6 +49,7 @@ from tests.support.s3 import S3
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("/kernels?report={id}", "/library", "/trends")
 LOOKS = 5
+_MANIFEST_OF = "replace(replace(manifest, id, lpad(to_hex(n), 16, '0')), name, 'train_' || n || '.nsys-rep')"
 LISTED = (
     "sample, schema_version, kind, gpu, captured_at, duration_ns, kernels, bytes, timeline, launches, operators, words"
 )
@@ -107,7 +109,7 @@ def measure_rows(url: str, count: int) -> Iterator[str]:
             ("report", "id", "kind, source_sha256, captured_at, gpu, manifest"),
             ("listing", "report_id", LISTED),
         ):
-            copied = names.replace("manifest", "replace(manifest, id, lpad(to_hex(n), 16, '0'))")
+            copied = names.replace("manifest", _MANIFEST_OF)
             copied = copied.replace("words", "'train_' || n || chr(10) || lpad(to_hex(n), 16, '0') || chr(10) || gpu")
             copied = copied.replace("bytes", "bytes + n % 9973").replace("gpu,", "gpu || n % 7,", 1)
             moment = "to_char(timestamp '2026-01-01' + n * interval '1.7 seconds', 'YYYY-MM-DD\"T\"HH24:MI:SS+00:00')"
@@ -168,10 +170,11 @@ def measure_worker(library: Library, settings: Settings) -> Iterator[str]:
 def measure_pages(library: Library, env: Mapping[str, str]) -> Iterator[str]:
     """Measure views of a real server's pages: without a write since the last view, and after progress of a file."""
     report, job = library.find(NEW.name), library.catalog.jobs()[0]
+    numbers = itertools.count(len(library.catalog.report_ids()) + 1)
     ways: tuple[tuple[str, Callable[[], None]], ...] = (
         ("nothing changed", lambda: None),
         ("a file went on", lambda: library.catalog.put_job(job)),
-        ("a report more", lambda: library.catalog.add_report(report)),
+        ("a report more", lambda: put_report(library, next(numbers))),
     )
     with server(env, {"address": "127.0.0.1"}) as running, open_session(running.address) as one:
         for page in PAGES:
