@@ -203,11 +203,11 @@ def run_of(report_id: str) -> Run | None:
     """Return the run on several GPUs that a report is of; looked for again only after a change to a summary."""
     shelf = library()
     versions = (shelf.catalog.version(), summaries_of(shelf).version())
-    return _run_of(shelf.folder, versions, shelf.catalog.visibility.cache_key(), report_id)
+    return _find_run(shelf.folder, versions, shelf.catalog.visibility.cache_key(), report_id)
 
 
 @lasting(maxsize=_LISTS)
-def _run_of(folder: Path, versions: tuple[Any, ...], kind: object, report_id: str) -> Run | None:  # noqa: ARG001 (part of the key)
+def _find_run(folder: Path, versions: tuple[Any, ...], kind: object, report_id: str) -> Run | None:  # noqa: ARG001 (part of the key)
     return run_lookup.find_run(library(), report_id)
 
 

@@ -251,7 +251,7 @@ class Catalog:
 
     def jobs_in(self, *states: str, most: int = MOST_JOBS) -> list[Job]:
         """Return the visible files in some states, last change first, as many as a page shows."""
-        return self._read_jobs(f"state IN ({_marks(states)})", states, most)
+        return self._read_jobs(f"state IN ({_make_marks(states)})", states, most)
 
     def jobs_below(self, folder: str) -> list[Job]:
         """Return the visible files in a folder and below."""
@@ -259,7 +259,7 @@ class Catalog:
 
     def jobs_at(self, paths: Sequence[str]) -> list[Job]:
         """Return the visible ones of some files."""
-        return self._read_jobs(f"path IN ({_marks(paths)})", paths) if paths else []
+        return self._read_jobs(f"path IN ({_make_marks(paths)})", paths) if paths else []
 
     def jobs_beside(self, paths: Sequence[str]) -> list[Job]:
         """Return the visible ones of some files, and of those whose names begin as theirs do without the ending."""
@@ -292,7 +292,7 @@ class Catalog:
         """Return the number of visible files in each of these states that has any."""
         if not self.visibility.sees_all:
             return dict(Counter(job.state for job in self.jobs_in(*states, most=0)))
-        query = f"SELECT state, count(*) AS files FROM job WHERE state IN ({_marks(states)}) GROUP BY state"
+        query = f"SELECT state, count(*) AS files FROM job WHERE state IN ({_make_marks(states)}) GROUP BY state"
         with self._connect() as db:
             return {row["state"]: row["files"] for row in db.execute(query, states)}
 
@@ -410,7 +410,7 @@ class Catalog:
             self.audit.note(db, "named columns", "", Path(path).name)
 
 
-def _marks(values: Sequence[str]) -> str:
+def _make_marks(values: Sequence[str]) -> str:
     return ", ".join("?" * len(values))
 
 

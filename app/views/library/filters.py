@@ -34,7 +34,7 @@ def choose() -> Filters:
         days = st.date_input(
             "Captured", value=[], label_visibility="collapsed", width=222, **url_widgets.days("captured")
         )
-    since, until = _span(days)
+    since, until = _read_span(days)
     filters = Filters(
         text[:LONGEST], tuple(kinds), tuple(gpus), tuple(chosen), tuple(rules), since, until, judged_by if rules else ""
     )
@@ -51,7 +51,7 @@ def _choose_any(title: str, key: str, options: Sequence[str], shown: Callable[[s
     )  # fmt: skip
 
 
-def _span(days: object) -> tuple[date | None, date | None]:
+def _read_span(days: object) -> tuple[date | None, date | None]:
     """Return the first and last day of a date input; a half-entered range has only the first."""
     ends = [day for day in days if isinstance(day, date)] if isinstance(days, Sequence) else []
     return (ends[0] if ends else None), (ends[1] if len(ends) > 1 else None)

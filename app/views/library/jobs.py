@@ -67,7 +67,7 @@ def _draw_line() -> None:
         if running:
             step = f" ({fmt.plain(running[0].message)})" if running[0].message else ""
             parts.append(f"Reading **{fmt.plain(fmt.shortened(running[0].name, _NAME_LETTERS))}**{step}")
-        own = _count_open() - sum(job.state in OPEN_STATES for job in _sample_jobs())
+        own = _count_open() - sum(job.state in OPEN_STATES for job in _list_sample_jobs())
         if more := own - len(running[:1]):
             parts.append(f"{fmt.counted(more, 'file')} {'waits' if more == 1 else 'wait'}")
         if parts:
@@ -78,7 +78,7 @@ def _count_open() -> int:
     return sum(session.count_jobs(*OPEN_STATES).values())
 
 
-def _sample_jobs() -> list[Job]:
+def _list_sample_jobs() -> list[Job]:
     folder = session.settings().samples
     return session.jobs_below(str(folder)) if folder else []
 
@@ -87,7 +87,7 @@ def _list_samples() -> dict[str, bool]:
     """Return whether each sample is still to be imported, by its path."""
     return {
         job.path: job.state in OPEN_STATES
-        for job in _sample_jobs()
+        for job in _list_sample_jobs()
         if job.file_kind == "report" and job.state != "companion"
     }
 
@@ -101,13 +101,13 @@ def live() -> None:
     """Draw the worker's problems and failures, and rerun the page when its reports change."""
     with page_elements.boundary():
         state = worker_process.check_worker()
-        _announce()
+        _announce_finished()
         if st.session_state.get(_LISTED) != _build_list_key():
             st.rerun()
         _warn_about_worker(state)
         _explain_disk(state)
         counts = session.count_jobs("deferred", "failed", "skipped", "alone")
-        for name, draw in (("deferred", _deferred), ("failed", _failures), ("skipped", _skipped)):
+        for name, draw in (("deferred", _draw_deferred), ("failed", _draw_failures), ("skipped", _draw_skipped)):
             if name in counts:
                 draw(session.jobs(name), counts[name])
         sidecars.waiting(counts.get("alone", 0))
@@ -119,7 +119,7 @@ def _build_list_key() -> tuple[int, str, bool]:
     return session.count(), newest[0].id if newest else "", first_are_coming()
 
 
-def _announce() -> None:
+def _announce_finished() -> None:
     """Show a toast for each file that has finished since this visitor's last refresh; samples are counted instead."""
     before: list[str] = st.session_state.get(_OPEN, [])
     for job in session.jobs_at(before) if before else ():
@@ -151,7 +151,7 @@ def _explain_disk(status: worker_process.WorkerStatus) -> None:
         st.warning(f"{trouble.message} New files wait until it can be written again.", icon=":material/hard_drive:")
 
 
-def _skipped(jobs: Sequence[Job], count: int) -> None:
+def _draw_skipped(jobs: Sequence[Job], count: int) -> None:
     """List the inbox entries that are not readable reports."""
     title = "1 entry of the inbox is skipped" if count == 1 else f"{count} entries of the inbox are skipped"
     with st.expander(title, icon=":material/visibility_off:", expanded=count <= FEW):
@@ -161,7 +161,7 @@ def _skipped(jobs: Sequence[Job], count: int) -> None:
             st.caption(f"and {count - SHOWN} more")
 
 
-def _deferred(jobs: Sequence[Job], count: int) -> None:
+def _draw_deferred(jobs: Sequence[Job], count: int) -> None:
     """Show the files that wait for an automatic retry, with the reason for the first."""
     for first in jobs[:1]:
         more = f" and {count - 1} more" if count > 1 else ""
@@ -170,7 +170,7 @@ def _deferred(jobs: Sequence[Job], count: int) -> None:
         st.warning(sentence, icon=":material/hourglass_top:")
 
 
-def _failures(jobs: Sequence[Job], count: int) -> None:
+def _draw_failures(jobs: Sequence[Job], count: int) -> None:
     title = "1 file failed to import" if count == 1 else f"{count} files failed to import"
     few = count <= FEW
     with st.expander(title if few else f"{title}: show why", icon=":material/error:", expanded=few):

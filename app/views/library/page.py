@@ -36,7 +36,7 @@ def page() -> None:
         tour.draw_cards(samples)
     if total:
         with st.container(gap="xsmall", key="library-list"):
-            _list(total, judging=status.state in ("here", "elsewhere", "starting"))
+            _draw_list(total, judging=status.state in ("here", "elsewhere", "starting"))
         if not newcomer:
             tour.draw_button("Tour of the samples", samples)
     else:
@@ -47,7 +47,7 @@ def page() -> None:
     tour.dialog()
 
 
-def _list(total: int, *, judging: bool) -> None:
+def _draw_list(total: int, *, judging: bool) -> None:
     filters = library_filters.choose()
     count = session.count(filters)
     every = f"{total:,} report" + ("" if total == 1 else "s")

@@ -37,7 +37,9 @@ class Board:
     def __init__(self, library: Library, before: "Board | None" = None) -> None:
         self.library = library
         self.kept = summaries_of(library)
-        self._before = (before._grouping, before._changes) if before else (None, None)  # noqa: SLF001 (of this class)
+        self._before: tuple[Grouping | None, Changes | None] = (None, None)
+        if before:
+            self._before = (before._grouping, before._changes)  # noqa: SLF001 (another one of this class)
 
     @cached_property
     def _grouping(self) -> Grouping:

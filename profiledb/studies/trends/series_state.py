@@ -26,7 +26,8 @@ class Grouping:
     Args:
         since: place in the log of changed summaries.
         rules: rules by which reports form series.
-        facts: facts of the listed reports that have a summary.
+        ids: ids of the listed reports.
+        facts: facts of those that have a summary.
         labels: labels that the rules may read.
         choices: series that people chose.
         series: all series by name.
@@ -37,6 +38,7 @@ class Grouping:
 
     since: Since
     rules: Rules
+    ids: frozenset[str]
     facts: Mapping[str, Facts]
     labels: Mapping[str, Sequence[str]]
     choices: Mapping[str, str]
@@ -65,15 +67,15 @@ def group(library: Library, store: Summaries, rules: Rules, before: Grouping | N
     """Return the present series, from the last ones of the same visitor if there are any."""
     since, changed = store.read_changes(before.since if before else None)
     catalog = library.catalog
-    ids, labels, choices = catalog.report_ids(), catalog.listing.labels_with_values(), catalog.decisions.choices()
+    ids, choices = catalog.report_ids(), catalog.decisions.choices()
+    listed, labels = frozenset(ids), catalog.listing.labels_with_values()
     if before is None or changed is None or before.rules != rules:
         kept = store.facts()
         facts = {report_id: kept[report_id] for report_id in ids if report_id in kept}
         built = series.build_series(facts, rules, labels, choices)
         names = {point.id: name for name, one in built.items() for point in one.points}
-        return Grouping(since, rules, facts, labels, choices, built, names, None, built.keys())
-    listed, known = set(ids), before.facts.keys()
-    dirty = (changed & (listed | known)) | (known - listed) | (listed - known)
+        return Grouping(since, rules, listed, facts, labels, choices, built, names, None, built.keys())
+    dirty = set((changed & (listed | before.ids)) | (listed ^ before.ids))
     dirty |= _find_differences(before.labels, labels) | _find_differences(before.choices, choices)
     facts = {key: one for key, one in before.facts.items() if key not in dirty}
     facts |= store.facts(sorted(dirty & listed))
@@ -82,7 +84,7 @@ def group(library: Library, store: Summaries, rules: Rules, before: Grouping | N
     names = {key: name for key, name in before.names.items() if key not in dirty}
     names |= {point.id: name for name, one in fresh.items() for point in one.points}
     built = _join_series(before.series, fresh, touched, dirty)
-    return Grouping(since, rules, facts, labels, choices, built, names, dirty, touched)
+    return Grouping(since, rules, listed, facts, labels, choices, built, names, dirty, touched)
 
 
 def look_for_changes(
@@ -95,7 +97,7 @@ def look_for_changes(
         values = {measure: dict(store.values(measure)) for measure in measures}
         trends: dict[tuple[str, str], Trend] = {}
     else:
-        values = {measure: _renew(store, measure, before.values[measure], grouped.dirty) for measure in measures}
+        values = {measure: _renew_values(store, measure, before.values[measure], grouped.dirty) for measure in measures}
         noted = _find_differences(before.notes, notes)
         touched = {*touched, *(grouped.names[report_id] for report_id, _ in noted if report_id in grouped.names)}
         trends = {key: trend for key, trend in before.trends.items() if key[0] not in touched}
@@ -120,7 +122,7 @@ def _join_series(
     return dict(sorted(built.items()))
 
 
-def _renew(store: Summaries, measure: str, before: Mapping[str, Row], dirty: Collection[str]) -> dict[str, Row]:
+def _renew_values(store: Summaries, measure: str, before: Mapping[str, Row], dirty: Collection[str]) -> dict[str, Row]:
     """Return the figures of a measure, read anew for some reports."""
     rows = {key: row for key, row in before.items() if key not in dirty}
     read = store.of(sorted(dirty), measure)
