@@ -10,13 +10,14 @@ from profiledb.library.catalog import Manifest
 
 COLUMNS = table_columns.of(
     "kernel_operators",
-    table_columns.use("operator", width=180),
-    table_columns.use("shapes", width=260),
-    table_columns.use("modules", width=280),
-    "calls",
+    table_columns.use("operator", width=150),
+    table_columns.Col("line", "Source line", width=320, help="Innermost frame of the Python stack, outside of PyTorch"),
     table_columns.bar("share_pct", width=110),
     "total_ns",
+    "calls",
     "avg_ns",
+    table_columns.use("shapes", width=260),
+    table_columns.use("modules", width=280),
     table_columns.use("stack", width=360),
 )
 IN_LIST = table_columns.of(
@@ -47,6 +48,7 @@ def section(manifest: Manifest, kernel: int) -> None:
         return
     st.subheader("Operators", anchor=False)
     st.caption(_describe_source(manifest, rows))
+    rows = rows.assign(line=rows["stack"].map(lambda stack: stack.partition("; ")[0], na_action="ignore"))
     tables.table(rows, COLUMNS, key="operators", download="operators.csv", hidden=("types",))
 
 

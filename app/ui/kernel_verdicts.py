@@ -43,4 +43,5 @@ def section(report_id: str, kernel: int) -> None:
     shapes = f"{fmt.percent(row['measured_pct'])} of its time is in launch shapes that Nsight Compute measured"
     others = f"; other shapes: {fmt.plain(row['others'])}" if isinstance(row["others"], str) else ""
     st.caption(f"{shapes}{others}.")
-    profile_links.to_launch(linked, int(row["launch_id"]))
+    with st.container(key="kernel-launch"):
+        profile_links.to_launch(linked, int(row["launch_id"]))

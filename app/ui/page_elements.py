@@ -20,8 +20,10 @@ from profiledb.library.catalog import Manifest
 from profiledb.monitoring import counters
 from profiledb.words import KIND_TITLES
 
-_FACT_PX = 49
-"""Height of a figure with its label, reserved before the browser has drawn it."""
+_FACT_PX, _CHANGE_PX = 49, 20
+"""Height of a figure with its label, and of a change below it, reserved before the browser has drawn them."""
+_LABEL_CHAR_PX, _HELP_PX, _VALUE_CHAR_PX = 7.8, 24, 11.6
+"""Width of a character of a figure's label, of its question mark and of a character of its value, in a wide font."""
 _ESCAPED = "escaped-error"
 _COMMAND = re.compile(r"(.*): ((?:nsys|ncu|warpdeck|python -m) .+)")
 
@@ -52,10 +54,22 @@ def facts(items: Sequence[tuple[str, str, str]]) -> None:
     """Draw a compact row of figures, each as (label, value, help or ""), all plain text."""
     with st.container(horizontal=True, gap="large"):
         for label, value, about in items:
-            st.metric(
-                fmt.plain(label), fmt.plain(value), help=fmt.plain(about) if about else None, width="content",
-                height=_FACT_PX,
-            )  # fmt: skip
+            draw_fact(label, value, about)
+
+
+def draw_fact(label: str, value: str, about: str, change: str = "") -> None:
+    """Draw one figure with its label, plain text, and ``change`` (Markdown) below it.
+
+    Its size is estimated from its texts: the browser draws figures later than the rest, and a row of figures without
+    sizes wraps as they come in and pushes the page down.
+    """
+    label_px = _LABEL_CHAR_PX * len(label) + (_HELP_PX if about else 0)
+    value_px = _VALUE_CHAR_PX * max(len(value), len(change))
+    st.metric(
+        fmt.plain(label), fmt.plain(value), delta=change or None, delta_color="off", delta_arrow="off",
+        help=fmt.plain(about) if about else None, width=round(max(label_px, value_px)),
+        height=_FACT_PX + (_CHANGE_PX if change else 0),
+    )  # fmt: skip
 
 
 def not_captured(error: NotCapturedError) -> None:

@@ -7,7 +7,7 @@ from app.web.compression_middleware import CompressionMiddleware
 from app.web.download_audit_middleware import DownloadAuditMiddleware
 from app.web.login_middleware import LoginRequiredMiddleware
 from app.web.metrics_middleware import MetricsMiddleware
-from app.web.page_style_middleware import PageStyleMiddleware
+from app.web.page_head_middleware import PageHeadMiddleware
 from app.web.probe_middleware import ProbeMiddleware
 from app.web.security_headers_middleware import SecurityHeadersMiddleware
 from app.web.sign_in_middleware import SignInMiddleware
@@ -32,5 +32,5 @@ def build_middleware() -> list[Middleware]:
         Middleware(DownloadAuditMiddleware),
         Middleware(UploadMiddleware),
         Middleware(CompressionMiddleware),
-        Middleware(PageStyleMiddleware),
+        Middleware(PageHeadMiddleware),
     ]

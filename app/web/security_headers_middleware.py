@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import streamlit_private
-from app.web import login_cookie, url_paths
+from app.web import login_cookie, page_head_middleware, url_paths
 
 # Streamlit's page has inline scripts, and commented-out ones that a browser does not run.
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -80,13 +80,16 @@ async def answer_server_error(_: Request, __: Exception) -> Response:
 def build_policy() -> str:
     """Return the content security policy.
 
-    Scripts come from this server, or are inline scripts of Streamlit's page, allowed by their hashes.
+    Scripts come from this server, or are inline scripts of Streamlit's page or our own in it, allowed by their hashes.
     ``wasm-unsafe-eval``: Streamlit's protobuf reader uses WebAssembly for 64-bit integers. Inline styles: Streamlit
     and Plotly create theirs at run time. ``data:`` and ``blob:``: images that the page draws itself (icons, plots
     saved by Plotly) and the workers of Streamlit's tables.
     """
     page = Path(st.__file__).with_name("static") / "index.html"
-    hashes = [_hash_script(script) for script in _INLINE.findall(_COMMENT.sub("", page.read_text(encoding="utf-8")))]
+    scripts = _INLINE.findall(_COMMENT.sub("", page.read_text(encoding="utf-8")))
+    hashes = [
+        _hash_script(script) for script in (*scripts, page_head_middleware.EARLY_KEYS.read_text(encoding="utf-8"))
+    ]
     rules = {
         "default-src": "'none'",
         "script-src": " ".join(["'self'", "'wasm-unsafe-eval'", *hashes]),

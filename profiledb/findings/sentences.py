@@ -20,7 +20,6 @@ FORMATS: dict[str, Callable[[Any], str]] = {
 }
 """Functions that format a value, by its unit. All other units are formatted as text."""
 LONGEST_NAME = 80
-NOTHING = "Nothing found that costs time by itself."
 _BOUND = re.compile(r"\b(up to|at most|more than) <(?=0\.1 %)")
 
 
@@ -63,6 +62,12 @@ def do_first(findings: Iterable[Finding]) -> str:
     share = "" if one.saving_pct is None else f" ({words.percent(one.saving_pct)})"
     saves = f" Saves at most {words.duration(one.saving_ns)}{share}." if one.saving_ns else ""
     return f"{next(iter(advice(one)), says(one))}{saves}"
+
+
+def explain_nothing(findings: Iterable[Finding]) -> str:
+    """Return the sentence on a report without a costly finding: if no rule could be judged, that is not good news."""
+    judged = any(one.verdict in ("fires", "clear") for one in findings)
+    return "Nothing found that costs time by itself." if judged else "This report lacks what the rules need."
 
 
 def plain(finding: Finding) -> str:

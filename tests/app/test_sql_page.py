@@ -83,7 +83,12 @@ def test_the_page_says_what_a_question_sees_and_has_examples_for_it(page: AppTes
     at = page.segmented_control("sql-about").set_value("All reports").run()
     assert quiet(at)
     assert any("every report that you may see" in one for one in [caption.value for caption in at.caption])
+    assert "library_summary" in str(at.text_area("sql-text").value), "its first example runs at once"
+    assert at.dataframe
     (examples,) = [one for one in at.selectbox if one.label == "Examples"]
     at = examples.select("The slowest reports by time in kernels").run()
     assert quiet(at)
     assert "library_measure" in str(at.text_area("sql-text").value)
+    at.text_area("sql-text").set_value("SELECT 1")
+    at = at.segmented_control("sql-about").set_value("This report").run()
+    assert at.text_area("sql-text").value == "SELECT 1", "a question of one's own stays"

@@ -115,7 +115,6 @@ def test_keys_alone_lead_to_a_page_a_report_a_kernel_and_a_range(page: Page, add
 
     def search(words: str, found: str) -> None:
         wait_at_rest(page, house.HEADING)
-        expect(page.get_by_role("button", name="Search Ctrl K")).to_be_visible()  # the field listens from then on
         page.keyboard.press("Control+k")
         field = page.get_by_role("combobox", name="Search", exact=True)
         expect(field).to_be_focused()
@@ -131,6 +130,16 @@ def test_keys_alone_lead_to_a_page_a_report_a_kernel_and_a_range(page: Page, add
     expect(page).to_have_url(re.compile("range=step_2"))
     search(house.STARVED, house.STARVED)
     expect(page).to_have_url(re.compile(f"report={library.find(house.STARVED).id}"))
+
+
+def test_a_shortcut_pressed_while_the_page_loads_opens_the_search(page: Page, address: str) -> None:
+    page.goto(f"{address}/summary?report={house.TRAINING}", wait_until="commit")
+    page.wait_for_function("() => window.warpdeckEarlySearch")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("combobox", name="Search", exact=True)).to_be_focused()
+    page.keyboard.press("Escape")
+    wait_at_rest(page, house.HEADING)
+    expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_copy_link_copies_and_compare_takes_what_one_types(page: Page, address: str, library: Library) -> None:

@@ -92,19 +92,25 @@ def shown(url: str) -> str:
     return SHOWS.get(url, house.MEASURED if get_view(url).subject == LAUNCHES else house.TRAINING)
 
 
+def path_of(library: Library, url: str) -> str:
+    """The address of a page with its report."""
+    if not url:
+        return "/"
+    more = {"kernel": "&kernel=1", "compare": f"&other={library.find(house.ENERGY).id}"}
+    return f"/{url}?report={library.find(shown(url)).id}{more.get(url, '')}"
+
+
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("theme", "url"), LIGHT + DARK)
 def test_a_page_opens_under_the_policy_and_breaks_no_rule(walk: Walk, library: Library, theme: Theme, url: str) -> None:
-    page, query, name = walk.page, "", ""
-    if url:
-        wanted = library.find(name := shown(url))
-        assert wanted.id != library.list()[0].id, "it is not the report that a page without a link would show"
-        more = {"kernel": "&kernel=1", "compare": f"&other={library.find(house.ENERGY).id}"}
-        query = f"?report={wanted.id}{more.get(url, '')}"
-    walk.open(f"/{url}{query}", theme, by_link=url in BY_LINK)
+    page, path = walk.page, path_of(library, url)
+    name = shown(url) if url else ""
+    if name:
+        assert library.find(name).id != library.list()[0].id, "a page without a link would show another report"
+    walk.open(path, theme, by_link=url in BY_LINK)
     expect(page.get_by_test_id("stException")).to_have_count(0)
     expect(page.get_by_text("Something went wrong")).to_have_count(0)
-    expect(page).to_have_url(re.compile(re.escape(f"/{url}{query}") + "(&|$)"))
+    expect(page).to_have_url(re.compile(re.escape(path) + "(&|$)"))
     across = bool(url) and get_view(url).across  # it shows series, of which this library has none
     if url and not across:
         switcher = page.locator(".st-key-top-bar").get_by_role("combobox").first

@@ -13,7 +13,7 @@ function make(root) {
   const made = { note: "" };
   const button = document.createElement("button");
   button.type = "button";
-  button.textContent = "Copy link";
+  button.append(icon(), "Copy link");
   const said = document.createElement("span");
   said.className = "said";
   said.setAttribute("role", "status");
@@ -26,6 +26,19 @@ function make(root) {
     timer = setTimeout(() => (said.textContent = ""), SHOWN_MS + 60 * said.textContent.length);
   });
   return made;
+}
+
+function icon() {
+  const drawing = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  for (const [name, value] of Object.entries({ viewBox: "0 0 16 16", width: "13", height: "13", fill: "none", stroke: "currentColor", "stroke-width": "1.5", "aria-hidden": "true" })) {
+    drawing.setAttribute(name, value);
+  }
+  for (const outline of ["M5 5 V2 H14 V11 H11", "M2 5 H11 V14 H2 Z"]) {
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    path.setAttribute("d", outline);
+    drawing.append(path);
+  }
+  return drawing;
 }
 
 // A page that does not come by https, or from this machine, has no clipboard: there what is marked is copied.

@@ -43,6 +43,10 @@ class Search {
     this.listening?.abort();
     this.listening = new AbortController();
     document.addEventListener("keydown", (event) => this.shortcut(event), { signal: this.listening.signal, capture: true });
+    const early = window.warpdeckEarlySearch;
+    delete window.warpdeckEarlySearch;
+    early?.end();
+    if (early?.asked) requestAnimationFrame(() => this.dialog.open || this.open());
   }
 
   leave() {

@@ -65,7 +65,7 @@ class Choice:
 def choose(classes: Sequence[str]) -> Choice:
     """Draw the controls, whose values live in the URL."""
     titles = theme.class_titles()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key="roofline-choice"):
         level = st.segmented_control(
             "Memory level", list(LEVELS), format_func=LEVELS.__getitem__, required=True,
             help="The traffic that the work is divided by: intensity is work per byte",

@@ -22,7 +22,8 @@ def show(manifest: Manifest, rows: pd.DataFrame) -> None:
         return
     st.subheader("Why it is slow", anchor=False)
     st.markdown(told)
-    with st.container(key="attention-advice"):
+    unfused = bool((rows["part"] == "softmax").any())
+    with st.container(key="attention-advice" if unfused else "attention-fused"):  # room only for what is to come
         _draw_advice(manifest)
 
 

@@ -93,7 +93,7 @@ def _is_typed(key: str) -> bool:
 def _read_size(key: str, bare: pd.DataFrame) -> int | None:
     known = _format_known(bare[key])
     value: int | None = st.number_input(
-        _SIZES[key], min_value=1, max_value=_MOST, value=None, step=1, width=130, **url_widgets.number(key, _MOST),
+        _SIZES[key], min_value=1, max_value=_MOST, value=None, step=1, width=144, **url_widgets.number(key, _MOST),
         placeholder=known or "Unknown",
     )  # fmt: skip
     return value

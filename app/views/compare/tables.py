@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from app.selection import compared_report
-from app.ui import chart_element, table_columns, tables, theme
+from app.ui import chart_element, page_elements, table_columns, tables, theme
 from app.ui import format as fmt
 from app.views.compare import charts as charts_compare
 from app.views.compare import sentences
@@ -124,16 +124,8 @@ def facts(found: compared_report.Compared) -> None:
         for row in (rows[name + ending] for name in FACTS if name + ending in rows):
             form = FORMS[row["unit"]]
             a, b = fmt.number(row["a"]), fmt.number(row["b"])
-            change = _format_change(row)
-            st.metric(
-                title(row["measure"]),
-                fmt.plain(fmt.MISSING if b is None else form(b)),
-                delta=change or None,
-                delta_color="off",
-                delta_arrow="off",
-                help=fmt.plain(f"A: {fmt.MISSING if a is None else form(a)}"),
-                width="content",
-            )
+            shown, before = (fmt.MISSING if value is None else form(value) for value in (b, a))
+            page_elements.draw_fact(title(row["measure"]), shown, f"A: {before}", _format_change(row))
 
 
 def _format_change(row: "pd.Series[Any]") -> str:

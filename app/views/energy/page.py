@@ -146,7 +146,7 @@ def _draw_chart(report_id: str, rows: pd.DataFrame) -> None:
         return
     gpus = [int(gpu) for gpu in power["gpu_id"].unique()]
     levels, bands = _read_levels(report_id)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key="energy-choice"):
         gpu = gpus[0]
         if len(gpus) > 1:
             gpu = int(_draw_choice("GPU", [str(number) for number in gpus], GPU))

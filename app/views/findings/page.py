@@ -34,7 +34,7 @@ def show() -> None:
     _draw_program(judge.program_of(findings))
     time_bar.show(manifest.id, part.times if part else {})
     if not costly:
-        st.markdown(_say_nothing_found(remarks=bool(fires), judged=bool(fires or clear)))
+        st.markdown(sentences.explain_nothing(findings) + (" See the remarks." if fires else ""))
     for finding in costly:
         card.show(manifest.id, finding, judge.below(finding, findings))
     if costly:
@@ -49,13 +49,6 @@ def _draw_program(of: program.Program) -> None:
     """Draw one line on the kind of program, with the evidence as its tooltip."""
     if told := program.line(of):
         st.caption(told, help="\n".join(f"- {one.trait}: {code(one.evidence)}" for one in of))
-
-
-def _say_nothing_found(*, remarks: bool, judged: bool) -> str:
-    """Return the text for a report without findings: if no rule could be judged, that is not good news."""
-    if not judged:
-        return "This report lacks what the rules need."
-    return sentences.NOTHING + (" See the remarks." if remarks else "")
 
 
 show()

@@ -80,7 +80,8 @@ def _draw_heading(manifest: Manifest, summary: "pd.Series[Any]") -> None:
             other = fmt.number(summary[column])
             if st.button(label, icon=icon, type="tertiary", key=column, disabled=other is None) and other is not None:
                 kernel_links.open_kernel(manifest.id, int(other))
-    st.code(fmt.visible(summary["demangled"]), language=None, wrap_lines=True)
+    with st.container(key="kernel-name"):
+        st.code(fmt.visible(summary["demangled"]), language=None, wrap_lines=True)
     streams, devices = int(summary["streams"]), int(summary["devices"])
     where = f"{streams} stream{'s'[: streams != 1]} on {devices} GPU{'s'[: devices != 1]}"
     title = theme.class_titles().get(summary["class"], summary["class"])

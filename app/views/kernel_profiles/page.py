@@ -36,29 +36,43 @@ def page() -> None:
     capture_notes.reading(manifest.id)
     summary_button.show(manifest)
     rows = session.run(manifest.id, "ncu_speed_of_light")
-    _draw_verdicts(session.run(manifest.id, "ncu_verdicts"))
-    launch = _draw_launches(rows)
+    found = session.run(manifest.id, "ncu_verdicts")
+    _draw_verdicts(found)
+    number = _draw_launches(rows)
+    launch = None if number is None else rows[rows["launch_id"] == number].iloc[0]
+    if launch is None or launch["verdict"] != verdicts.UNKNOWN:  # else its own section says so
+        _draw_unmeasured(found)
     if launch is None:
         st.info("Select a launch to see its limits, ncu's rules and all metrics.")
     else:
-        ncu_launch.show(manifest.id, rows[rows["launch_id"] == launch].iloc[0], rows)
+        ncu_launch.show(manifest.id, launch, rows)
     capture_notes.diagnostics(manifest.id)
     capture_notes.lacks(manifest.id)
 
 
 def _draw_verdicts(rows: pd.DataFrame) -> None:
-    """Draw the share of time by verdict if there are several launches, and say how many launches have no verdict."""
-    launches, known = int(rows["launches"].sum()), int(rows.loc[rows["verdict"] != verdicts.UNKNOWN, "launches"].sum())
+    """Draw the share of time by verdict if there are several launches."""
+    launches, known = _count_known(rows)
     if launches > 1 and known:
         st.subheader("What limits the launches", anchor=False)
         parts = [_make_part(row) for _, row in rows[rows["duration_ns"].notna()].iterrows()]
         chart_element.chart(charts.share_bar(parts, theme.theme()), "verdicts-bar")
         shares = "  ·  ".join(f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts)
         st.caption(f"Share of time over all {fmt.counted(launches, 'launch')}: {shares}")
+
+
+def _draw_unmeasured(rows: pd.DataFrame) -> None:
+    """Say how many launches have no verdict, and how to record it."""
+    launches, known = _count_known(rows)
     if known < launches:
         whose = "" if launches == 1 else f" for {fmt.count(launches - known)} of {fmt.count(launches)} launches"
         st.markdown(f"Not measured{whose}: speed of light was not collected. To record it, run:")
         st.code(FLAGS, language=None)
+
+
+def _count_known(rows: pd.DataFrame) -> tuple[int, int]:
+    """Return the number of launches, and of those with a verdict."""
+    return int(rows["launches"].sum()), int(rows.loc[rows["verdict"] != verdicts.UNKNOWN, "launches"].sum())
 
 
 def _make_part(row: "pd.Series[Any]") -> charts.Part:

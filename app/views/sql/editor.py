@@ -1,5 +1,7 @@
 """The query editor: write a question, start from an example, or open a saved question, which the URL then names."""
 
+from collections.abc import Mapping, Sequence
+
 import streamlit as st
 
 from app import session
@@ -14,7 +16,7 @@ from profiledb.library.catalog import Manifest
 ADDRESS = "question"
 """Query parameter that names a saved question."""
 
-_TEXT, _ASKED, _OPENED = "sql-text", "sql-asked", "sql-opened"
+_TEXT, _ASKED, _OPENED, _SUBJECT = "sql-text", "sql-asked", "sql-opened", "sql-about"
 _FIRST = "SHOW TABLES"
 _HEIGHT_PX = 190
 _ONE, _ALL = _ABOUT = ("This report", "All reports")
@@ -31,10 +33,12 @@ _SEES = {
 def show(manifest: Manifest) -> str:
     """Draw the editor and return the question that was run last; "" if none was."""
     _open_question(open_questions(session.library()).get(st.query_params.get(ADDRESS, "")))
-    examples = table_list.list_examples(manifest)
-    st.session_state.setdefault(_TEXT, examples[0].sql if examples else _FIRST)
-    about = st.segmented_control("Question about", _ABOUT, default=_ONE, required=True, key="sql-about")
-    _draw_choices(manifest, table_list.list_library_examples() if about == _ALL else examples)
+    examples = {_ONE: table_list.list_examples(manifest), _ALL: table_list.list_library_examples()}
+    st.session_state.setdefault(_TEXT, examples[_ONE][0].sql if examples[_ONE] else _FIRST)
+    about = st.segmented_control(
+        "Question about", _ABOUT, default=_ONE, required=True, key=_SUBJECT, on_change=_change_subject, args=(examples,)
+    )
+    _draw_choices(manifest, examples[about or _ONE])
     st.text_area("Question", key=_TEXT, height=_HEIGHT_PX, max_chars=LONGEST, label_visibility="collapsed")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Run", type="primary", icon=":material/play_arrow:", on_click=_ask_question, key="sql-run")
@@ -58,7 +62,16 @@ def _ask_question() -> None:
     st.session_state[_ASKED] = st.session_state[_TEXT]
 
 
-def _draw_choices(manifest: Manifest, examples: list[table_list.Example]) -> None:
+def _change_subject(examples: Mapping[str, Sequence[table_list.Example]]) -> None:
+    """Show and run the first example about the new subject, unless the visitor wrote a question."""
+    untouched = {_FIRST} | {one.sql for every in examples.values() for one in every}
+    new = examples[st.session_state[_SUBJECT] or _ONE]
+    if new and st.session_state[_TEXT] in untouched:
+        _forget_kept()
+        st.session_state[_TEXT] = st.session_state[_ASKED] = new[0].sql
+
+
+def _draw_choices(manifest: Manifest, examples: Sequence[table_list.Example]) -> None:
     titles = {one.title: one.sql for one in examples}
     kept = {one.id: one for one in open_questions(session.library()).all()}
     with st.container(horizontal=True):

@@ -23,8 +23,8 @@ def page() -> None:
     time_bar.show(manifest.id, times)
     time_bar.show_steps(manifest.id, times)
     found = judged.known([manifest]).get(manifest.id)
-    some = found is None or any(one.costs for one in found)
-    with st.container(key="summary-findings" if some else "summary-statements"):  # room only for what is to come
+    rows = "unknown" if found is None else min(top_findings.MOST, sum(one.costs for one in found))
+    with st.container(key=f"summary-findings-{rows}"):  # room only for what is to come
         _draw_findings(manifest, ask, startup=steady is None)
     judged.covered(manifest)
     told = ""

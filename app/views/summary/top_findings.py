@@ -27,7 +27,7 @@ COLUMNS = (
 def first(findings: Sequence[Finding]) -> None:
     """Say in one sentence what to do first and what it saves at most; or that nothing stands out."""
     told = sentences.do_first(findings)
-    st.markdown(f"**Do first:** {fmt.sentence(told)}" if told else f"**{sentences.NOTHING}**")
+    st.markdown(f"**Do first:** {fmt.sentence(told)}" if told else f"**{sentences.explain_nothing(findings)}**")
 
 
 def rows(report_id: str, findings: Sequence[Finding]) -> None:

@@ -4,7 +4,7 @@
 -- Nsight Compute measures can be higher, or lower if a cache holds the inputs. Roofs are dense peaks of the GPU with
 -- the most kernel time. FP32 operators that ran TF32 kernels use the TF32 peak.
 -- page: operators
--- show: operator 240, shape 280, roof_gap_ns 136, pct_of_roof bar 130, work_ns, share_pct bar 100, calls, bound 90
+-- show: operator 240, shape 280, verdict 118, roof_gap_ns 136, pct_of_roof bar 130, work_ns, share_pct bar 100, calls, bound 90
 -- show: intensity, flops_per_s, least_bytes_per_s, precision 90, types 160
 -- needs: operator
 -- includes: selection, operator_group, operator_peak, share
@@ -28,6 +28,8 @@
 -- column: bound = Roof | text | | the roof above it: memory left of the ridge point, compute right of it
 -- column: above_roof | text | | why the roof efficiency is empty: it would be above 105 %
 -- column: gpu | text | | the GPU whose roofs these are
+-- column: verdict | text | | memory bound or compute bound, from 60 % of that roof on; below it the model does not tell why: not measured
+-- column: reason = Why | text | | the number behind the verdict, or why there is none
 WITH tf32 AS (
     SELECT DISTINCT work.range_id FROM (
         SELECT thread_range FROM selected_kernel SEMI JOIN (
@@ -71,7 +73,13 @@ SELECT text AS operator, operator_shape_text(d.value) AS shape, operator_type_te
     work_ns * greatest(0, 1 - achieved / nullif(limit_per_s, 0)) AS roof_gap_ns, bound,
     peak_contradiction(achieved, limit_per_s, CASE WHEN flops > 0 THEN 'FLOP' ELSE 'B' END, bound || ' roof of ' || gpu,
         CASE WHEN bound = 'memory' THEN 'A cache can hold what the model has come from memory'
-            ELSE 'The precision of the kernels or the model of the work is another one' END) AS above_roof, gpu
+            ELSE 'The precision of the kernels or the model of the work is another one' END) AS above_roof, gpu,
+    CASE WHEN pct_of_roof >= 60 THEN bound || ' bound' ELSE 'not measured' END AS verdict,
+    CASE WHEN pct_of_roof >= 60 THEN format('{:.1f} % of the {} roof of the model', pct_of_roof, bound)
+        WHEN pct_of_roof IS NOT NULL
+            THEN format('{:.1f} % of the {} roof of the model; ncu measures what limits it', pct_of_roof, bound)
+        WHEN above_roof IS NOT NULL THEN 'the model contradicts the GPU''s peak'
+        ELSE 'no peak of this GPU is known' END AS reason
 FROM judged LEFT JOIN string AS d ON d.string_id = dims_id LEFT JOIN string AS t ON t.string_id = types_id
 ORDER BY work_ns DESC, operator, shape, types
 LIMIT $limit::BIGINT;

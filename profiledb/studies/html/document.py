@@ -53,7 +53,7 @@ def write_page(
     body = _fit_parts(
         [
             f"<h1>{name}</h1>",
-            markdown.to_html(f"**Do first:** {first}" if first else f"**{sentences.NOTHING}**"),
+            markdown.to_html(f"**Do first:** {first}" if first else f"**{sentences.explain_nothing(findings)}**"),
             _write_link(address, report) if address else "",
             markdown.to_html(_format_findings(findings)),
             _draw_charts(answers),

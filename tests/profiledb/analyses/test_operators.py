@@ -14,7 +14,7 @@ from profiledb.query.analysis import run
 from tests.conftest import CORPUS, ROOT, SAMPLES, Once, ingest_files
 from tests.support import made_traces, operator_oracle, traces
 from tests.support.every_report import slow_but
-from tests.support.made_traces import launch, operator, python
+from tests.support.made_traces import PRODUCT, launch, operator, python
 
 CONVOLUTIONS = ROOT / "tests/data/torch/convolutions.pt.trace.json.gz"
 AVERAGES = CONVOLUTIONS.with_name("convolutions.key_averages.json.gz")
@@ -144,9 +144,29 @@ def test_work_by_hand(by_hand: tuple[Library, str]) -> None:
     assert rows.loc["aten::mm", "flops_per_s"] == pytest.approx(2 * product / 50e-6)
     assert least == 2 * 2 * (128 * 64 + 64 * 32 + 128 * 32)
     roof = run(*by_hand, "operator_roofline").set_index("operator").loc["aten::mm"]
-    assert (roof["precision"], roof["bound"]) == ("bf16", "memory")
+    assert (roof["precision"], roof["bound"], roof["verdict"]) == ("bf16", "memory", "not measured")
     assert roof["intensity"] == pytest.approx(2 * product / least)
     assert roof["pct_of_roof"] == pytest.approx(100 * 2 * product / 50e-6 / (roof["intensity"] * 4.8e12))
+
+
+def test_an_operator_near_its_roof_has_a_verdict(tmp_path: Path) -> None:
+    """1.1 TFLOP in 1.4 ms of a GPU with 990 TFLOP/s; 134 MB in 35 us of its 4.8 TB/s; the same in ten times that."""
+    wide, thin = [[8192, 8192], [8192, 8192]], [[8192, 8192], [8192, 1]]
+    calls = [(1, wide, (100, 1_500)), (2, thin, (2_000, 2_035)), (3, [[1, 8192], [8192, 8192]], (3_000, 3_350))]
+    events = [
+        one
+        for number, dims, times in calls
+        for one in (
+            operator("aten::mm", 20 * number, 20 * number + 9, External_id=number, **PRODUCT | {"Input_Dims": dims}),
+            *launch(number, 20 * number + 2, times),
+        )
+    ]
+    rows = run(*made_traces.taken_in(tmp_path, events), "operator_roofline").set_index("shape")
+    assert rows["verdict"].to_dict() == {
+        "8192×8192, 8192×8192": "compute bound", "8192×8192, 8192×1": "memory bound",
+        "1×8192, 8192×8192": "not measured",
+    }  # fmt: skip
+    assert "% of the memory roof of the model" in str(rows.loc["8192×8192, 8192×1", "reason"])
 
 
 def test_modules_by_hand(by_hand: tuple[Library, str]) -> None:
