@@ -40,7 +40,8 @@ def page() -> None:
     _draw_verdicts(found)
     number = _draw_launches(rows)
     launch = None if number is None else rows[rows["launch_id"] == number].iloc[0]
-    if launch is None or launch["verdict"] != verdicts.UNKNOWN:  # else its own section says so
+    is_read = st.query_params.get("show", ncu_launch.READING) == ncu_launch.READING
+    if launch is None or launch["verdict"] != verdicts.UNKNOWN or not is_read:  # else its reading says so
         _draw_unmeasured(found)
     if launch is None:
         st.info("Select a launch to see its limits, ncu's rules and all metrics.")
