@@ -184,7 +184,7 @@ class Summaries:
 
     def forget(self, reports: Iterable[str]) -> None:
         """Remove the summaries of deleted reports."""
-        with self._writing() as db:
+        with self._open_for_writing() as db:
             reports = list(reports)
             _note_changes(db, reports)
             for report_id in reports:
