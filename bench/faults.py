@@ -23,7 +23,9 @@ FAULTS: Mapping[str, Fault] = {
     "memory_that_grows": Fault(frozenset({"allocation_in_loop", "memory_growth"}), r"memory (growth|leak)|grows"),
     "allocation_in_each_step": Fault(frozenset({"allocation_in_loop"}), r"cudaMalloc|cudaFree|allocat"),
     "loss_read_each_step": Fault(frozenset({"sync_bound"}), r"synchroni[sz]|\.item|D2H"),
-    "checkpoint_in_the_loop": Fault(frozenset({"host_work", "recurring_gaps"}), r"save|torch\.save|checkpoint"),
+    "checkpoint_in_the_loop": Fault(
+        frozenset({"host_work", "output_in_loop", "recurring_gaps"}), r"save|torch\.save|checkpoint"
+    ),
     "unfused_elementwise": Fault(frozenset({"elementwise_chains"}), r"fus(e|ion)|elementwise"),
     "decoding_without_graph": Fault(frozenset({"launch_bound"}), r"launch[- ](bound|overhead)|small kernel|cuda graph"),
     "collection_of_garbage": Fault(frozenset({"garbage_collection", "recurring_gaps"}), r"garbage|\bgc\b"),

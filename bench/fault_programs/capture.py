@@ -37,6 +37,8 @@ SYSTEM_CALLS = ("--trace=cuda,nvtx,osrt",)
 LONGEST_S = 240
 """Seconds after which a half is killed."""
 RANKS = 2
+SWITCHED = {"click_features.few_cores": ("--cpuctxsw=process-tree",)}
+"""Further options of programs whose fault only the switches of threads show."""
 WHOLE = ("llama.unfused_elementwise",)
 """Programs that are captured from their start, as people do who do not know their steps."""
 
@@ -70,7 +72,8 @@ def capture(half: Half, *, per_rank: bool = False) -> None:
     launcher = torchrun(half.ranks) if half.ranks > 1 else []
     stem = f"{half.stem}_rank%q{{RANK}}" if per_rank else str(half.stem)
     window = half.name not in WHOLE
-    told = nsys_command(stem, window, SYSTEM_CALLS if window else (), [] if per_rank else [*launcher, *half.program])
+    options = [*(SYSTEM_CALLS if window else ()), *SWITCHED.get(half.name, ())]
+    told = nsys_command(stem, window, options, [] if per_rank else [*launcher, *half.program])
     command = [*launcher, *told, *half.program] if per_rank else told
     if per_rank:
         with GPUMonitor(half.stem):

@@ -213,7 +213,7 @@ def _make_finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
     return Finding(
         rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
         tuple(_make_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]), program=of,
-        slowed=slowed, explains_ns=int(row.get("explains_ns") or 0),
+        slowed=slowed, explains_ns=int(row.get("explains_ns") or 0), is_cause=bool(row.get("is_cause")),
     )  # fmt: skip
 
 

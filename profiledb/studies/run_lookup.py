@@ -32,6 +32,17 @@ def _group_visible(library: Library, ranks: Iterable[RankSummary]) -> list[Run]:
     return run_list.list_runs(one for one in every if one.report_id in seen)
 
 
+def require_named(library: Library, asked: str) -> Run:
+    """Return the run of a name, or of a report (``Library.find``).
+
+    Raises:
+        NotCapturedError: the report belongs to no run.
+        ReportNotFoundError: neither a run nor a report has this name.
+    """
+    named = [one for one in list_runs(library) if one.name == asked]
+    return named[0] if len(named) == 1 else require_run(library, library.find(asked).id)
+
+
 def require_run(library: Library, report_id: str) -> Run:
     """Return the run of a report. Raises NotCapturedError if it belongs to none."""
     return require_found(find_run(library, report_id))

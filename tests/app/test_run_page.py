@@ -1,9 +1,12 @@
 """The page Run: which rank holds up the others, on the samples and without a run."""
 
+import csv
 from pathlib import Path
 
 import pytest
 
+from profiledb.access.cli.main import main
+from profiledb.access.operations.registry import get
 from profiledb.library.library import Library
 from profiledb.studies import run_lookup
 from profiledb.studies.trends import summary_refresh
@@ -44,8 +47,36 @@ def test_the_page_says_who_holds_up_the_others(summarized: Library, dashboard: D
     assert not at.exception
     assert any("Rank 3 holds up the others" in one.value for one in at.markdown)
     assert [one.value for one in at.subheader] == [
-        "Ranks by step", "Ranks", "Waits by communicator", "Kernels over the ranks"
+        "Ranks by step", "Ranks", "Waits by communicator", "Kernels over the ranks",
+        "Recipes of Nsight Systems",
     ]  # fmt: skip
+
+
+@needs_ddp
+def test_a_recipe_lists_all_ranks(summarized: Library, dashboard: Dashboard) -> None:
+    report = summarized.find("ddp_strong_2_rank0.sqlite").id
+    rows = dashboard("run", report=report, recipe="nccl_sum").dataframe[-1].value
+    assert list(rows["Text"]) == ["ncclAllReduce"]
+    ranks = dashboard("run", report=report, recipe="nccl_sum", per="One per name and rank").dataframe[-1].value
+    assert list(ranks["File"]) == ["ddp_strong_2_rank0", "ddp_strong_2_rank1"]
+    assert int(rows["Sum"].iloc[0]) == int(ranks["Sum"].sum()) > 0
+
+
+@needs_ddp
+def test_a_recipe_on_the_command_line_and_for_programs(summarized: Library, capsys: pytest.CaptureFixture[str]) -> None:
+    shelf = ("--library", str(summarized.folder))
+    main(["run", "cuda_gpu_kern_sum", "--run", "ddp_strong_2", *shelf])
+    lines = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    asked = {"report": "ddp_strong_2_rank1.sqlite", "recipe": "cuda_gpu_kern_sum"}
+    answered = get("run_recipe").run(summarized, asked).plain()
+    assert [row["Name"] for row in answered["rows"]] == [line["Name"] for line in lines]
+    assert (answered["name"], answered["ranks"]) == ("ddp_strong_2", 2)
+    main(["run", "idle_gaps", "--run", "ddp_strong_2", *shelf])
+    assert {line["File"] for line in csv.DictReader(capsys.readouterr().out.splitlines())} == {
+        "ddp_strong_2_rank0", "ddp_strong_2_rank1"
+    }  # fmt: skip
+    assert main(["run", "cuda_gpu_kern_sum", *shelf]) == 1
+    assert "Name either a report or a run." in capsys.readouterr().err
 
 
 @needs_ddp

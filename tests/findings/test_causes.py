@@ -66,6 +66,8 @@ def test_a_place_leads_causes_that_explain_little_of_it() -> None:
         "idle": (50, "save"),
     }
     assert nested(save, finding("loading", 300, "data loading")) == {"save": (100, "loading"), "loading": (300, None)}
+    save_first = replace(save, is_cause=True)
+    assert nested(save_first, finding("loading", 300, "data loading")) == {"save": (380, None), "loading": (0, "save")}
     assert nested(save, finding("grid", 30, "kernels")) == {"save": (380, None), "grid": (30, None)}
     (first, *_) = causes.nest([finding("output", 90, "host code"), save], PARTS)
     assert not first.leads

@@ -82,6 +82,56 @@ def test_a_logarithm_is_no_output(library: Library, publish: Publish, name: str)
     assert (told.verdict, told.saving_ns, told.facts["place"]) == ("fires", 10_000, "write")
 
 
+def test_a_file_is_what_the_host_code_around_its_writing_makes(library: Library, publish: Publish) -> None:
+    """By hand: a copy to the host, then 10 µs of writing among 42 µs of `dump`, and 8 µs of code after it."""
+
+    def judge(size: int, wrote_ns: int) -> Finding:
+        moved = [made.copy(1, 30_000, 40_000, size, (2, 0), call_id=1)]
+        calls = [made.call(1, 4, 20_000, 40_000)]
+        wrote = [made.osrt(1, 70, 50_000, 50_000 + wrote_ns)]
+        work = [(0, 10, 20, 10_020), (90_010, 90_015, 90_020, 110_020)]
+        report = by_hand(
+            publish, work, memop=moved, api_call=calls, osrt_call=wrote,
+            string=[{"string_id": 70, "value": "writev"}], **ranges((35_000, 82_000, "dump")),
+        )  # fmt: skip
+        return judged(library, report, "output_in_loop")
+
+    found = judge(1_000_000, 10_000)
+    assert (found.verdict, found.saving_ns, found.cause) == ("fires", 42_000, "file")
+    assert (found.facts["place"], "Write what {place" in found.advice[0]) == ("dump", True)
+    for other in (judge(999_999, 10_000), judge(1_000_000, 4_000)):
+        assert (other.facts["place"], other.cause) == ("writev", None)
+        assert other.saving_ns in (10_000, 4_000), "little is copied, or little written"
+
+
+@pytest.mark.parametrize(
+    ("size", "before", "expected"), [(200_000, None, 4), (63_999, None, None), (2_000_000, None, None), (200_000, 2, 1)]
+)
+def test_input_is_made_ahead_of_copies(
+    library: Library, publish: Publish, size: int, before: int | None, expected: int | None
+) -> None:
+    """By hand: 200 µs of host code ahead of each of four copies to the GPU, in which the CPU fills 800 kB at most.
+
+    With ``before``, three of the gaps follow a copy to the host.
+    """
+    work, moved, calls = [], [], []
+    for number in range(5):
+        at = number * 300_000
+        work.append((at, at + 10, at + 20, at + 50_000))
+        if number < 4:
+            moved.append(made.copy(number, at + 250_000, at + 260_000, size, (0, 2), call_id=number))
+            calls.append(made.call(number, 4, at + 250_000 - 10, at + 260_000))
+        if before and number < 3:
+            moved.append(made.copy(10 + number, at + 50_000, at + 55_000, 100_000, (2, 0), call_id=10 + number))
+            calls.append(made.call(10 + number, 4, at + 50_000 - 10, at + 55_000))
+    found = judged(library, by_hand(publish, work, memop=moved, api_call=calls), "data_loading")
+    if expected != 4:
+        assert found.verdict == "cannot_judge"
+        return
+    assert (found.verdict, found.saving_ns) == ("fires", 4 * (200_000 - 10))
+    assert "before copies to the GPU" in plain(found)
+
+
 def switches(sample: str) -> dict[int, list[tuple[int, bool]]]:
     """When threads of a sample came onto a core (true) or left it."""
     found: dict[int, list[tuple[int, bool]]] = defaultdict(list)

@@ -11,8 +11,12 @@ from profiledb.query import header
 ROOT = Path(__file__).parents[2]
 BAR = ROOT / "app/selection/bar.py"
 """Part of every page."""
-LEFT_OUT = ("app.page_list", "profiledb.studies.prefetch", "profiledb.studies.html", "profiledb.studies.trace_link")
-"""Modules that name analyses for other reasons: listing pages, preparing reports, writing one file, linking a trace."""
+LEFT_OUT = (
+    *("app.page_list", "profiledb.studies.prefetch", "profiledb.studies.html", "profiledb.studies.trace_link"),
+    "profiledb.studies.runs.recipes",
+)
+"""Modules that name analyses for other reasons: listing pages, preparing reports, writing one file, linking a trace,
+offering recipes of nsys."""
 _ROOMS = ("app.", "profiledb.studies.", "profiledb.findings.program.")
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ingest import tools
+from ingest.nsys import launch_environment
 from ingest.scrub.secret_names import holds_secret
 from profiledb import config
 from profiledb.errors import ConfigError
@@ -123,6 +125,35 @@ def test_ranks_are_those_of_the_launcher() -> None:
     assert read_rank(mpi) == Rank(1, 2, 1, "x-y")
 
 
+TASK = {
+    "SLURM_PROCID": "3",
+    "SLURM_STEP_NUM_TASKS": "8",
+    "SLURM_NTASKS": "8",
+    "SLURM_JOB_ID": "7",
+    "SLURM_STEP_ID": "0",
+}
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"RANK": "1", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "TORCHELASTIC_RUN_ID": "job"},
+        {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "PMIX_RANK": "1", "PMIX_NAMESPACE": "job"},
+        {"PMI_RANK": "0", "PMI_SIZE": "4", "PMI_JOBID": "7"},
+        TASK,
+        {**TASK, "RANK": "9", "WORLD_SIZE": "16", "TORCHELASTIC_RUN_ID": "job"},
+    ],
+    ids=["torchrun", "Open MPI", "MPICH", "SLURM", "torchrun in a task of SLURM"],
+)  # fmt: skip
+def test_a_program_and_its_report_tell_the_same_rank(environment: dict[str, str]) -> None:
+    """The recording and the import know the launchers' variables each by itself."""
+    stored = ";".join(f"{name}={value}" for name, value in environment.items())
+    facts = dict(launch_environment.read_launch({"TARGET_INFO_SYSTEM_ENV": [("DeviceEnvironment", stored)]}))
+    rank = read_rank(environment)
+    assert rank is not None
+    assert (facts["RUN_RANK"], facts["RUN_RANKS"]) == (str(rank.number), str(rank.size))
+
+
 SECRET = "ghp_0123456789abcdefABCD"
 
 
@@ -176,6 +207,22 @@ def test_kernels_are_matched_by_their_exact_names() -> None:
     assert ncu.match_kernels([("gemm", None), ("gemm", "_Z4gemm"), ("a+b", None)]) == {
         "--kernel-name": "regex:^(gemm|a\\+b)$"
     }
+
+
+def test_pages_name_kernels_to_ncu_as_the_recording_does(nsys_samples: Library) -> None:
+    """The command of a page is written in SQL, that of a recording in Python."""
+    report = nsys_samples.find("transformer_training.nsys-rep").id
+    bases = set()
+    for text in analysis.run(nsys_samples, report, "kernel_verdicts")["command"]:
+        words = shlex.split(text)
+        assert (words[0], words[-3:]) == ("ncu", ["-o", "report", "PROGRAM"])
+        options = dict(zip(words[1:-3:2], words[2:-3:2], strict=True))
+        name, base = options["--kernel-name"], options.get("--kernel-name-base")
+        wanted = ncu.match_kernels([(name, name if base else None)])
+        assert (base, options["--set"]) == (wanted.get("--kernel-name-base"), ncu.DEFAULTS["--set"])
+        assert base is None or name.startswith("_Z")
+        bases.add(base)
+    assert bases == {None, "mangled"}
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,13 @@
 import pandas as pd
 import streamlit as st
 
-from app.ui import share_bar, table_columns, tables
+from app import session
+from app.ui import share_bar, table_columns, tables, url_widgets
+from profiledb.studies.runs import recipes
+from profiledb.studies.runs.run_list import Run
 from profiledb.studies.runs.run_rows import COMMUNICATORS, KERNELS, RANKS
 
+_PER = ("One per name", "One per name and rank")
 RANK_COLUMNS = table_columns.of(
     RANKS,
     table_columns.use("rank", width=60),
@@ -47,4 +51,37 @@ def _draw_table(
     tables.table(
         rows, table_columns.filled(rows, columns), key=key, download=f"{key.replace('-', '_')}.csv", hidden=hidden,
         height=share_bar.height(min(len(rows), 12)),
+    )  # fmt: skip
+
+
+def draw_recipe(run: Run) -> None:
+    """Draw the choice of a recipe of nsys and, once one is chosen, its rows over all ranks of the run."""
+    st.subheader("Recipes of Nsight Systems", anchor=False)
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    with left:
+        name = st.selectbox(
+            "Recipe", recipes.RECIPES, index=None, placeholder="Choose a recipe",
+            **url_widgets.option("recipe", recipes.RECIPES),
+        )  # fmt: skip
+    summary = name in recipes.STATISTICS or name in recipes.DESCRIPTIONS
+    with right:
+        per = st.segmented_control(
+            "Rows", _PER, required=True, disabled=not summary, **url_widgets.option("per", _PER, _PER[0])
+        )  # fmt: skip
+    if not name:
+        st.caption("A table over all ranks, with the columns of `nsys recipe`. Each report is asked in turn.")
+        return
+    library, by_rank = session.library(), per == _PER[1]
+    with st.spinner("Asking each rank …"):
+        rows = session.worked_out(
+            (library.folder, "recipe", name, by_rank, tuple(run.reports)),
+            lambda: recipes.run_recipe(library, run, name, by_rank=by_rank),
+        )
+    if rows.empty:
+        st.info("No rank has such events.")
+        return
+    columns = recipes.list_columns(name, rows)
+    tables.table(
+        rows, table_columns.of(columns, *(column.name for column in columns)), key=f"run-recipe-{name}-{by_rank}",
+        download=f"{name}.csv", height=share_bar.height(min(len(rows), 20)),
     )  # fmt: skip

@@ -9,7 +9,6 @@ from profiledb.access.cli.params import DEFAULT, REPORT
 
 if TYPE_CHECKING:
     from profiledb.library.library import Library
-    from profiledb.studies.runs.run_list import Run
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -30,7 +29,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.studies.trends import summary_refresh
 
     summary_refresh.refresh(library)
-    runs = [_find_run(library, arguments.run)] if arguments.run else run_lookup.list_runs(library)
+    runs = [run_lookup.require_named(library, arguments.run)] if arguments.run else run_lookup.list_runs(library)
     described = [run_lookup.describe(library, one) for one in runs]
     if arguments.format == "json":
         print(json.dumps(described, indent=1))
@@ -39,13 +38,6 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
         terminal.say("No report is of a run on several GPUs.")
     for one in described:
         _print_run(one)
-
-
-def _find_run(library: "Library", asked: str) -> "Run":
-    from profiledb.studies import run_lookup
-
-    named = [one for one in run_lookup.list_runs(library) if one.name == asked]
-    return named[0] if len(named) == 1 else run_lookup.require_run(library, library.find(asked).id)
 
 
 def _print_run(one: dict[str, Any]) -> None:

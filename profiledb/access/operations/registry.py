@@ -15,7 +15,7 @@ SQL = "ask_sql"
 _REPORT = Param("report", "id of the report, the start of its id, or its file name", required=True)
 _STARTUP = Param("startup", "yes: time before and after the steps counts, too", choices=("no", "yes"))
 _ANALYSIS = Param("analysis", "name of the analysis", required=True)
-_OWN = frozenset({"startup", "report", "analysis", "a", "b", "table", "basis", "verdict"})
+_OWN = frozenset({"startup", "report", "analysis", "a", "b", "table", "basis", "verdict", "recipe", "per"})
 
 
 def _select_further(values: Values) -> dict[str, Any]:
@@ -137,6 +137,18 @@ def _get_run(library: Library, values: Values) -> Result:
     found = run_lookup.require_run(library, one.id)
     page = {"page": answer_context.page_address(one, "run")}
     return Result(run_lookup.describe(library, found) | page)
+
+
+def _run_recipe(library: Library, values: Values) -> Result:
+    from profiledb import spreadsheet
+    from profiledb.studies import run_lookup
+    from profiledb.studies.runs import recipes
+
+    one = library.find(str(values["report"]))
+    found, name = run_lookup.require_run(library, one.id), str(values["recipe"])
+    rows = recipes.run_recipe(library, found, name, _select_further(values), by_rank=values.get("per") == "rank")
+    page = {"page": answer_context.page_address(one, "run")}
+    return Result(run_lookup.describe_briefly(found) | page, rows, lambda: spreadsheet.csv_text(rows).encode())
 
 
 def _answer_comparison(library: Library, values: Values) -> Result:
@@ -286,6 +298,15 @@ def _list_report_operations() -> tuple[Operation, ...]:
             "get_run", "/reports/{report}/run", "Say which rank holds up a run",
             "The run that a report belongs to: its ranks, missing ones, the straggler with its cause, and the clocks of"
             " the ranks. Times in ns.", (_REPORT,), _get_run,
+        ),
+        Operation(
+            "run_recipe", "/reports/{report}/run/recipes/{recipe}", "Run a recipe of nsys on all ranks of a run",
+            f"A summary over the ranks of the run that a report belongs to, or the rows of each. {_SELECTING}",
+            (
+                _REPORT, Param("recipe", "name of a recipe of nsys, or of an analysis", required=True),
+                Param("per", "rank: a row per name and rank of a summary", choices=("name", "rank")),
+            ), _run_recipe,
+            further=True, rows=True,
         ),
         Operation(
             "get_summary", "/reports/{report}/summary", "Summarize a report in Markdown",

@@ -6,6 +6,7 @@ import pandas as pd
 
 from profiledb.query.header import Column
 from profiledb.studies.runs.run_tables import RunTables
+from profiledb.studies.scaling import nccl
 
 Row = dict[Any, Any]
 
@@ -62,7 +63,7 @@ def list_ranks(tables: RunTables) -> pd.DataFrame:
         if rank in waits:
             row |= {"wait_ns": waits[rank]["wait_ns"] / tables.step_count[rank], "last": waits[rank]["last"]}
         rows.append(row)
-    return _cast_columns(rows, RANKS)
+    return _tabulate(rows, RANKS)
 
 
 def list_kernels(tables: RunTables) -> pd.DataFrame:
@@ -72,7 +73,7 @@ def list_kernels(tables: RunTables) -> pd.DataFrame:
         launches=tables.kernels["calls"] / tables.kernels["rank"].map(tables.step_count),
     )
     if rows.empty:
-        return _cast_columns([], KERNELS)
+        return _tabulate([], KERNELS)
     each = rows.groupby(["name", "class", "rank"], dropna=False)[["ns", "launches"]].sum().reset_index()
     groups = each.groupby(["name", "class"], dropna=False)
     frame = groups.agg(
@@ -81,7 +82,7 @@ def list_kernels(tables: RunTables) -> pd.DataFrame:
     )  # fmt: skip
     frame["slowest"] = each.loc[groups["ns"].idxmax(), "rank"].to_numpy()
     frame["spread_pct"] = 100 * (frame["max_ns"] - frame["min_ns"]) / frame["median_ns"]
-    return _cast_columns(frame.sort_values("median_ns", ascending=False).reset_index().to_dict("records"), KERNELS)
+    return _tabulate(frame.sort_values("median_ns", ascending=False).reset_index().to_dict("records"), KERNELS)
 
 
 def list_communicators(tables: RunTables) -> pd.DataFrame:
@@ -100,14 +101,8 @@ def list_communicators(tables: RunTables) -> pd.DataFrame:
                 "wait_ns": group["wait_ns"].sum() / members,
             }
         )
-    return _cast_columns(sorted(rows, key=lambda row: -row["wait_ns"]), COMMUNICATORS)
+    return _tabulate(sorted(rows, key=lambda row: -row["wait_ns"]), COMMUNICATORS)
 
 
-def _cast_columns(rows: list[Row], columns: tuple[Column, ...]) -> pd.DataFrame:
-    frame = pd.DataFrame(rows, columns=[column.name for column in columns])
-    kinds = {
-        c.name: "Int64" if c.unit in ("count", "id") and not c.format else "Float64"
-        for c in columns
-        if c.unit not in ("text", "class")
-    }
-    return frame.astype(kinds)
+def _tabulate(rows: list[Row], columns: tuple[Column, ...]) -> pd.DataFrame:
+    return nccl.cast_columns(pd.DataFrame(rows, columns=[column.name for column in columns]), columns)

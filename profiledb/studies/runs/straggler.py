@@ -15,8 +15,6 @@ from profiledb.studies.scaling import nccl
 
 PARTS = ("compute_ns", "copy_ns", "idle_ns")
 """Parts of a step in which a rank is late by itself; exposed communication is waiting."""
-AHEAD = 2.0
-"""How many times later than the second one the straggler is, at least."""
 EXPLAINS = 0.5
 """Share of the lateness that a part explains if it is the cause."""
 EQUAL = 0.02
@@ -74,11 +72,12 @@ def find_straggler(tables: RunTables) -> Straggler | None:
     mean = average(late[:, at:])
     order = np.argsort(mean)
     step_ns = float(np.nanmean(tables.matrix("duration_ns")[:, known][:, at:]))
-    if mean[row] < nccl.CLEAR * step_ns or mean[row] < AHEAD * max(float(mean[order[-2]]), 0.0):
+    lead = float(mean[row])
+    if not nccl.is_clear(lead, lead, float(mean[order[-2]]), step_ns):
         return None
     columns = np.flatnonzero(known)[at:]
     one = tables.run.ranks[row]
-    return _explain_delay(tables, row, columns, float(mean[row]), step_ns, int(steps[at]) if at else None, one.host)
+    return _explain_delay(tables, row, columns, lead, step_ns, int(steps[at]) if at else None, one.host)
 
 
 def average(values: Matrix) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
@@ -101,7 +100,7 @@ def _find_latest(late: Matrix) -> tuple[int, int]:
     after = (sums[:, -1:] - sums[:, at]) / (steps - at)
     rise = (after - np.maximum(before, 0)) * np.sqrt(at * (steps - at)) / steps
     row, index = np.unravel_index(int(rise.argmax()), rise.shape)
-    is_step_up = before[row, index] < after[row, index] / AHEAD
+    is_step_up = before[row, index] < after[row, index] / nccl.AHEAD
     return (int(row), int(at[index])) if is_step_up and after[row, index] > best else place
 
 

@@ -177,7 +177,10 @@ def find_family(chosen: Named, others: Iterable[Named]) -> list[Named]:
 
 
 def find_ranks(library: Library, manifest: Manifest) -> list[str]:
-    """Return the reports of the other ranks of a report's run, in the order of the ranks; empty if it has no rank."""
+    """Return the reports of the other ranks of a report's run, in the order of the ranks; empty if it has no rank.
+
+    Reads names and facts instead of summaries (``run_list``): a new report has none yet.
+    """
     chosen = read_named(library, manifest)
     if chosen.rank is None:
         return []

@@ -15,7 +15,9 @@ PAIRED = ("AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "All
 """Operations in which every rank of a communicator takes part, so that the nth of one rank is the nth of the others."""
 _PARTS = ("AllGather", "ReduceScatter", "AlltoAll", "Gather", "Scatter")
 CLEAR = 0.01
-"""Part of a step by which waits for a rank have to exceed the smallest one for it to be a straggler."""
+"""Part of a step by which a straggler stands out."""
+AHEAD = 2.0
+"""How many times longer the waits for a straggler are than those for the rank next to it, at least."""
 
 OPERATIONS = (
     Column("operation", "text", "", "NCCL operation"),
@@ -77,10 +79,8 @@ def match_operations(run: Run) -> pd.DataFrame:
     """Return one row per operation and rank, for operations on every rank of their communicator.
 
     Operations with the same number in their process group are the same; without numbers, the nth operation of a kind,
-    size
-    and communicator in a step of one rank is that of the others. Columns: key (a number per operation), rank,
-    operation,
-    start_ns, duration_ns, shortest_ns, wait_ns, ranks (of the communicator), size_bytes.
+    size and communicator in a step of one rank is that of the others. Columns: key (a number per operation), rank,
+    operation, start_ns, duration_ns, shortest_ns, wait_ns, ranks (of the communicator), size_bytes.
     """
     return match_rows(_gather_operations(run), run.whole)
 
@@ -149,7 +149,7 @@ def operation_rows(run: Run) -> pd.DataFrame:
         )
     frame = pd.DataFrame(rows, columns=[column.name for column in OPERATIONS])
     order = (frame["count"] * frame["mean_ns"]).sort_values(ascending=False).index
-    return _cast_columns(frame.loc[order].reset_index(drop=True), OPERATIONS)
+    return cast_columns(frame.loc[order].reset_index(drop=True), OPERATIONS)
 
 
 def size_rows(run: Run) -> pd.DataFrame:
@@ -166,15 +166,14 @@ def size_rows(run: Run) -> pd.DataFrame:
                 "transfer_ns": pairs.drop_duplicates("key")["shortest_ns"].median(),
                 "wait_ns": pairs["wait_ns"].mean(),
             })  # fmt: skip
-    return _cast_columns(pd.DataFrame(rows, columns=[column.name for column in SIZES]), SIZES)
+    return cast_columns(pd.DataFrame(rows, columns=[column.name for column in SIZES]), SIZES)
 
 
 def estimate_uncertainty(run: Run) -> float | None:
     """Return how far the ends of an operation differ between ranks, ns: 95 % of them by no more.
 
     An operation ends on all ranks at about the same moment. The clock of each rank is shifted by the median difference
-    of
-    its ends from the mean; the rest is the error of the waits. None with fewer than five operations.
+    of its ends from the mean; the rest is the error of the waits. None with fewer than five operations.
     """
     matches = match_operations(run)
     if matches.empty or matches["key"].nunique() < FEWEST:
@@ -208,27 +207,31 @@ def wait_rows(run: Run) -> pd.DataFrame:
     """Return one row per rank (``WAITS``); no row if no operation could be matched."""
     matches = match_operations(run)
     if matches.empty:
-        return _cast_columns(pd.DataFrame([], columns=[column.name for column in WAITS]), WAITS)
+        return cast_columns(pd.DataFrame([], columns=[column.name for column in WAITS]), WAITS)
     rows = []
     for rank in run.ranks:
         mine = matches[matches["rank"] == rank.number]
         total = float(mine["wait_ns"].sum())
         last = int((mine["wait_ns"] == 0).sum())
         rows.append((rank.number, rank.report, len(mine), total, total / rank.steps, last, rank.step_ns))
-    return _cast_columns(pd.DataFrame(rows, columns=[column.name for column in WAITS]), WAITS)
+    return cast_columns(pd.DataFrame(rows, columns=[column.name for column in WAITS]), WAITS)
 
 
 def find_straggler(run: Run, rows: pd.DataFrame) -> int | None:
     """Return the rank that the others clearly wait for; None if there is none.
 
-    Clearly: each of the others waits at least ``CLEAR`` of a step longer than it does, and at least twice as long.
+    Clearly (``is_clear``): each of the others waits that much longer than it does.
     """
     if len(rows) < 2:
         return None
     order = rows.sort_values("wait_step_ns")
     least, next_ = (float(value) for value in order["wait_step_ns"].iloc[:2])
-    clear = next_ - least >= CLEAR * run.step_ns and next_ >= 2 * least
-    return int(order["rank"].iloc[0]) if clear else None
+    return int(order["rank"].iloc[0]) if is_clear(next_ - least, next_, least, run.step_ns) else None
+
+
+def is_clear(lead_ns: float, longer_ns: float, shorter_ns: float, step_ns: float) -> bool:
+    """Return True if a lead is at least ``CLEAR`` of a step, and one time at least ``AHEAD`` times the other."""
+    return lead_ns >= CLEAR * step_ns and longer_ns >= AHEAD * max(shorter_ns, 0.0)
 
 
 def lacks_sizes(runs: Sequence[Run]) -> bool:
@@ -237,6 +240,11 @@ def lacks_sizes(runs: Sequence[Run]) -> bool:
     return bool(ops) and all(frame["bytes"].isna().all() for frame in ops)
 
 
-def _cast_columns(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
-    kinds = {c.name: "Int64" if c.unit == "count" else "Float64" for c in columns if c.unit != "text"}
+def cast_columns(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
+    """Give columns of numbers the nullable type of their unit; counts with decimals (means) are floats."""
+    kinds = {
+        c.name: "Int64" if c.unit in ("count", "id") and not c.format else "Float64"
+        for c in columns
+        if c.unit not in ("text", "class")
+    }
     return frame.astype(kinds)

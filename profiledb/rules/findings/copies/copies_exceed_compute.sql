@@ -1,10 +1,11 @@
 -- title: Copies take longer than the work
 -- question: Do copies between CPU and GPU take longer than the GPU computes?
 -- The time in which copies between CPU and GPU run, over the time in which the GPU computes (kernels without
--- communication, whole graphs). From 1 on the link limits the program, however well copies and kernels overlap. The
--- With a copy to the GPU counts the host code ahead of it for which the GPU waits, if the CPU can have filled a buffer
--- of this size in it (`staged_bytes_per_s` or faster): JAX and others copy into pinned memory of their own first. The
--- value is 0 if copies run for less than `least_pct` percent of the active span (first to last operation of each GPU).
+-- communication, whole graphs). From 1 on the link limits the program, however well copies and kernels overlap. With a
+-- copy to the GPU counts the host code ahead of it for which the GPU waits, if the CPU can have filled a buffer of this
+-- size in it (`staged_bytes_per_s` or faster): JAX and others copy into pinned memory of their own first. If the copies
+-- would exceed the threshold even at the peak of the link, this is the cause, and slow or pageable copies explain only a
+-- part of it. The value is 0 if copies run for less than `least_pct` percent of the active span (first to last operation of each GPU).
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory, idle
 -- selects: part
@@ -37,7 +38,10 @@
 WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
 ), copied AS (FROM finding_cover('copy', 'finding_compute')
 ), computed AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_compute
-), total AS (SELECT sum(bytes)::BIGINT AS bytes FROM copy
+), total AS (
+    SELECT sum(bytes)::BIGINT AS bytes, max(least_ns) AS least_ns FROM (  -- both directions at the same time
+        SELECT sum(bytes) AS bytes, sum(bytes * 1e9 / peak_bytes_per_s) AS least_ns FROM copy GROUP BY direction
+    )
 ), filled AS (
     SELECT any_value(ns) AS ns, sum(bytes) AS bytes
     FROM (
@@ -55,7 +59,8 @@ WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
 )
 SELECT CASE WHEN 100.0 * copied.ns < $least_pct::DOUBLE * finding_window.ns OR copied.ns = 0 THEN 0
         ELSE (copied.ns + staged.ns) / greatest(1, computed.ns) END AS value,
-    bare_ns + staged.ns AS saving_ns, nullif(staged.ns, 0) AS staged_ns,
+    bare_ns + staged.ns AS saving_ns,
+    coalesce(total.least_ns >= $threshold::DOUBLE * computed.ns, false) AS is_cause, nullif(staged.ns, 0) AS staged_ns,
     copied.ns AS copy_ns, nullif(computed.ns, 0) AS compute_ns,
     100.0 * copied.ns / nullif(finding_window.ns, 0) AS copy_pct, bytes,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence

@@ -3,24 +3,31 @@
 -- The share of each GPU's active span (first to last operation) that it is idle while the thread that has yet to launch
 -- the next operation is in a range named like data loading (next_batch, DataLoader, load_data, fetch, collate,
 -- transform_image ...), or in a range inside one. Loading that overlaps the GPU's work costs nothing and does not
--- count. Without a range of such a name the rule cannot judge, unless the GPU is hardly idle at all; nor can it if such
--- ranges launch most of the kernel time, like a range around a loop over a DataLoader: the name then says nothing about
--- the CPU.
+-- count. Without a range of such a name, the gaps of `least_ns` or more count that end with a copy of `least_bytes` or
+-- more to the GPU, if at least half of the steps have one, or without steps if there are `times`: the CPU makes input
+-- there, unless the gap follows a copy to the host, whose data it may process, or is short enough to fill a buffer
+-- (`staged_bytes_per_s`). Without either, the rule cannot judge, unless the GPU is hardly idle at all; nor can it if
+-- ranges of such names launch most of the kernel time, like a range around a loop over a DataLoader: the name then says
+-- nothing about the CPU.
 -- needs: kernel or memop or graph_launch
--- needs: range
 -- includes: finding, idle, waiting, ranges
 -- selects: part
 -- once: functions, idle, steps
--- parts: data loading
+-- parts: data loading, host code, OS runtime call
 -- unit: %
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
+-- param: least_ns = 100000 shorter gaps before a copy do not count
+-- param: least_bytes = 64000 smaller copies are not input
+-- param: times = 4 fewest such gaps without steps
+-- param: staged_bytes_per_s = 4000000000 slowest rate at which the CPU fills a buffer, bytes/s
 -- column: idle_ns | ns | | idle time of all GPUs during loading
 -- column: range | name | | data loading range with most of it; * stands for its last number
 -- column: step_ns | ns | | idle time per step
 -- column: steps | count | | steps that count
 -- says: The GPU waits for input {value} of the time ({idle_ns}, {step_ns} per step): meanwhile the CPU is in {range}.
 -- says: The GPU waits for input {value} of the time ({idle_ns}): meanwhile the CPU is in {range}.
+-- says: The GPU waits for input {value} of the time ({idle_ns}): meanwhile the CPU works before copies to the GPU.
 -- clear: The GPU waits for input {value} of the time.
 -- advice: -> load_ahead
 -- advice: [PyTorch, pinned memory] Copy while the GPU works: `.to(device, non_blocking=True)` on a stream of its own; the memory is pinned already.
@@ -32,36 +39,58 @@
 -- source: PyTorch TensorBoard plugin (DataLoader > 5 % of the step); XProf input pipeline (5 % moderate, 20 % high)
 WITH loading AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern WHERE is_loading(pattern)
-), piece AS (
+), computed AS (
+    SELECT coalesce(2 * sum(ns) FILTER (path_id IN (SELECT path_id FROM loading)) > sum(ns), false) AS inside
+    FROM (SELECT process_range AS pre, sum(end_ns - start_ns) AS ns FROM selected_kernel GROUP BY process_range)
+    LEFT JOIN range USING (pre)
+), named AS (
+    SELECT count(*) > 0 AS is_named FROM selected_range WHERE path_id IN (SELECT path_id FROM loading)
+), step AS (
+    SELECT nullif(count(*), 0) AS steps FROM selected_counted_step('process') WHERE rank = 1
+), worked AS (
+    SELECT gap_id, any_value(device_id) AS device_id, any_value(start_ns) AS start_ns,
+        any_value(next.call_id) AS call_id, sum(ns) AS ns
+    FROM selected_idle(2000, NULL)
+    WHERE reason IN ('host code', 'OS runtime call') AND duration_ns >= $least_ns::BIGINT
+        AND NOT (SELECT is_named FROM named)
+    GROUP BY gap_id
+), fed AS MATERIALIZED (
+    SELECT gap_id FROM worked
+    JOIN (
+        SELECT call_id, bytes FROM selected_memop WHERE copy_kind = 1 AND bytes >= $least_bytes::BIGINT
+    ) AS sent USING (call_id)
+    ANTI JOIN (
+        SELECT device_id, end_ns AS start_ns FROM memop WHERE copy_kind = 2 AND bytes >= $least_bytes::BIGINT
+    ) AS back USING (device_id, start_ns)
+    WHERE ns * $staged_bytes_per_s::DOUBLE > 1e9 * bytes
+    QUALIFY count(*) OVER () >= coalesce((SELECT steps FROM step) / 2, $times::BIGINT)
+), piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, pattern, path_id FROM selected_idle(2000, NULL) JOIN range USING (pre)
     JOIN loading USING (path_id) WHERE reason <> 'launch latency'
+    UNION ALL
+    SELECT gap_id, device_id, s, e, ns, pattern, path_id FROM selected_idle(2000, NULL) SEMI JOIN fed USING (gap_id)
+    LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN path_pattern USING (path_id)
+    WHERE reason IN ('host code', 'OS runtime call')
 ), total AS (
     SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM piece
 ), idle AS (
     SELECT coalesce(sum(b - a), 0) AS ns FROM selected_hole(1)
 ), main AS (
     SELECT pattern FROM piece GROUP BY pattern ORDER BY sum(ns) DESC, pattern LIMIT 1
-), step AS (
-    SELECT nullif(count(*), 0) AS steps FROM selected_counted_step('process') WHERE rank = 1
 ), longest AS (
     SELECT gap_id, {
-            'name': arg_max(path, piece.ns), 'ns': sum(piece.ns)::BIGINT, 'start_ns': min(s), 'end_ns': max(e),
+            'name': coalesce(arg_max(path, piece.ns), 'Outside all ranges'), 'ns': sum(piece.ns)::BIGINT,
+            'start_ns': min(s), 'end_ns': max(e),
             'device': any_value(device_id), 'range': arg_max(path, piece.ns)
         } AS shown, sum(piece.ns) AS ns
-    FROM piece JOIN range_path USING (path_id) GROUP BY gap_id ORDER BY ns DESC, gap_id LIMIT 10
-), computed AS (
-    SELECT coalesce(2 * sum(ns) FILTER (path_id IN (SELECT path_id FROM loading)) > sum(ns), false) AS inside
-    FROM (SELECT process_range AS pre, sum(end_ns - start_ns) AS ns FROM selected_kernel GROUP BY process_range)
-    LEFT JOIN range USING (pre)
+    FROM piece LEFT JOIN range_path USING (path_id) GROUP BY gap_id ORDER BY ns DESC, gap_id LIMIT 10
 ), known AS (
-    SELECT inside, (SELECT count(*) FROM selected_range WHERE path_id IN (SELECT path_id FROM loading)) > 0
-        AND NOT inside AS named
-    FROM computed
+    SELECT inside, is_named AND NOT inside OR EXISTS (FROM fed) AS told FROM computed CROSS JOIN named
 )
-SELECT CASE WHEN named OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
+SELECT CASE WHEN told OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
         THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN inside THEN 'Most kernels are launched in ranges that are called like data loading.'
-        WHEN NOT named THEN 'No range of the selection is called like data loading, for example next_batch.' END
+        WHEN NOT told THEN 'No range of the selection is called like data loading, for example next_batch.' END
         AS unjudged,
     total.ns AS saving_ns, total.ns AS idle_ns, (SELECT pattern FROM main) AS range, step.steps,
     CASE WHEN finding_window.gpus = 1 THEN total.ns / step.steps END::BIGINT AS step_ns,

@@ -1,8 +1,10 @@
 -- title: Output in the loop
--- question: Does the GPU wait while the program prints or logs?
+-- question: Does the GPU wait while the program prints, logs or writes files?
 -- The share of each GPU's active span (first to last operation) that it is idle while the thread that launches the next
 -- operation writes (write, fwrite, printf, fflush ... of the OS libraries), or is in a range named like output (print,
--- logging, log_metrics, tensorboard, wandb, progress_bar). A plain `log` does not count: it may be a logarithm, as in
+-- logging, log_metrics, tensorboard, wandb, progress_bar). In a gap after a copy of `file_bytes` or more to the host, of
+-- which writing takes `write_pct` percent or more of the time in one range, the other host code of this range makes the
+-- file (it serializes a checkpoint) and counts, too. A plain `log` does not count: it may be a logarithm, as in
 -- `log_softmax`. Without such a range or an OS runtime trace the rule cannot judge, unless the GPU is hardly idle at
 -- all.
 -- needs: kernel or memop or graph_launch
@@ -13,11 +15,15 @@
 -- unit: %
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
+-- param: write_pct = 10 share of writing from which the other host code of the gap counts, percent
+-- param: file_bytes = 1000000 fewest bytes copied to the host right before that make a file
 -- column: idle_ns | ns | | idle time of all GPUs during output
 -- column: place | name | | range or function with most of this time
 -- says: The GPU waits {value} of the time ({idle_ns}) while the program writes output, most of it in {place}.
 -- clear: The GPU waits {value} of the time for output.
--- advice: [Trainer] Log every N steps only: `TrainingArguments(logging_steps=100)`. What {place|the loop} writes waits for the GPU as `.item()` does.
+-- advice: [file, PyTorch] Write what {place|the loop} saves every N steps only, and in another thread or process: copy it into pinned memory with `non_blocking=True`, and save it there (`torch.distributed.checkpoint.async_save` does both).
+-- advice: [file, not PyTorch] Write what {place|the loop} saves every N steps only, and in another thread: copy it into pinned memory on a stream of its own first.
+-- advice: [else, Trainer] Log every N steps only: `TrainingArguments(logging_steps=100)`. What {place|the loop} writes waits for the GPU as `.item()` does.
 -- advice: [else, Lightning] Log every N steps only: `Trainer(log_every_n_steps=100, enable_progress_bar=False)`. What {place|the loop} writes waits for the GPU as `.item()` does.
 -- advice: [else, PyTorch] Print and log every N steps only, and keep values on the GPU until then: printing a tensor in {place|the loop} waits for the GPU as `.item()` does.
 -- advice: [else, JAX or XLA] Print and log every N steps only: printing an array in {place|the loop} waits for the GPU; `jax.debug.print` does not.
@@ -31,11 +37,23 @@ WITH named AS MATERIALIZED (
     SELECT DISTINCT function_name(value) AS function FROM string WHERE regexp_matches(
         value, '^_*(IO_)?(v?f?printf|f?puts|f?putc|putchar|f?write(v|64)?|pwrite(v|64)?|fflush|perror)$'
     )
-), output AS MATERIALIZED (
-    SELECT gap_id, device_id, s, e, ns, pre, coalesce(pattern, function) AS place
+), direct AS MATERIALIZED (
+    SELECT gap_id, device_id, start_ns, s, e, ns, pre, reason, pattern, function,
+        pattern IS NOT NULL OR reason = 'OS runtime call' AND function IN (SELECT function FROM writer) AS writes
     FROM selected_idle(2000, NULL) LEFT JOIN (SELECT pre, pattern FROM range JOIN named USING (path_id)) USING (pre)
     WHERE reason <> 'launch latency'
-        AND (pattern IS NOT NULL OR reason = 'OS runtime call' AND function IN (SELECT function FROM writer))
+), filed AS (  -- gaps and ranges that make a file
+    SELECT gap_id, pre, arg_max(function, ns) FILTER (writes) AS function FROM direct SEMI JOIN (
+        SELECT device_id, end_ns AS start_ns FROM memop WHERE copy_kind = 2 AND bytes >= $file_bytes::BIGINT
+    ) USING (device_id, start_ns)
+    WHERE pattern IS NULL AND reason IN ('host code', 'OS runtime call') GROUP BY gap_id, pre
+    HAVING 100 * sum(ns) FILTER (writes) >= $write_pct::DOUBLE * sum(ns)
+), output AS MATERIALIZED (
+    SELECT direct.* EXCLUDE (pattern, function, writes), filed.gap_id IS NOT NULL AS is_file, coalesce(
+            direct.pattern, CASE WHEN is_file THEN idle_pattern.pattern END, filed.function, direct.function
+        ) AS place
+    FROM direct LEFT JOIN filed USING (gap_id, pre) LEFT JOIN idle_pattern USING (pre)
+    WHERE writes OR is_file AND reason IN ('host code', 'OS runtime call')
 ), total AS (
     SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM output
 ), idle AS (
@@ -44,7 +62,8 @@ WITH named AS MATERIALIZED (
     SELECT EXISTS (FROM selected_osrt_call)
         OR EXISTS (FROM selected_range WHERE path_id IN (SELECT path_id FROM named)) AS told
 ), main AS (
-    SELECT place FROM output GROUP BY place ORDER BY sum(ns) DESC, place LIMIT 1
+    SELECT place, CASE WHEN 2 * sum(ns) FILTER (is_file) > sum(ns) THEN 'file' END AS cause
+    FROM output GROUP BY place ORDER BY sum(ns) DESC, place LIMIT 1
 ), shown AS (
     SELECT ns, s, {
             'name': place, 'ns': ns, 'start_ns': s, 'end_ns': e, 'device': device_id, 'range': path
@@ -57,6 +76,6 @@ SELECT CASE WHEN told OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
     CASE WHEN NOT told
         THEN 'The selection has no range that is called like output, and no calls into the operating system.' END
         AS unjudged,
-    total.ns AS saving_ns, total.ns AS idle_ns, (SELECT place FROM main) AS place,
+    total.ns AS saving_ns, total.ns AS idle_ns, (SELECT place FROM main) AS place, (SELECT cause FROM main) AS cause,
     (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN idle CROSS JOIN known;

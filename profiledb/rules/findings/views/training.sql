@@ -1,4 +1,4 @@
--- Building blocks of the rules about training: which operations a backward pass launched.
+-- Building blocks of the rules about training: which operations a backward pass or an optimizer launched.
 -- includes: idle
 
 -- Kernels, copies and memsets of the selection: whether a backward pass launched them, and how long the GPU was idle
@@ -20,7 +20,7 @@ WITH autograd AS MATERIALIZED (SELECT global_tid FROM thread WHERE contains(name
         coalesce(process_range, thread_range), bytes, NULL
     FROM selected_memop
 )
-SELECT operation.* EXCLUDE (call_id), CASE WHEN EXISTS (FROM autograd) THEN call.global_tid IN (FROM autograd)
+SELECT operation.*, CASE WHEN EXISTS (FROM autograd) THEN call.global_tid IN (FROM autograd)
         WHEN call_id IS NOT NULL THEN coalesce(path_id IN (FROM named), false) END AS is_backward,
     greatest(0, operation.start_ns - coalesce(max(operation.end_ns) OVER (
         PARTITION BY device_id ORDER BY operation.start_ns, operation.end_ns
@@ -30,3 +30,43 @@ FROM operation
 LEFT JOIN (SELECT call_id, global_tid FROM api_call WHERE EXISTS (FROM autograd)) AS call USING (call_id)
 LEFT JOIN (SELECT pre, path_id FROM range WHERE EXISTS (FROM named)) AS around USING (pre)
 WHERE EXISTS (FROM autograd) OR EXISTS (FROM named);
+
+-- Names of ranges for the update of parameters: optimizer, `Optimizer.step#AdamW.step`, adam, sgd.
+CREATE OR REPLACE MACRO is_update(path) AS regexp_matches(path, '(?i)(^|[^a-z])(optimizer|optim|[nr]?adam(w|ax)?|sgd'
+    || '|adagrad|adadelta|adafactor|rmsprop|rprop|lbfgs|lion|lamb|lars|muon|shampoo'
+    || '|update_?(weights|params|parameters))([^a-z]|$)') AND NOT regexp_matches(path, '(?i)zero_?grad');
+
+-- Stretches in which a thread (`tid`) updates parameters: outermost ranges named so (`is_update`) without a backward
+-- pass inside, and, apart from these, the time from the last launch of a backward pass to the next launch of a product
+-- or a backward pass (`pattern` is NULL), in which the optimizer works whatever the program calls it.
+CREATE OR REPLACE MACRO finding_update() AS TABLE
+WITH outermost AS (
+    SELECT global_tid AS tid, start_ns, end_ns, pattern
+    FROM selected_range JOIN (FROM path_pattern WHERE is_update(pattern)) USING (path_id)
+    QUALIFY post > coalesce(max(post) OVER (ORDER BY pre ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)
+), product AS (SELECT name_id FROM kernel_name WHERE class IN ('matmul', 'convolution', 'attention')
+), launched AS MATERIALIZED (
+    SELECT pid_of(global_tid) AS pid, global_tid AS tid, call.start_ns AS s, call.end_ns AS e, is_backward,
+        is_backward OR coalesce(name_id IN (FROM product), false) AS is_edge
+    FROM finding_trained JOIN (SELECT call_id, global_tid, start_ns, end_ns FROM api_call) AS call USING (call_id)
+), named AS MATERIALIZED (
+    SELECT outermost.* FROM outermost
+    ASOF LEFT JOIN (FROM launched WHERE is_backward) AS back ON back.pid = pid_of(outermost.tid) AND end_ns >= s
+    WHERE coalesce(s < start_ns, true)
+), numbered AS (
+    SELECT *, count(*) FILTER (is_edge) OVER (PARTITION BY pid ORDER BY s ROWS UNBOUNDED PRECEDING) AS part
+    FROM launched
+), edge AS (
+    SELECT pid, part, is_backward, e, lead(s) OVER (PARTITION BY pid ORDER BY s) AS next_ns FROM numbered WHERE is_edge
+), told AS (
+    SELECT mode(numbered.tid) AS tid, any_value(edge.e) AS start_ns,
+        coalesce(any_value(next_ns), max(numbered.e)) AS end_ns
+    FROM numbered JOIN edge USING (pid, part) WHERE NOT is_edge AND edge.is_backward GROUP BY pid, part
+)
+SELECT row_number() OVER (ORDER BY tid, start_ns) AS update_id, *
+FROM (FROM named UNION ALL BY NAME (
+        SELECT told.* FROM told
+        WHERE NOT EXISTS (
+                FROM named WHERE named.tid = told.tid AND named.start_ns < told.end_ns AND named.end_ns > told.start_ns
+            )
+    ));

@@ -1,0 +1,236 @@
+"""The recipes of nsys over a run: summaries by name over all ranks, and rows of each rank.
+
+Columns and values are those that ``nsys recipe`` of 2023.4 writes. Its statistics over ranks are not those of all
+events: the quartiles are the extremes of the ranks' quartiles, and the median is the median of the ranks' medians.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from profiledb.library.library import Library
+from profiledb.query import analysis, header
+from profiledb.query.header import Column
+from profiledb.studies.runs.run_list import Run
+
+DURATIONS = "durations_by_name"
+FILE = "File"
+"""Column with the name of a rank's report without its suffix."""
+
+MEANINGS = {
+    FILE: "report of the rank",
+    "Time": "share of the sum of the listed totals",
+    "Q1": "least of the lower quartiles of the ranks",
+    "Med": "median of the medians of the ranks",
+    "Q3": "greatest of the upper quartiles of the ranks",
+    "StdDev": "sample deviation of all events",
+    "Std (approx)": "mean of the deviations of the ranks",
+    "Min File": "report with the smallest",
+    "Max File": "report with the largest",
+}
+"""Meanings of columns whose names do not tell them."""
+_UNIT = re.compile(r" \((ns|%|MB|B)\)$")
+_BYTES_PER_MB = 1e6
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """A summary as ``nsys stats`` makes it of each rank: the deviation over ranks is pooled.
+
+    Args:
+        of: events, a value of the parameter ``of`` of the analysis ``durations_by_name``.
+        name: column of names.
+        count: column of counts.
+        is_time: times have a share and are rounded to a decimal place in each rank; sizes have neither.
+    """
+
+    of: str
+    name: str
+    count: str
+    is_time: bool = True
+
+
+STATISTICS: Mapping[str, Statistics] = {
+    "cuda_api_sum": Statistics("calls", "Name", "Num Calls"),
+    "cuda_gpu_kern_sum": Statistics("kernels", "Name", "Instances"),
+    "cuda_gpu_mem_size_sum": Statistics("copy_sizes", "Operation", "Count", is_time=False),
+    "cuda_gpu_mem_time_sum": Statistics("copy_times", "Operation", "Count"),
+    "osrt_sum": Statistics("os_calls", "Name", "Num Calls"),
+}
+DESCRIPTIONS: Mapping[str, str] = {
+    "mpi_sum": "mpi_calls",
+    "nccl_gpu_proj_sum": "nccl_projections",
+    "nccl_sum": "nccl_ranges",
+    "nvtx_gpu_proj_sum": "range_projections",
+    "nvtx_sum": "ranges",
+}
+"""Summaries as pandas describes durations, and their events: the deviation over ranks is the mean of the ranks'."""
+ROWS = (
+    *("cuda_api_sync", "cuda_memcpy_async", "cuda_memcpy_sync", "cuda_memset_sync", "gpu_gaps", "gpu_time_util"),
+    "nvtx_gpu_proj_trace",
+)
+"""Recipes that list the rows of the analysis of their name for each rank."""
+RECIPES = tuple(sorted((*STATISTICS, *DESCRIPTIONS, *ROWS)))
+
+
+def run_recipe(
+    library: Library, run: Run, name: str, params: Mapping[str, Any] | None = None, *, by_rank: bool = False
+) -> pd.DataFrame:
+    """Return the rows of a recipe over the reports of a run; of any other analysis the rows of each rank.
+
+    Each report is asked in turn, so the time grows with their number. Reports without such events have no rows.
+
+    Args:
+        params: selection, and parameters of an analysis that is no summary.
+        by_rank: return one row per rank and name of a summary, not one per name.
+
+    Raises:
+        AnalysisError: neither a recipe nor an analysis has this name.
+    """
+    chosen = dict(params or {})
+
+    def ask(of: str) -> Iterator[tuple[str, pd.DataFrame]]:
+        return _ask_each(library, run, DURATIONS, chosen | {"of": of})
+
+    if name in STATISTICS:
+        recipe = STATISTICS[name]
+        ranks = _join(_list_statistics(rows, recipe).assign(**{FILE: file}) for file, rows in ask(recipe.of))
+        return ranks if by_rank else aggregate_statistics(ranks, recipe)
+    if name in DESCRIPTIONS:
+        ranks = _join(
+            _describe(rows).assign(Rank=rank, File=file) for rank, (file, rows) in enumerate(ask(DESCRIPTIONS[name]))
+        )
+        return ranks if by_rank else aggregate_descriptions(ranks)
+    return _join(_strip_units(rows).assign(**{FILE: file}) for file, rows in _ask_each(library, run, name, chosen))
+
+
+def _ask_each(library: Library, run: Run, name: str, params: Mapping[str, Any]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the file name of each rank's report that has rows, and these, in the order of file names."""
+    names = {report.id: report.name for report in library.list()}
+    files = sorted((PurePath(names[one]).stem, one) for one in run.reports if one in names)
+    for file, report_id in files:
+        rows = analysis.rows_or_none(analysis.run, library, report_id, name, params)
+        if not rows.empty:
+            yield file, rows
+
+
+def _join(frames: Iterator[pd.DataFrame]) -> pd.DataFrame:
+    found = list(frames)
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def _list_statistics(rows: pd.DataFrame, recipe: Statistics) -> pd.DataFrame:
+    """Return the summary of a rank with the columns of the recipe."""
+    shorten = _round if recipe.is_time else _keep
+    total = "Total Time" if recipe.is_time else "Total"
+    frame = pd.DataFrame({recipe.name: rows["name"]})
+    if recipe.is_time:
+        frame["Time"] = _round(100 * rows["total"] / rows["total"].sum())
+    frame[total] = rows["total"]
+    frame[recipe.count] = rows["count"]
+    frame["Avg"] = shorten(rows["mean"])
+    frame["Q1"] = rows["lower_quartile"]
+    frame["Med"] = shorten(rows["median"])
+    frame["Q3"] = rows["upper_quartile"]
+    frame["Min"] = rows["min"]
+    frame["Max"] = rows["max"]
+    frame["StdDev"] = shorten(rows["deviation"].fillna(0))
+    return frame
+
+
+def _keep(values: "pd.Series[float]") -> "pd.Series[float]":
+    return values
+
+
+def _round(values: "pd.Series[float]") -> "pd.Series[float]":
+    """Return values with a decimal place, ties away from zero as in SQLite; pandas rounds ties to even."""
+    return (values.astype(float) * 10 + 0.5) // 1 / 10
+
+
+def aggregate_statistics(ranks: pd.DataFrame, recipe: Statistics) -> pd.DataFrame:
+    """Return one row per name from the summaries of the ranks (``Statistics``), the largest total first."""
+    if ranks.empty:
+        return ranks
+    total = "Total Time" if recipe.is_time else "Total"
+    groups = ranks.groupby(recipe.name, sort=True)
+    frame = pd.DataFrame({total: groups[total].sum(), recipe.count: groups[recipe.count].sum()})
+    frame["Avg"] = frame[total] / frame[recipe.count]
+    for column, how in (("Q1", "min"), ("Med", "median"), ("Q3", "max"), ("Min", "min"), ("Max", "max")):
+        frame[column] = groups[column].agg(how)
+    frame["StdDev"] = _pool(ranks, frame, recipe)
+    for column in ("Min", "Max"):
+        extreme = ranks[ranks[column] == ranks[recipe.name].map(frame[column])]
+        frame[f"{column} File"] = extreme.groupby(recipe.name)[FILE].agg(", ".join)
+    if recipe.is_time:
+        frame.insert(0, "Time", 100 * frame[total] / frame[total].sum())
+    return frame.round(1).sort_values(total, ascending=False, kind="stable").reset_index()
+
+
+def _pool(ranks: pd.DataFrame, frame: pd.DataFrame, recipe: Statistics) -> "pd.Series[float]":
+    """Return the sample deviation of all events from counts, means and deviations of the ranks."""
+    count, apart = ranks[recipe.count], ranks["Avg"] - ranks[recipe.name].map(frame["Avg"])
+    squares = (count - 1) * ranks["StdDev"] ** 2 + count * apart**2
+    sums = squares.astype(float).groupby(ranks[recipe.name]).sum()
+    events = frame[recipe.count].astype(float)
+    return (sums / (events - 1)).pow(0.5).where(events > 1, 0.0)
+
+
+def _describe(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the summary of a rank as pandas describes durations."""
+    columns = {
+        "name": "Text", "count": "Count", "mean": "Mean", "deviation": "Std", "min": "Min", "q1": "Q1",
+        "median": "Median", "q3": "Q3", "max": "Max", "total": "Sum",
+    }  # fmt: skip
+    return rows.rename(columns=columns)[list(columns.values())].sort_values("Text", kind="stable")
+
+
+def aggregate_descriptions(ranks: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per text from the summaries of the ranks (``DESCRIPTIONS``), by text."""
+    if ranks.empty:
+        return ranks
+    groups = ranks.groupby("Text", sort=True)
+    frame = pd.DataFrame(
+        {
+            "Count": groups["Count"].sum(),
+            "Mean": groups["Sum"].sum() / groups["Count"].sum(),
+            "Std (approx)": groups["Std"].mean(),
+            "Min": groups["Min"].min(),
+            "Q1 (approx)": groups["Q1"].min(),
+            "Median (approx)": groups["Median"].median(),
+            "Q3 (approx)": groups["Q3"].max(),
+            "Max": groups["Max"].max(),
+            "Sum": groups["Sum"].sum(),
+        }
+    )
+    return frame.round(1).reset_index()
+
+
+def _strip_units(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows in the base units and under the names of a recipe: bytes instead of MB, ``Duration`` for ns."""
+    names = {}
+    for column in rows.columns:
+        if found := _UNIT.search(column):
+            names[column] = column[: found.start()]
+            if found[1] == "MB":
+                rows[column] = (rows[column] * _BYTES_PER_MB).round().astype("Int64")
+    return rows.rename(columns=names)
+
+
+def list_columns(name: str, rows: pd.DataFrame) -> tuple[Column, ...]:
+    """Return the columns of ``run_recipe``'s rows with their units and meanings."""
+    if name not in STATISTICS and name not in DESCRIPTIONS:
+        known = {_UNIT.sub("", column.name): column for column in header.get(name).columns}
+        unit = {one: "bytes" if column.unit == "MB" else column.unit for one, column in known.items()}
+        listed = (Column(one, unit[one], known[one].format, known[one].help) for one in rows.columns if one in known)
+        return (*listed, Column(FILE, "text", "", MEANINGS[FILE]))
+    value = "bytes" if name in STATISTICS and not STATISTICS[name].is_time else "ns"
+    units = {"Time": "%", "Rank": "id"} | dict.fromkeys(("Num Calls", "Instances", "Count"), "count")
+    return tuple(
+        Column(one, units.get(one, value if is_numeric_dtype(rows[one]) else "text"), "", MEANINGS.get(one, one))
+        for one in rows.columns
+    )
