@@ -6,6 +6,7 @@ worker. Metrics are served on an address of their own if ``WARPDECK_METRICS`` na
 
 import asyncio
 import logging
+from datetime import UTC, datetime
 
 import streamlit as st
 from starlette.requests import Request
@@ -17,7 +18,7 @@ from app.web import url_paths, visitors
 from app.web.metrics_middleware import OpenPages
 from profiledb import config
 from profiledb.errors import ConfigError
-from profiledb.library import health
+from profiledb.library import disk, health
 from profiledb.monitoring import logs, prometheus
 from profiledb.monitoring.counters import OTHER, STATES
 from profiledb.monitoring.prometheus import Figures, Gauge, Listener
@@ -106,6 +107,11 @@ def _build_gauges() -> list[Gauge]:
     return [
         Gauge("warpdeck_part_up", "1 if this part of the server can be reached, else 0.", "part", _measure_parts),
         Gauge("warpdeck_files", "Files by their state, as the Library page has them.", "state", _count_files),
+        Gauge(
+            "warpdeck_queue_age_seconds", "Seconds that the file at the head of the queue has waited.", "",
+            _measure_queue_age,
+        ),
+        Gauge("warpdeck_disk_free_bytes", "Free bytes of the disk with the library or its copies.", "", _measure_disk),
         Gauge("warpdeck_reports", "Reports of the library.", "", _count_reports),
         Gauge("warpdeck_sessions", "Pages that are open in browsers.", "", _count_open_pages),
         Gauge("warpdeck_turns_waiting", "Pages that wait for their turn.", "", _count_waiting_scripts),
@@ -125,6 +131,15 @@ def _count_files() -> dict[str, float]:
     counts = visitors.get_whole_library().catalog.job_states()
     known = {state: float(counts.pop(state, 0)) for state in STATES}
     return known | {OTHER: float(sum(counts.values()))}
+
+
+def _measure_queue_age() -> dict[str, float]:
+    since = visitors.get_whole_library().catalog.waiting_since()
+    return {"": (datetime.now(UTC) - since).total_seconds() if since else 0.0}
+
+
+def _measure_disk() -> dict[str, float]:
+    return {"": float(disk.free_bytes(visitors.get_whole_library().folder))}
 
 
 def _count_reports() -> dict[str, float]:

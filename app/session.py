@@ -47,6 +47,8 @@ _LISTS = 256
 _ANSWERS = Answers(aside=script_queue.page_scripts.step_aside)
 _QUESTIONS = SingleFlightCache(aside=script_queue.page_scripts.step_aside)
 """Answers to SQL questions, in their own cache: one can be as large as all other answers together."""
+_last_boards: dict[tuple[Path, object], Board] = {}
+"""The last board for each visibility, from which the next one is made."""
 _LAST = "last_report"
 _AT_HAND = "report-at-hand"
 _SELECTED = "selected"
@@ -189,8 +191,11 @@ def board() -> Board:
 
 @lasting(maxsize=_VIEWS)
 def _read_board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # noqa: ARG001 (part of the key)
-    found = Board(library())
+    found = Board(library(), _last_boards.pop((folder, kind), None))
     _ = found.listed
+    _last_boards[folder, kind] = found
+    while len(_last_boards) > _VIEWS:
+        _last_boards.pop(next(iter(_last_boards)), None)
     return found
 
 
@@ -198,11 +203,11 @@ def run_of(report_id: str) -> Run | None:
     """Return the run on several GPUs that a report is of; looked for again only after a change to a summary."""
     shelf = library()
     versions = (shelf.catalog.version(), summaries_of(shelf).version())
-    return _run_of(shelf.folder, versions, shelf.catalog.visibility.cache_key(), report_id)
+    return _find_run(shelf.folder, versions, shelf.catalog.visibility.cache_key(), report_id)
 
 
 @lasting(maxsize=_LISTS)
-def _run_of(folder: Path, versions: tuple[Any, ...], kind: object, report_id: str) -> Run | None:  # noqa: ARG001 (part of the key)
+def _find_run(folder: Path, versions: tuple[Any, ...], kind: object, report_id: str) -> Run | None:  # noqa: ARG001 (part of the key)
     return run_lookup.find_run(library(), report_id)
 
 

@@ -1,6 +1,6 @@
 """Measure the cost of many reports in a team whose members see different ones.
 
-Run it with `python -m bench.team_lists --database URL [--reports N]`.
+Run it with `python -m bench.team_lists --database URL [--reports N] [--rows-only]`.
 
 A library in a bucket has a converted sample, and rows of many other reports without objects: two files each, a file of
 the inbox, and a summary. Each figure is processor and wall seconds of the working process. The database is empty, or
@@ -10,6 +10,7 @@ its tables may be removed.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import shutil
 import subprocess
@@ -23,7 +24,7 @@ from unittest.mock import patch
 from app.views.trends import series_table
 from bench.load import measure_cpu_s, open_session
 from bench.pages import server
-from bench.trends import NEW, fill_catalog, time_cpu_s
+from bench.trends import NEW, fill_catalog, put_report, time_cpu_s
 from ingest import fingerprints
 from ingest.queue import Queue
 from ingest.team_worker import TeamWorker
@@ -33,11 +34,13 @@ from profiledb.config import Settings
 from profiledb.library import migrations
 from profiledb.library.bucket.object_index import StoredFile
 from profiledb.library.bucket_storage import BucketStorage
-from profiledb.library.catalog import Job
+from profiledb.library.catalog import Catalog, Job, Manifest
 from profiledb.library.database import Shared
 from profiledb.library.inbox.folder import FolderInbox
 from profiledb.library.library import Library
 from profiledb.library.locations import open_inbox, open_library
+from profiledb.library.report_list import PAGE, Filters
+from profiledb.library.team_database import open_database
 from profiledb.library.workers import WorkerInfo
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.studies.trends.series_board import Board
@@ -46,13 +49,18 @@ from tests.support.s3 import S3
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("/kernels?report={id}", "/library", "/trends")
 LOOKS = 5
+_MANIFEST_OF = "replace(replace(manifest, id, lpad(to_hex(n), 16, '0')), name, 'train_' || n || '.nsys-rep')"
+LISTED = (
+    "sample, schema_version, kind, gpu, captured_at, duration_ns, kernels, bytes, timeline, launches, operators, words"
+)
+"""Columns of ``listing`` that made-up rows copy or vary."""
 
 
 def format_cost(name: str, action: Callable[[], object]) -> str:
     """Return the cost of a call as a line."""
     began = time.monotonic()
     cpu = time_cpu_s(action)
-    return f"{name}: {cpu:.2f} s of processor, {time.monotonic() - began:.2f} s on the clock"
+    return f"{name}: {cpu:.3f} s of processor, {time.monotonic() - began:.3f} s on the clock"
 
 
 def list_made_up_reports(library: Library, inbox: Path, objects: Path, count: int) -> None:
@@ -88,6 +96,51 @@ def list_made_up_reports(library: Library, inbox: Path, objects: Path, count: in
             (objects / key).touch()
 
 
+def measure_rows(url: str, count: int) -> Iterator[str]:
+    """Measure questions of the list of reports to rows alone: there is nothing else of these reports."""
+    migrations.move(url)
+    catalog = Catalog(open_database(url))
+    row = Manifest("0" * 16, SCHEMA_VERSION, "train_0.nsys-rep", "nsys", "0" * 64, 10**6, gpu="NVIDIA H200",
+                   ingested_at="2026-01-01T00:00:00+00:00", captured_at="2026-01-01T00:00:00+00:00",
+                   command="python train.py", rows={"kernel": 1000})  # fmt: skip
+    catalog.add_report(row)
+    with catalog.transaction() as db:
+        for table, key, names in (
+            ("report", "id", "kind, source_sha256, captured_at, gpu, manifest"),
+            ("listing", "report_id", LISTED),
+        ):
+            copied = names.replace("manifest", _MANIFEST_OF)
+            copied = copied.replace("words", "'train_' || n || chr(10) || lpad(to_hex(n), 16, '0') || chr(10) || gpu")
+            copied = copied.replace("bytes", "bytes + n % 9973").replace("gpu,", "gpu || n % 7,", 1)
+            moment = "to_char(timestamp '2026-01-01' + n * interval '1.7 seconds', 'YYYY-MM-DD\"T\"HH24:MI:SS+00:00')"
+            db.execute(
+                f"INSERT INTO {table} ({key}, name, ingested_at, {names})"
+                f" SELECT lpad(to_hex(n), 16, '0'), 'train_' || n || '.nsys-rep', {moment}, {copied}"
+                f" FROM {table}, generate_series(1, ?) AS n",
+                [count - 1],
+            )
+    with catalog.transaction() as db:
+        db.execute("ANALYZE")
+    listing = catalog.listing
+    yield f"{count:,} rows"
+    ways: tuple[tuple[str, Callable[[], object]], ...] = (
+        ("page and count", lambda: (listing.page(), listing.count())),
+        ("page 1,000", lambda: listing.page(first=min(100_000, count - PAGE))),
+        ("largest first", lambda: listing.page(order="size")),
+        ("search that finds one, and its count", lambda: [f(Filters(text=f"train_{count - 2}")) for f in
+                                                          (listing.page, listing.count)]),
+        ("one GPU of seven, and its count", lambda: [f(Filters(gpus=("NVIDIA H2003",))) for f in
+                                                     (listing.page, listing.count)]),
+        ("choices of kind, GPU and label", lambda: (listing.kinds(), listing.gpus(), listing.labels())),
+        ("switcher: 300 newest", lambda: listing.page(most=300)),
+        ("find by id", lambda: listing.find(f"{count // 2:016x}")),
+        ("find by name", lambda: listing.find(f"train_{count // 2}.nsys-rep")),
+    )  # fmt: skip
+    for name, ask in ways:
+        ask()
+        yield format_cost(name, ask)
+
+
 def database_of(library: Library) -> Shared:
     """Return the shared database of a library."""
     assert library.catalog.shared
@@ -103,21 +156,25 @@ def measure_worker(library: Library, settings: Settings) -> Iterator[str]:
     watch.finished()
 
     def look() -> None:
-        assert not worker.take(watch.finished())
-        worker.forget_removed()
+        assert not worker.look(watch, [])
 
-    yield format_cost("worker, first look at the inbox", look)
+    yield format_cost("worker, a sweep of the inbox", look)
     yield format_cost("worker, a further look", look)
+    assert not watch.swept
+    shutil.copy(NEW, inbox.root / "one-more.sqlite")
+    watch.sweep_next()
+    yield format_cost("worker, a sweep with a file more", lambda: worker.look(watch, []))
     files.close()
 
 
 def measure_pages(library: Library, env: Mapping[str, str]) -> Iterator[str]:
     """Measure views of a real server's pages: without a write since the last view, and after progress of a file."""
     report, job = library.find(NEW.name), library.catalog.jobs()[0]
+    numbers = itertools.count(len(library.catalog.report_ids()) + 1)
     ways: tuple[tuple[str, Callable[[], None]], ...] = (
         ("nothing changed", lambda: None),
         ("a file went on", lambda: library.catalog.put_job(job)),
-        ("a report more", lambda: library.catalog.add_report(report)),
+        ("a report more", lambda: put_report(library, next(numbers))),
     )
     with server(env, {"address": "127.0.0.1"}) as running, open_session(running.address) as one:
         for page in PAGES:
@@ -164,6 +221,8 @@ def measure(root: Path, url: str, count: int) -> Iterator[str]:
             yield format_cost("Trends, first look of a process", lambda: series_table.frame(Board(library).listed))
             yield from measure_worker(library, settings)
             yield from measure_pages(library, env)
+            bucket.stop()
+            bucket.start()  # it remembers folders for minutes, without the objects that were made beside it
             yield format_cost("worker, start", library.recover)
     finally:
         bucket.stop()
@@ -174,7 +233,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.team_lists", description=__doc__)
     parser.add_argument("--database", required=True)
     parser.add_argument("--reports", type=int, default=10_000)
+    parser.add_argument("--rows-only", action="store_true", help="rows of the list of reports and nothing else")
     given = parser.parse_args()
+    if given.rows_only:
+        for line in measure_rows(given.database, given.reports):
+            print(line, flush=True)
+        return
     with TemporaryDirectory(prefix="warpdeck-lists-") as root:
         for line in measure(Path(root), given.database, given.reports):
             print(line, flush=True)

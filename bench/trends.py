@@ -55,9 +55,7 @@ def fill_catalog(library: Library, count: int) -> None:
     """List reports of 100 programs; each fifth program is slower in the second half."""
     random = np.random.default_rng(1)
     for number in range(1, MADE + 1):
-        times = {f"kernel_{at}_of_a_long_name": float(1e5 * random.normal(1, 0.02)) for at in range(KERNELS)}
-        facts = serial.facts(number, meta={"workload": f"program {number % SERIES}", "versions.torch": "2.11.0"})
-        serial.put(library, facts, [*serial.rows(5e6, times), Row("memory_bytes", 1e9)])
+        put_report(library, number, random)
     ids = []
     for n in range(MADE + 1, count + 1):
         factor = float((1.1 if n > count // 2 and n % SERIES % 5 == 0 else 1.0) * random.uniform(1, 1.01))
@@ -82,6 +80,14 @@ def fill_catalog(library: Library, count: int) -> None:
                 "INSERT INTO measure SELECT new, measure, name, value * factor, low, high, title"
                 " FROM measure JOIN copy ON old = report_id"
             )
+
+
+def put_report(library: Library, number: int, random: np.random.Generator | None = None) -> None:
+    """List a report of one of the programs, with its summary."""
+    scatter = random or np.random.default_rng(number)
+    times = {f"kernel_{at}_of_a_long_name": float(1e5 * scatter.normal(1, 0.02)) for at in range(KERNELS)}
+    facts = serial.facts(number, meta={"workload": f"program {number % SERIES}", "versions.torch": "2.11.0"})
+    serial.put(library, facts, [*serial.rows(5e6, times), Row("memory_bytes", 1e9)])
 
 
 @contextmanager

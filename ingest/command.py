@@ -136,9 +136,7 @@ def _run_forever(worker: Worker, end: EndEvent, prefetcher: Prefetcher, monitor:
         if not is_sound and disk.find_trouble(worker.library.folder) is None:
             worker.repair()
         is_sound = False  # an error leaves this value, and the next look repairs the library
-        count = worker.take(watch.finished() + samples.next_batch())
-        worker.forget_removed()
-        worker.list_skipped(watch.skipped)
+        count = worker.look(watch, samples.next_batch())
         is_sound = True
         monitor.note_look()
         if not count and not samples.left and upgrades.upgrade_next():

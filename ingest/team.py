@@ -313,9 +313,7 @@ def _watch_inbox(
         while not end.is_set():
             watch.wake.clear()
             started = time.monotonic()
-            worker.take(watch.finished() + samples)
-            worker.forget_removed()
-            worker.list_skipped(watch.skipped)
+            worker.look(watch, samples)
             db.execute("SELECT 1")  # while this connection lives, no other worker leads
             note_look()
             retention.run_if_due()

@@ -70,9 +70,9 @@ class TeamWorker(Worker):
             return super().is_due(known, fingerprint)
         return datetime.now(UTC) - datetime.fromisoformat(known.changed_at) > timedelta(seconds=deferred_files.AGAIN_S)
 
-    def take(self, paths: list[Path]) -> int:
+    def take(self, paths: list[Path], *, is_all: bool = True) -> int:
         """Queue new and changed files, and read sidecars."""
-        count = super().take([path for path in paths if len(str(path).encode()) <= LONGEST_PATH])
+        count = super().take([path for path in paths if len(str(path).encode()) <= LONGEST_PATH], is_all=is_all)
         self.queue.put_missing()
         return count
 

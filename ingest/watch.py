@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,20 +31,28 @@ CHANGES = frozenset((EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED, 
 """Events that report a change, unlike opening, and closing without writing."""
 DEEPEST = 64
 """Levels of folders below the inbox that are searched."""
+SWEEP_SHARE = 25
+"""A sweep, which looks at everything, waits for this many times the processor time that the last one took."""
+CHEAP_S = 0.05
+"""A sweep that takes less processor time than this is made at each look."""
+MOST_CHANGES = 10_000
+"""Changed paths that are remembered between two looks; after more, the next look is a sweep."""
 
 
 class Watch:
     """Looks at an inbox repeatedly; file system events only make it look sooner.
 
-    Events are hints, because moved-in folders, network file systems and bind mounts send none.
+    Events are hints, because moved-in folders, network file systems and bind mounts send none: a sweep finds
+    everything. In an inbox of many files, the looks between two sweeps ask only for what events or the bucket tell, and
+    for files that were not finished.
 
     Args:
         inbox: inbox with all folders below it; links are not followed.
         patience_s: seconds without a change after which a file counts as finished, unless its content shows that.
 
-    After a look, ``restless`` is True if some file is not finished yet, so that another look is due soon. ``wake`` is
-    set when the folder changed. ``skipped`` holds the entries that the last look passed over, each with the reason
-    (skipped_files.py).
+    After a look, ``restless`` is True if some file is not finished yet, so that another look is due soon, and ``swept``
+    if the look was a sweep. ``wake`` is set when the folder changed. ``skipped`` holds the entries that the last sweep
+    passed over, each with the reason (skipped_files.py).
     """
 
     def __init__(self, inbox: Inbox, patience_s: float) -> None:
@@ -52,15 +61,19 @@ class Watch:
         self.wake = threading.Event()
         self.restless = False
         self.skipped: dict[Path, str] = {}
+        self.swept = True
         self._seen: dict[Path, _StableState] = {}
+        self._pending: set[Path] = set()
+        self._sweep_at = 0.0
         self._whole: set[Path] = set()
+        self._changed: set[Path] = set()
         self._observer: BaseObserver | None = None
 
     def start(self) -> None:
         """Start listening to events; without them the looks alone find everything, later."""
         if (folder := self.inbox.folder) is None:
             return
-        handler = _WakeHandler(folder, self.wake, self._whole)
+        handler = _WakeHandler(folder, self.wake, self._whole, self._changed)
         try:
             observer = Observer()
             observer.schedule(handler, str(folder), recursive=True)
@@ -74,17 +87,43 @@ class Watch:
             self._observer.stop()
             self._observer.join()
 
+    @contextmanager
+    def look(self) -> Iterator[list[Path]]:
+        """Yield what ``finished`` returns, and note what the sweep costs with all that is done in the block."""
+        began = time.thread_time()
+        try:
+            yield self.finished()
+        except BaseException:
+            self.sweep_next()  # what was new is not taken in
+            raise
+        if self.swept and (cost_s := time.thread_time() - began) > CHEAP_S:
+            self._sweep_at = time.monotonic() + SWEEP_SHARE * cost_s
+
+    def sweep_next(self) -> None:
+        """Look at everything the next time."""
+        self._sweep_at = 0.0
+
     def finished(self) -> list[Path]:
-        """Return the finished files and Parquet folders, oldest first."""
+        """Return finished files and Parquet folders, oldest first: all after a sweep, else those that are new."""
         moment = time.monotonic()
         whole = {self._whole.pop() for _ in range(len(self._whole))}
-        current: dict[Path, _StableState] = {}
+        changed = {self._changed.pop() for _ in range(len(self._changed))}
+        self.swept = moment >= self._sweep_at or len(changed) >= MOST_CHANGES
         ready: list[tuple[int, Path]] = []
-        self.inbox.renew()
-        self.skipped = {}
-        for path in list_units(self.inbox, self.skipped):
+        if self.swept:
+            self.inbox.renew()
+            self.skipped = {}
+            current: dict[Path, _StableState] = {}
+            units = list_units(self.inbox, self.skipped)
+        else:
+            changed.update(self.inbox.read_news(self._pending))
+            current = self._seen
+            units = iter({*self._pending, *(unit for path in changed for unit in find_units(self.inbox, path))})
+        pending = set()
+        for path in units:
             state = self.inbox.look(path)
             if state is None:
+                current.pop(path, None)
                 continue
             before = self._seen.get(path)
             if before is None or before.state != state:
@@ -94,8 +133,10 @@ class Watch:
             current[path] = before
             if moment - before.since >= before.patience_s:
                 ready.append((state.time_ns, path))
-        self._seen = current
-        self.restless = len(ready) < len(current)
+            else:
+                pending.add(path)
+        self._seen, self._pending = current, pending
+        self.restless = bool(pending)
         return [path for _, path in sorted(ready)]
 
     @property
@@ -116,14 +157,36 @@ class _StableState:
     patience_s: float
 
 
-def list_units(inbox: Inbox, skipped: dict[Path, str]) -> Iterator[Path]:
+def find_units(inbox: Inbox, path: Path) -> Iterator[Path]:
+    """Yield what a changed path may make a report of: itself, what lies in it, or its folder of Parquet files.
+
+    Nothing that ``list_units`` would pass over.
+    """
+    parts = path.relative_to(inbox.root).parts if path.is_relative_to(inbox.root) else ()
+    if not parts or len(parts) > DEEPEST or not all(is_accepted(part) and is_encodable(part) for part in parts):
+        return
+    above = [inbox.root.joinpath(*parts[:depth]) for depth in range(len(parts))]
+    kinds = [inbox.kind_of(one) for one in (*above[1:], path)]
+    if kinds[:-1] != ["folder"] * (len(kinds) - 1) or kinds[-1] not in ("file", "folder"):
+        return
+    if kinds[-1] == "folder":
+        yield from list_units(inbox, {}, path, len(parts))
+    elif path.suffix == ".parquet" and len(parts) > 1 and _is_unit(inbox.entries(above[-1])):
+        yield above[-1]
+    else:
+        yield path
+
+
+def list_units(
+    inbox: Inbox, skipped: dict[Path, str], below: Path | None = None, below_depth: int = 0
+) -> Iterator[Path]:
     """Yield files and Parquet folders that may become a report, except hidden and unfinished ones.
 
     Other entries, unreadable folders and folders deeper than ``DEEPEST`` go to ``skipped``.
     """
     if inbox.folder and not inbox.folder.is_dir():
         skipped[inbox.root] = "gone"
-    folders = [(inbox.root, 0)]
+    folders = [(below or inbox.root, below_depth)]
     while folders:
         here, depth = folders.pop()
         try:
@@ -185,10 +248,11 @@ class _WakeHandler(FileSystemEventHandler):
     to ``whole``, so that nobody waits for it to stop growing.
     """
 
-    def __init__(self, folder: Path, wake: threading.Event, whole: set[Path]) -> None:
+    def __init__(self, folder: Path, wake: threading.Event, whole: set[Path], changed: set[Path]) -> None:
         self._folder = folder
         self._wake = wake
         self._whole = whole
+        self._changed = changed
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Wake the worker after a write, creation, move or deletion, except of hidden names, under which uploads
@@ -197,6 +261,8 @@ class _WakeHandler(FileSystemEventHandler):
         if event.event_type == EVENT_TYPE_MOVED and len(paths) == 2 and self._is_hidden(paths[0]):
             self._whole.add(paths[1])
         if event.event_type in CHANGES and not all(path.name.startswith(".") for path in paths):
+            if len(self._changed) < MOST_CHANGES:
+                self._changed.update(paths)
             self._wake.set()
 
     def _is_hidden(self, path: Path) -> bool:

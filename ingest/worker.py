@@ -20,6 +20,7 @@ from ingest.conversion.runner import Runner
 from ingest.fingerprints import NSYS_SUFFIXES
 from ingest.process_endings import ENDINGS, TRIES
 from ingest.sidecar_intake import SIDECAR_STATES, SidecarIntake, select_sidecars
+from ingest.watch import Watch
 from profiledb.config import Settings
 from profiledb.errors import ConversionError, StorageError
 from profiledb.library import catalog
@@ -72,6 +73,7 @@ class Worker:
     _deferrals: deferred_files.Deferrals = field(default_factory=deferred_files.Deferrals)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _skipped: Mapping[Path, str] | None = None
+    _files: int = 0
     left_open: ClassVar[tuple[str, ...]] = catalog.OPEN_STATES
     """States that no file has between two looks unless a crash left it there."""
 
@@ -127,9 +129,40 @@ class Worker:
         if fresh:
             self.library.catalog.put_job(*(Job(str(path), path.name, "", "waiting") for path in fresh))
 
-    def take(self, paths: list[Path]) -> int:
-        """Import new and changed files and return their number. Reports come first, so that sidecars find theirs."""
-        jobs = self.library.catalog.jobs()
+    def look(self, watch: Watch, more: list[Path]) -> int:
+        """Look at the inbox and import what is new, with some files from elsewhere; return the number of files.
+
+        A person who wants a file to be tried again has its record removed: everything is looked at then.
+        """
+        if self.library.catalog.count_files() < self._files:
+            watch.sweep_next()
+        with watch.look() as paths:
+            count = self.take(paths + more, is_all=watch.swept)
+            if watch.swept:
+                self.forget_removed()
+            self.list_skipped(watch.skipped)
+        self._files = self.library.catalog.count_files()
+        return count
+
+    def _read_jobs(self, paths: list[Path], *, is_all: bool) -> list[Job]:
+        """Return the states of all files, or of these and those beside them."""
+        catalog = self.library.catalog
+        return catalog.jobs() if is_all else catalog.jobs_beside([str(path) for path in paths])
+
+    def take(self, paths: list[Path], *, is_all: bool = True) -> int:
+        """Import new and changed files and return their number. Reports come first, so that sidecars find theirs.
+
+        Without ``is_all`` these are not all files of the inbox; sidecars that wait, and deferred files, are looked at.
+        """
+        if not is_all:
+            waiting = [
+                *self.library.catalog.jobs_in(*SIDECAR_STATES, most=0),
+                *self.library.catalog.jobs_in(deferred_files.STATE),
+            ]
+            paths = list(dict.fromkeys([*paths, *(Path(job.path) for job in waiting)]))
+            if not paths:
+                return 0
+        jobs = self._read_jobs(paths, is_all=is_all)
         known = {job.path: job for job in jobs}
         intake = SidecarIntake.from_jobs(self.library, self.inbox, jobs)
         sidecars = select_sidecars(paths, known, intake)
@@ -144,7 +177,7 @@ class Worker:
         count = 0
         if fresh:
             count = self.take_all(fresh, known)
-            jobs = self.library.catalog.jobs()
+            jobs = self._read_jobs(paths, is_all=is_all)
             known = {job.path: job for job in jobs}
             intake = SidecarIntake.from_jobs(self.library, self.inbox, jobs)
         return count + self._take_sidecars(sorted(sidecars), known, intake, converters)

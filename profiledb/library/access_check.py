@@ -85,10 +85,10 @@ class Visibility:
         known = self._read_current().known
         unknown = list(dict.fromkeys(report_id for report_id in asked if report_id not in known))
         for at in range(0, len(unknown), _AT_ONCE):
-            known |= self._ask(unknown[at : at + _AT_ONCE])
+            known |= self._ask_visible(unknown[at : at + _AT_ONCE])
         return [report_id for report_id in asked if known.get(report_id)]
 
-    def _ask(self, report_ids: list[str]) -> dict[str, bool]:
+    def _ask_visible(self, report_ids: list[str]) -> dict[str, bool]:
         """Return whether each report is visible."""
         condition, values = self.condition("placed.report_id")
         marks = ", ".join("?" * len(report_ids))

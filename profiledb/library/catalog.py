@@ -29,7 +29,7 @@ from profiledb.library.space_registry import SpaceRegistry
 from profiledb.library.token_uses import TokenUses
 from profiledb.library.visitor import LOCAL, Visitor
 from profiledb.report.manifest import FIRST_SAMPLE, LAUNCHES, TIMELINE, Manifest, Subject
-from profiledb.report.sidecar import Columns
+from profiledb.report.sidecar import Columns, stem
 from profiledb.words import visible
 
 __all__ = ["FIRST_SAMPLE", "LAUNCHES", "LONGEST_TITLE", "TIMELINE", "Catalog", "Job", "Manifest", "Subject"]
@@ -42,6 +42,7 @@ MOST_VISIBILITIES = 1_000
 """Kinds of visitors that a process remembers."""
 
 OPEN_STATES = ("waiting", "converting", "loading")
+_RANGES = 50
 MOST_JOBS = 100
 """Files of a state that a page reads."""
 
@@ -185,7 +186,7 @@ class Catalog:
     def report_ids(self) -> list[str]:
         """Return the ids of all visible reports, in a tenth of the time of ``reports``."""
         with self._connect() as db:
-            ids = [row["id"] for row in db.execute("SELECT id FROM report")]
+            ids = [row[0] for row in db.execute("SELECT id FROM report")]
         return self.visibility.filter_ids(ids)
 
     def add_report(self, manifest: Manifest) -> None:
@@ -250,7 +251,7 @@ class Catalog:
 
     def jobs_in(self, *states: str, most: int = MOST_JOBS) -> list[Job]:
         """Return the visible files in some states, last change first, as many as a page shows."""
-        return self._read_jobs(f"state IN ({_marks(states)})", states, most)
+        return self._read_jobs(f"state IN ({_make_marks(states)})", states, most)
 
     def jobs_below(self, folder: str) -> list[Job]:
         """Return the visible files in a folder and below."""
@@ -258,7 +259,30 @@ class Catalog:
 
     def jobs_at(self, paths: Sequence[str]) -> list[Job]:
         """Return the visible ones of some files."""
-        return self._read_jobs(f"path IN ({_marks(paths)})", paths) if paths else []
+        return self._read_jobs(f"path IN ({_make_marks(paths)})", paths) if paths else []
+
+    def jobs_beside(self, paths: Sequence[str]) -> list[Job]:
+        """Return the visible ones of some files, and of those whose names begin as theirs do without the ending."""
+        begins = sorted({str(Path(path).with_name(stem(Path(path).name))) for path in paths})
+        jobs: list[Job] = []
+        for at in range(0, len(begins), _RANGES):
+            ends = [end for one in begins[at : at + _RANGES] for end in (one, f"{one}\U0010ffff")]
+            jobs += self._read_jobs(" OR ".join(["path >= ? AND path < ?"] * (len(ends) // 2)), ends)
+        return list({job.path: job for job in jobs}.values())
+
+    def count_files(self) -> int:
+        """Return the number of files that were ever taken up."""
+        self.visibility.require_all()
+        with self._connect() as db:
+            ((count,),) = db.execute("SELECT count(*) FROM job").fetchall()
+        return int(count)
+
+    def waiting_since(self) -> datetime | None:
+        """Return the time from which the first of the waiting files waits; None if none waits."""
+        self.visibility.require_all()
+        with self._connect() as db:
+            ((since,),) = db.execute("SELECT min(changed_at) FROM job WHERE state = 'waiting'").fetchall()
+        return datetime.fromisoformat(since) if since else None
 
     def warned_jobs(self, most: int) -> list[Job]:
         """Return visible files that were taken in with a remark."""
@@ -268,7 +292,7 @@ class Catalog:
         """Return the number of visible files in each of these states that has any."""
         if not self.visibility.sees_all:
             return dict(Counter(job.state for job in self.jobs_in(*states, most=0)))
-        query = f"SELECT state, count(*) AS files FROM job WHERE state IN ({_marks(states)}) GROUP BY state"
+        query = f"SELECT state, count(*) AS files FROM job WHERE state IN ({_make_marks(states)}) GROUP BY state"
         with self._connect() as db:
             return {row["state"]: row["files"] for row in db.execute(query, states)}
 
@@ -386,7 +410,7 @@ class Catalog:
             self.audit.note(db, "named columns", "", Path(path).name)
 
 
-def _marks(values: Sequence[str]) -> str:
+def _make_marks(values: Sequence[str]) -> str:
     return ", ".join("?" * len(values))
 
 

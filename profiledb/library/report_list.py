@@ -77,14 +77,14 @@ class ReportList:
 
     def count(self, filters: Filters = ALL) -> int:
         """Return the number of reports."""
-        where, values = self._where(filters)
+        where, values = self._make_condition(filters)
         with self._connect() as db:
             ((count,),) = db.execute(f"SELECT count(*) FROM listing WHERE {where}", values).fetchall()
         return int(count)
 
     def page(self, filters: Filters = ALL, order: str = "newest", first: int = 0, most: int = PAGE) -> list[Manifest]:
         """Return some of the reports, from the one at position ``first`` on, in one of ``ORDERS``."""
-        where, values = self._where(filters)
+        where, values = self._make_condition(filters)
         listed = f"SELECT report_id FROM listing WHERE {where} ORDER BY {ORDERS[order]} LIMIT {most:d} OFFSET {first:d}"
         with self._connect() as db:
             ids = [row["report_id"] for row in db.execute(listed, values)]
@@ -102,8 +102,8 @@ class ReportList:
         seen = self._visibility.filter_ids(ids)
         listed: list[str] = []
         with self._connect() as db:
-            for part in _cut(seen):
-                query = f"SELECT id FROM report WHERE id IN ({_marks(part)})"
+            for part in _cut_ids(seen):
+                query = f"SELECT id FROM report WHERE id IN ({_make_marks(part)})"
                 listed += [row["id"] for row in db.execute(query, part)]
         return listed
 
@@ -114,7 +114,7 @@ class ReportList:
             ReportNotFoundError: none matches, or several do.
         """
         condition, values = self._visibility.condition("id")
-        asked = _clean(name)
+        asked = _clean_text(name)
         named = (
             ("id = ?", [asked]),
             ("name = ? OR id IN (SELECT report_id FROM report_title WHERE title = ?)", [asked, asked]),
@@ -134,25 +134,33 @@ class ReportList:
 
     def kinds(self) -> list[str]:
         """Return the kinds of the reports, sorted."""
-        return self._distinct("listing", "kind")
+        return self._read_distinct("listing", "kind")
 
     def gpus(self) -> list[str]:
         """Return the GPUs of the reports, sorted."""
-        return self._distinct("listing", "gpu")
+        return self._read_distinct("listing", "gpu")
 
     def labels(self) -> list[str]:
         """Return all labels, sorted."""
-        return self._distinct("label", "label")
+        return self._read_distinct("label", "label")
 
     def rules(self, judged_by: str) -> list[str]:
         """Return the names of the rules that fired in a report, as these rules judged it."""
-        return self._distinct("finding", "rule", "version = ?", judged_by)
+        return self._read_distinct("finding", "rule", "version = ?", judged_by)
 
     def labels_of(self, ids: Iterable[str]) -> dict[str, list[str]]:
         """Return the labels of each of some reports that has any, sorted."""
         seen = self._visibility.filter_ids(ids)
         with self._connect() as db:
             return _read_labels(db, seen)
+
+    def labels_with_values(self) -> dict[str, list[str]]:
+        """Return the labels of the form ``key=value`` of each report that has any, sorted."""
+        labels: dict[str, list[str]] = {}
+        with self._connect() as db:
+            for row in db.execute("SELECT report_id, label FROM label WHERE label LIKE '%=%' ORDER BY label"):
+                labels.setdefault(row["report_id"], []).append(row["label"])
+        return self._visibility.filter_by_id(labels)
 
     def put_findings(self, report_id: str, judged_by: str, rules: Iterable[str]) -> None:
         """Write which rules fired in a report, in place of an earlier verdict."""
@@ -172,7 +180,7 @@ class ReportList:
         with self._connect() as db:
             return [row["id"] for row in db.execute(query, [judged_by, *values])]
 
-    def _distinct(self, table: str, column: str, also: str = "", *given: str) -> list[str]:
+    def _read_distinct(self, table: str, column: str, also: str = "", *given: str) -> list[str]:
         """Return the different values of an indexed column: one step of the index for each, however many rows."""
         condition, values = self._visibility.condition(f"{table}.report_id")
         every = " AND ".join(filter(None, (also, condition)))
@@ -185,10 +193,10 @@ class ReportList:
         with self._connect() as db:
             return [row["value"] for row in db.execute(query, [*given, *values] * 2)]
 
-    def _where(self, filters: Filters) -> tuple[str, list[str]]:
+    def _make_condition(self, filters: Filters) -> tuple[str, list[str]]:
         """Return the condition of a list, and its values."""
         conditions = [self._visibility.condition("listing.report_id"), *_list_conditions(filters)]
-        values = [_clean(value) for _, given in conditions for value in given]
+        values = [_clean_text(value) for _, given in conditions for value in given]
         return " AND ".join(f"({condition})" for condition, _ in conditions), values
 
 
@@ -199,7 +207,7 @@ def _list_conditions(filters: Filters) -> Iterator[tuple[str, Sequence[str]]]:
         yield f"words LIKE ? ESCAPE '!'{older}", [contains(word)]
     for column, among in (("kind", filters.kinds), ("gpu", filters.gpus)):
         if among:
-            yield f"{column} IN ({_marks(among)})", among
+            yield f"{column} IN ({_make_marks(among)})", among
     for label in filters.labels:
         yield f"EXISTS (SELECT 1 FROM label WHERE {_SAME} AND label = ?)", [label]
     for rule in filters.rules:
@@ -230,7 +238,7 @@ def fill(db: Connection) -> int:
     """Write the rows that a catalog of an earlier version, or a restored one, lacks; return their number."""
     query = "SELECT id FROM report WHERE NOT EXISTS (SELECT 1 FROM listing WHERE report_id = id)"
     missing = [row["id"] for row in db.execute(query)]
-    for part in _cut(missing):
+    for part in _cut_ids(missing):
         _insert_rows(db, part)
     return len(missing)
 
@@ -251,26 +259,26 @@ def _make_row(report: Manifest, labels: Sequence[str]) -> dict[str, Any]:
         "report_id": report.id,
         "sample": int(report.sample),
         "schema_version": report.schema_version,
-        "kind": _clean(kind_of(report))[:_LONGEST],
-        "gpu": _clean(report.gpu or "")[:_LONGEST],
-        "name": _clean(report.shown_name.casefold())[:_LONGEST],
-        "captured_at": _moment(report.captured_at),
-        "ingested_at": _clean(report.ingested_at)[:_LONGEST],
+        "kind": _clean_text(kind_of(report))[:_LONGEST],
+        "gpu": _clean_text(report.gpu or "")[:_LONGEST],
+        "name": _clean_text(report.shown_name.casefold())[:_LONGEST],
+        "captured_at": _normalize_time(report.captured_at),
+        "ingested_at": _clean_text(report.ingested_at)[:_LONGEST],
         "duration_ns": report.duration_ns or 0,
         "kernels": report.rows.get("kernel") or report.rows.get("ncu_launch") or 0,
         "bytes": report.source_bytes,
         "timeline": int(TIMELINE in report.subjects),
         "launches": int(LAUNCHES in report.subjects),
         "operators": int(bool(report.rows.get("operator") and report.rows.get("kernel"))),
-        "words": _clean("\n".join(word for word in words if word).casefold()),
+        "words": _clean_text("\n".join(word for word in words if word).casefold()),
     }
 
 
 def _read_manifests(db: Connection, ids: Sequence[str]) -> dict[str, Manifest]:
     """Return the manifests of some reports by id, in this order; those that cannot be read are left out."""
     read: dict[str, Manifest] = {}
-    for part in _cut(ids):
-        for row in db.execute(f"{_MANIFEST} WHERE id IN ({_marks(part)})", part):
+    for part in _cut_ids(ids):
+        for row in db.execute(f"{_MANIFEST} WHERE id IN ({_make_marks(part)})", part):
             with suppress(ValueError):
                 read[row["id"]] = read_manifest(row)
     return {report_id: read[report_id] for report_id in ids if report_id in read}
@@ -279,8 +287,8 @@ def _read_manifests(db: Connection, ids: Sequence[str]) -> dict[str, Manifest]:
 def _read_labels(db: Connection, ids: Sequence[str]) -> dict[str, list[str]]:
     """Return the labels of each of some reports that has any, sorted."""
     labels: dict[str, list[str]] = {}
-    for part in _cut(ids):
-        query = f"SELECT report_id, label FROM label WHERE report_id IN ({_marks(part)}) ORDER BY label"
+    for part in _cut_ids(ids):
+        query = f"SELECT report_id, label FROM label WHERE report_id IN ({_make_marks(part)}) ORDER BY label"
         for row in db.execute(query, part):
             labels.setdefault(row["report_id"], []).append(row["label"])
     return labels
@@ -292,21 +300,21 @@ def read_manifest(row: Mapping[str, Any]) -> Manifest:
     return replace(manifest, title=row["title"]) if row["title"] else manifest
 
 
-def _cut(ids: Iterable[str]) -> list[list[str]]:
+def _cut_ids(ids: Iterable[str]) -> list[list[str]]:
     every = list(ids)
     return [every[at : at + _AT_ONCE] for at in range(0, len(every), _AT_ONCE)]
 
 
-def _marks(values: Sequence[Any]) -> str:
+def _make_marks(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _clean(text: str) -> str:
+def _clean_text(text: str) -> str:
     """Replace characters that a database does not store: NUL and lone surrogates."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode()
 
 
-def _moment(iso: str | None) -> str:
+def _normalize_time(iso: str | None) -> str:
     """Return a time in one format, so that texts sort as times do; empty if it is none."""
     try:
         return datetime.fromisoformat(iso or "").isoformat(timespec="microseconds")

@@ -16,17 +16,17 @@ from profiledb.studies.trends.team_summary_store import summaries_of
 
 def list_runs(library: Library) -> list[Run]:
     """Return the runs of the reports that the visitor sees."""
-    return _group(library, summaries_of(library).ranks())
+    return _group_visible(library, summaries_of(library).ranks())
 
 
 def find_run(library: Library, report_id: str) -> Run | None:
     """Return the run of a report, from the ranks that may be of the same one; None if it belongs to none."""
     store = summaries_of(library)
     own = store.ranks("report_id", report_id)
-    return run_list.find_run(_group(library, store.ranks("run_id", own[0].run_id)), report_id) if own else None
+    return run_list.find_run(_group_visible(library, store.ranks("run_id", own[0].run_id)), report_id) if own else None
 
 
-def _group(library: Library, ranks: Iterable[RankSummary]) -> list[Run]:
+def _group_visible(library: Library, ranks: Iterable[RankSummary]) -> list[Run]:
     every = list(ranks)
     seen = set(library.catalog.listing.filter_ids({one.report_id for one in every}))
     return run_list.list_runs(one for one in every if one.report_id in seen)

@@ -184,3 +184,24 @@ def test_workers_of_a_team_take_from_a_bucket(team: Shared, s3: S3, tmp_path: Pa
     report = library.find("00000.pt.trace.json")
     with library.cursor(report.id) as cursor:
         assert cursor.execute("SELECT value FROM meta WHERE key = 'workload'").fetchall() == [("put",)]
+
+
+def test_later_names_and_pending_objects_are_seen_without_a_whole_listing(place: Place, tmp_path: Path) -> None:
+    """Names before the last one are left to the next sweep."""
+    for name in ("2026-01-02.sqlite", "2026-01-01.sqlite"):
+        place.put(name, b"x")
+    inbox = place.inbox
+    inbox.renew()
+    assert inbox.read_news([]) == []
+    place.put("2026-01-03/a.sqlite", b"x")
+    place.put("2026-01-01b.sqlite", b"x")
+    place.put("2026-01-02.sqlite", b"longer")
+    assert inbox.read_news([inbox.root / "2026-01-02.sqlite"]) == [inbox.root / "2026-01-03" / "a.sqlite"]
+    states = [inbox.look(inbox.root / name) for name in ("2026-01-02.sqlite", "2026-01-03/a.sqlite")]
+    assert [state.bytes for state in states if state] == [6, 1]
+    assert inbox.kind_of(inbox.root / "2026-01-03") == "folder"
+    place.bucket.delete(["2026-01-03/a.sqlite"])
+    assert inbox.read_news([inbox.root / "2026-01-03" / "a.sqlite"]) == []
+    assert inbox.look(inbox.root / "2026-01-03" / "a.sqlite") is None
+    inbox.renew()
+    assert inbox.look(inbox.root / "2026-01-01b.sqlite")

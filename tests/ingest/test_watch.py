@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ingest import watch as module
 from ingest.watch import Watch
 from profiledb.library.inbox.folder import FolderInbox
 from tests.conftest import wait_until
@@ -72,3 +73,49 @@ def test_a_move_from_elsewhere_says_nothing(watch: Watch, tmp_path: Path) -> Non
     half.write_bytes(b"x")
     target = half.replace(watch.inbox.root / "a.sqlite")
     wait_until(lambda: watch.finished() == [target])
+
+
+def test_between_two_sweeps_only_what_changed_is_looked_at(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHEAP_S", -1.0)
+    monkeypatch.setattr(module, "SWEEP_SHARE", 1e9)
+    root = watch.inbox.root
+    for name in (".a", ".b", "slow.sqlite"):
+        (root / name).write_bytes(b"x")
+    old = (root / ".a").replace(root / "a.sqlite")
+
+    def look() -> list[Path]:
+        with watch.look() as paths:
+            return paths
+
+    wait_until(lambda: look() == [old])
+    assert watch.swept is False or look() == []
+    new = (root / ".b").replace(root / "b.sqlite")
+    wait_until(lambda: look() == [new])
+    assert not watch.swept
+    assert watch.restless, "the one that is written under its name still counts as unfinished"
+    half = root / ".folder"
+    (half / "deep").mkdir(parents=True)
+    (half / "deep" / "c.sqlite").write_bytes(b"x")
+    (half / "deep" / ".hidden.sqlite").write_bytes(b"x")
+    half.replace(root / "folder")
+    wait_until(lambda: look() == [root / "folder" / "deep" / "c.sqlite"])
+    (root / "link.sqlite").symlink_to(old)
+    (root / "slow.sqlite").unlink()
+    wait_until(lambda: look() == [] and not watch.restless)
+    watch.sweep_next()
+    assert look() == [old, new, root / "folder" / "deep" / "c.sqlite"]
+    assert watch.swept
+    assert list(watch.skipped.values()) == ["link"]
+
+
+def test_a_look_that_failed_is_followed_by_a_sweep(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHEAP_S", -1.0)
+    monkeypatch.setattr(module, "SWEEP_SHARE", 1e9)
+    with watch.look():
+        pass
+    with watch.look():
+        assert not watch.swept
+    with pytest.raises(ZeroDivisionError), watch.look():
+        raise ZeroDivisionError
+    with watch.look():
+        assert watch.swept

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ingest import fingerprints, tools
+from ingest import watch as watch_module
 from ingest.watch import Watch
 from ingest.worker import Worker
 from profiledb import config
@@ -214,6 +215,44 @@ def test_two_thousand_files_are_looked_at_in_a_moment(inbox: Path, empty_library
     started = time.process_time()  # a busy machine makes it wait, but not work
     assert worker.take(watch.finished()) == 0, "all of them are known"
     assert time.process_time() - started < files / 2_000
+
+
+@pytest.mark.integration
+def test_looks_between_two_sweeps_take_in_what_is_new(
+    inbox: Path, empty_library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A report, a file beside it that came first, and a file that somebody wants to be tried again."""
+    monkeypatch.setattr(watch_module, "CHEAP_S", -1.0)
+    monkeypatch.setattr(watch_module, "SWEEP_SHARE", 1e9)
+    inbox.mkdir(exist_ok=True)
+    worker = Worker(empty_library, config.load(inbox=inbox, samples="off"), FolderInbox(inbox), lambda _: None)
+    watch = Watch(worker.inbox, patience_s=0)
+    watch.start()
+    try:
+        if watch._observer is None:
+            pytest.skip("no events of the file system here")
+        worker.look(watch, [])
+
+        def state_of(name: str) -> str:
+            worker.look(watch, [])
+            job = empty_library.catalog.job(str(inbox / name))
+            return job.state if job else ""
+
+        (inbox / ".half").write_text('{"workload": "put"}')
+        (inbox / ".half").rename(inbox / "one.meta.json")
+        wait_until(lambda: state_of("one.meta.json") == "alone")
+        shutil.copyfile(SAMPLES / "transformer_inference.sqlite", inbox / ".half")
+        (inbox / ".half").rename(inbox / "one.sqlite")
+        wait_until(lambda: state_of("one.sqlite") == "ready")
+        wait_until(lambda: state_of("one.meta.json") == "ready")
+        assert not watch.swept
+        (report,) = empty_library.list()
+        assert empty_library.has_sidecar(report.id, "meta")
+        empty_library.catalog.forget_job(str(inbox / "one.sqlite"), asked=True)
+        wait_until(lambda: state_of("one.sqlite") in ("ready", "duplicate"))
+    finally:
+        watch.stop()
+        worker.stop()
 
 
 @pytest.mark.integration

@@ -67,7 +67,7 @@ def _draw_line() -> None:
         if running:
             step = f" ({fmt.plain(running[0].message)})" if running[0].message else ""
             parts.append(f"Reading **{fmt.plain(fmt.shortened(running[0].name, _NAME_LETTERS))}**{step}")
-        own = _count_open() - sum(job.state in OPEN_STATES for job in _sample_jobs())
+        own = _count_open() - sum(job.state in OPEN_STATES for job in _list_sample_jobs())
         if more := own - len(running[:1]):
             parts.append(f"{fmt.counted(more, 'file')} {'waits' if more == 1 else 'wait'}")
         if parts:
@@ -78,7 +78,7 @@ def _count_open() -> int:
     return sum(session.count_jobs(*OPEN_STATES).values())
 
 
-def _sample_jobs() -> list[Job]:
+def _list_sample_jobs() -> list[Job]:
     folder = session.settings().samples
     return session.jobs_below(str(folder)) if folder else []
 
@@ -87,7 +87,7 @@ def _list_samples() -> dict[str, bool]:
     """Return whether each sample is still to be imported, by its path."""
     return {
         job.path: job.state in OPEN_STATES
-        for job in _sample_jobs()
+        for job in _list_sample_jobs()
         if job.file_kind == "report" and job.state != "companion"
     }
 

@@ -72,14 +72,17 @@ class Bucket:
         self.name, _, self._prefix = url.removeprefix("s3://").partition("/")
         self._store = _open_store(self.name, self._prefix)
 
-    def list(self, below: str = "") -> Iterator[Object]:
-        """Yield the objects below a folder in any order; their names may be impossible for a file."""
+    def list(self, below: str = "", after: str = "") -> Iterator[Object]:
+        """Yield the objects below a folder in any order; their names may be impossible for a file.
+
+        ``after`` leaves out names up to this one.
+        """
         from obstore.exceptions import BaseError
 
         seen = set[str]()
         with self._translate_errors(""):
             try:
-                for part in self._store.list(below or None, chunk_size=1000):
+                for part in self._store.list(below or None, offset=after or None, chunk_size=1000):
                     for one in map(_make_object, part):
                         seen.add(one.key)
                         yield one
@@ -87,7 +90,7 @@ class Bucket:
                 if not _NO_LIST.search(str(error)):
                     raise
                 for one in self._list_odd_names(below, error):
-                    if one.key not in seen:
+                    if one.key not in seen and one.key > after:
                         yield one
 
     def _list_odd_names(self, below: str, error: Exception) -> Iterator[Object]:

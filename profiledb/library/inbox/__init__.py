@@ -1,6 +1,6 @@
 """The inbox that people drop files into: a folder or a prefix of a bucket behind one interface."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -31,6 +31,15 @@ class Inbox(Protocol):
 
     def renew(self) -> None:
         """Read the whole inbox if looks are expensive: ``entries`` and ``look`` then answer from the result."""
+
+    def read_news(self, pending: Iterable[Path]) -> list[Path]:
+        """Return new files that no event tells, as far as that costs little; ``renew`` finds the others.
+
+        ``look`` is then up to date for the pending files.
+        """
+
+    def kind_of(self, path: Path) -> Kind | None:
+        """Return the kind of an entry; None if there is none."""
 
     def entries(self, path: Path) -> list[tuple[str, Kind]]:
         """Return the names in a folder, sorted, each with its kind; nothing if the folder is missing.

@@ -5,7 +5,7 @@ import logging
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from pathlib import Path
@@ -56,6 +56,22 @@ class BucketInbox:
         if tree.strange and tree.strange != self._tree.strange:
             _log.warning("%s has objects with names that no file can have: %d. They are left.", self.text, tree.strange)
         self._tree = tree
+
+    def read_news(self, pending: Iterable[Path]) -> list[Path]:
+        """List the objects after the last name, and ask for each pending one; see ``Inbox``.
+
+        Names that begin with a time, or with a growing number, are therefore found at once.
+        """
+        for path in pending:
+            if self._contains_path(path) and (key := self._make_key(path)) in self._tree.files:
+                self._tree.put(key, self._bucket.head(key))
+        new = [one for one in self._bucket.list(after=self._tree.last) if self._tree.add(one)]
+        return [self.root / one.key for one in new]
+
+    def kind_of(self, path: Path) -> Kind | None:
+        """Return the kind of an object, or of a folder of objects, as of the last listing."""
+        key = self._make_key(path)
+        return "file" if key in self._tree.files else "folder" if key in self._tree.folders else None
 
     def entries(self, path: Path) -> list[tuple[str, Kind]]:
         """Return the names in a folder as of the last listing."""

@@ -6,7 +6,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +18,9 @@ from profiledb.report.file_names import SPACE_SIGN, require_accepted, safe_name,
 PAUSE_S = 0.1
 _HALF = ".open-"
 _ABANDONED_S = 86_400.0
-_KINDS: dict[int, Kind] = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
+_KINDS: dict[int, Kind] = {
+    stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket", stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link",
+}  # fmt: skip
 
 
 class FolderInbox:
@@ -40,6 +42,18 @@ class FolderInbox:
 
     def renew(self) -> None:
         """Do nothing: every look reads the folder itself."""
+
+    def read_news(self, pending: Iterable[Path]) -> list[Path]:  # noqa: ARG002 (see Inbox)
+        """Return nothing: events tell what is new."""
+        return []
+
+    def kind_of(self, path: Path) -> Kind | None:
+        """Return the kind of an entry; see ``Inbox``."""
+        try:
+            mode = path.lstat().st_mode
+        except (OSError, ValueError):
+            return None
+        return _KINDS.get(stat.S_IFMT(mode), "device")
 
     def entries(self, path: Path) -> list[tuple[str, Kind]]:
         """Return the names in a folder; see ``Inbox``."""

@@ -24,25 +24,40 @@ class Tree:
     files: dict[str, State] = field(default_factory=dict)
     folders: dict[str, dict[tuple[str, bool], None]] = field(default_factory=dict)
     strange: int = 0
+    last: str = ""
 
     @classmethod
     def of(cls, objects: Iterable[Object]) -> "Tree":
         """Build the tree of a listing."""
         tree = cls()
         for one in objects:
-            if not one.size:
-                continue
-            if _can_be_a_file(one.key):
-                tree._add_key(one.key, object_state(one))
-            else:
-                tree.strange += 1
+            tree.add(one)
         return tree
+
+    def add(self, one: Object) -> bool:
+        """Add an object; return False if it is left out. The object with the last name is noted in ``last``."""
+        self.last = max(self.last, one.key)
+        if not one.size:
+            return False
+        if not _can_be_a_file(one.key):
+            self.strange += 1
+            return False
+        self._add_key(one.key, object_state(one))
+        return True
+
+    def put(self, key: str, one: Object | None) -> None:
+        """Replace the state of a file; None removes it."""
+        if one is None or not one.size:
+            self.files.pop(key, None)
+        else:
+            self.files[key] = object_state(one)
 
     def look(self, key: str) -> State | None:
         """Return the state of a file, or of all files of a folder together."""
         if key in self.files:
             return self.files[key]
-        inside = [self.files[f"{key}/{name}"] for name, is_folder in sorted(self.folders.get(key, {})) if not is_folder]
+        names = [f"{key}/{name}" for name, is_folder in sorted(self.folders.get(key, {})) if not is_folder]
+        inside = [self.files[name] for name in names if name in self.files]
         if not inside:
             return None
         tags = hashlib.sha256("".join(one.tag for one in inside).encode()).hexdigest()[:16]

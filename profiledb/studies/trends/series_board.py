@@ -1,19 +1,19 @@
 """The board of all series for the page, the command line and the gate: it combines summaries, rules and decisions."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.library.series_decisions import Note
 from profiledb.rules import series as rules
-from profiledb.studies.trends import explain, series, series_changes, summary_refresh
+from profiledb.studies.trends import explain, series, series_changes, series_state, summary_refresh
 from profiledb.studies.trends.explain import Explanation
 from profiledb.studies.trends.measures import MEASURES
 from profiledb.studies.trends.series import Point, Series
 from profiledb.studies.trends.series_changes import Trend
-from profiledb.studies.trends.summary_store import Facts, Row, Summaries
+from profiledb.studies.trends.series_state import Changes, Grouping
+from profiledb.studies.trends.summary_store import Facts, Row
 from profiledb.studies.trends.team_summary_store import summaries_of
 
 MAIN = next(iter(MEASURES))
@@ -25,27 +25,41 @@ LISTED = (MAIN, "kernel_ns", "memory_bytes", "launches")
 _RECENT = 100
 
 
-@dataclass(frozen=True)
 class Board:
-    """The series of a library as they are now."""
+    """The series of a library as they are now.
 
-    library: Library
-    kept: Summaries = field(init=False)
+    Args:
+        library: the library, as one visitor sees it.
+        before: the board before, of the same library and kind of visitor, whose list was read: only what changed
+            since then is read.
+    """
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kept", summaries_of(self.library))
+    def __init__(self, library: Library, before: "Board | None" = None) -> None:
+        self.library = library
+        self.kept = summaries_of(library)
+        self._before: tuple[Grouping | None, Changes | None] = (None, None)
+        if before:
+            self._before = (before._grouping, before._changes)  # noqa: SLF001 (another one of this class)
 
     @cached_property
-    def facts(self) -> dict[str, Facts]:
+    def _grouping(self) -> Grouping:
+        return series_state.group(self.library, self.kept, rules.current(), self._before[0])
+
+    @cached_property
+    def _changes(self) -> Changes:
+        changes = series_state.look_for_changes(self.kept, self._grouping, self.notes, LISTED, self._before[1])
+        self._before = (None, None)
+        return changes
+
+    @property
+    def facts(self) -> Mapping[str, Facts]:
         """Facts about the listed reports that have a summary, by id."""
-        kept = self.kept.facts()
-        return {report_id: kept[report_id] for report_id in self.library.catalog.report_ids() if report_id in kept}
+        return self._grouping.facts
 
-    @cached_property
-    def series(self) -> dict[str, Series]:
+    @property
+    def series(self) -> Mapping[str, Series]:
         """All series by name."""
-        catalog = self.library.catalog
-        return series.build_series(self.facts, rules.current(), catalog.labels(), catalog.decisions.choices())
+        return self._grouping.series
 
     @cached_property
     def notes(self) -> dict[tuple[str, str], Note]:
@@ -60,10 +74,9 @@ class Board:
         """
         of_series: dict[str, list[Trend]] = {}
         for measure in LISTED:
-            for trend in series_changes.find_trends(
-                self.kept, self.series.values(), measure, self.kept.values(measure), self.notes
-            ):
-                of_series.setdefault(trend.series.name, []).append(trend)
+            for name in self.series:
+                if trend := self._changes.trends.get((name, measure)):
+                    of_series.setdefault(name, []).append(trend)
         return sorted((min(trends, key=_rank_trend) for trends in of_series.values()), key=_make_urgency_key)
 
     def one(self, series: Series, measure: str = MAIN) -> Trend | None:

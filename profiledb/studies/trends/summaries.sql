@@ -17,6 +17,10 @@ CREATE TABLE IF NOT EXISTS summary (
     basis TEXT NOT NULL,            -- what sums are divided by: name of the steps, empty for the whole selection
     meta TEXT NOT NULL              -- what the program said of its run, JSON, texts by name
 ) STRICT;
+CREATE TABLE IF NOT EXISTS summary_change ( -- which summaries were written or removed, so that readers read these alone
+    number INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order of writing; the oldest rows are removed
+    report_id TEXT NOT NULL
+) STRICT;
 CREATE TABLE IF NOT EXISTS measure (
     report_id TEXT NOT NULL,
     measure TEXT NOT NULL,          -- wall_ns, kernel_ns ... (measures.py); class, range, kernel, finding for parts

@@ -30,6 +30,10 @@ VERSION = 2
 """Raise when the summary of the same report changes."""
 MOST_DETECTED = 20_000
 """Number of series whose changes are cached; beyond that, all are computed again."""
+_MOST_CHANGES = 20_000
+"""Changes that are remembered; a reader that has not looked for longer reads everything."""
+Since = tuple[int, int]
+"""A place in the log of changes: which file, and the number of the last change."""
 _ASKED = 500
 """Reports in one query."""
 
@@ -92,9 +96,33 @@ class Summaries:
         rows = self._read_rows("SELECT report_id, version, stamp FROM summary")
         return {row["report_id"]: (row["version"], row["stamp"]) for row in rows}
 
-    def facts(self) -> dict[str, Facts]:
-        """Return the facts of all reports that have a summary of this version."""
-        rows = self._read_rows(f"SELECT {_FACTS} FROM summary WHERE version = ?", [VERSION])
+    def read_changes(self, since: Since | None) -> tuple[Since, frozenset[str] | None]:
+        """Return where the log of changes ends, and the reports whose summaries changed since then; None for any."""
+        numbers = self._read_rows("SELECT max(number) AS last, min(number) AS first FROM summary_change")
+        last, first = (numbers[0]["last"] or 0, numbers[0]["first"] or 1) if numbers else (0, 1)
+        now = (self._read_file_number(), last)
+        if since is None or since[0] != now[0] or not first - 1 <= since[1] <= last:
+            return now, None
+        query = "SELECT DISTINCT report_id FROM summary_change WHERE number > ? AND number <= ?"
+        return now, frozenset(row["report_id"] for row in self._read_rows(query, [since[1], last]))
+
+    def _read_file_number(self) -> int:
+        """Return a number that another file, which begins its log anew, does not have."""
+        try:
+            return self.path.stat().st_ino
+        except FileNotFoundError:
+            return 0
+
+    def facts(self, reports: Sequence[str] | None = None) -> dict[str, Facts]:
+        """Return the facts of these reports, or of all, that have a summary of this version."""
+        if reports is None:
+            rows = self._read_rows(f"SELECT {_FACTS} FROM summary WHERE version = ?", [VERSION])
+        else:
+            rows = []
+            for at in range(0, len(reports), _ASKED):
+                part = list(reports[at : at + _ASKED])
+                query = f"SELECT {_FACTS} FROM summary WHERE version = ? AND report_id IN ({_make_marks(part)})"
+                rows += self._read_rows(query, [VERSION, *part])
         return {row["report_id"]: Facts(**{**dict(row), "meta": _read_texts(row["meta"])}) for row in rows}
 
     def values(self, measure: str) -> dict[str, Row]:
@@ -142,6 +170,7 @@ class Summaries:
         last = {(row.measure, row.name): row for row in rows}
         with self._open_for_writing() as db:
             db.execute(upsert_sql("summary", list(values), "report_id"), values)
+            _note_changes(db, [facts.report_id])
             db.execute("DELETE FROM measure WHERE report_id = ?", [facts.report_id])
             db.executemany(
                 "INSERT INTO measure (report_id, measure, name, value, low, high, title) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -156,6 +185,8 @@ class Summaries:
     def forget(self, reports: Iterable[str]) -> None:
         """Remove the summaries of deleted reports."""
         with self._open_for_writing() as db:
+            reports = list(reports)
+            _note_changes(db, reports)
             for report_id in reports:
                 for table in _OF_REPORT:
                     db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
@@ -242,6 +273,13 @@ class Summaries:
             for old in self.path.parent.glob(f"{ASIDE}*"):  # with its log
                 old.unlink(missing_ok=True)
             catalog_repair.set_aside(self.path, ASIDE)
+
+
+def _note_changes(db: Connection, reports: Iterable[str]) -> None:
+    db.executemany("INSERT INTO summary_change (report_id) VALUES (?)", [(report_id,) for report_id in reports])
+    db.execute(
+        "DELETE FROM summary_change WHERE number <= (SELECT max(number) FROM summary_change) - ?", [_MOST_CHANGES]
+    )
 
 
 def _make_marks(values: Sequence[Any]) -> str:

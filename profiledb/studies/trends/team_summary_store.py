@@ -28,6 +28,9 @@ class SharedSummaries(Summaries):
         """Return a value that changes with every write."""
         return self._shared.version(TOPIC)
 
+    def _read_file_number(self) -> int:
+        return 0
+
     def remember(self, changes: Mapping[str, str]) -> None:
         """Cache changes of series; they may be lost, and no page refreshes."""
         with suppress(CatalogError), self._shared.connect("") as db:

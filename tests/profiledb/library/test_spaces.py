@@ -135,7 +135,8 @@ def test_a_catalog_tells_nothing_of_what_is_not_seen(catalog: Catalog) -> None:
     told = [
         otto.report_ids(), otto.reports(), otto.jobs(), otto.labels(), otto.links.all(), otto.decisions.choices(),
         otto.decisions.notes(), otto.job(FILES["hidden"]), otto.marks.get(OPEN.id), otto.jobs_in("ready"),
-        otto.jobs_below("/inbox"), otto.jobs_at(list(FILES.values())), otto.warned_jobs(9), otto.count_jobs("ready"),
+        otto.jobs_below("/inbox"), otto.jobs_at(list(FILES.values())), otto.warned_jobs(9),
+        otto.jobs_beside(list(FILES.values())), otto.count_jobs("ready"),
         otto.listing.page(), otto.listing.get([OPEN.id, HIDDEN.id, LOST.id]),
     ]  # fmt: skip
     assert (otto.count_jobs("ready"), catalog.count_jobs("ready", "failed")) == ({"ready": 1}, {"ready": 2})
@@ -176,7 +177,7 @@ def catalog_calls(catalog: Catalog) -> dict[object, dict[str, list[tuple[Any, ..
             "transaction": [()], "job_states": [()], "add_report": [(HIDDEN,)], "remove_report": [(hidden,)],
             "hand_over": [(hidden, shown), (shown, hidden)], "unlist_report": [(hidden,)],
             "set_labels": [(hidden, [])], "rename": [(hidden, "x")], "dismiss": [(FILES["hidden"],)],
-            "forget_job": [(FILES["hidden"],)], "complete_listing": [()],
+            "forget_job": [(FILES["hidden"],)], "complete_listing": [()], "count_files": [()], "waiting_since": [()],
             "columns": [(FILES["hidden"],)], "name_columns": [(FILES["hidden"], columns)],
         },
         catalog.marks: {"get": [(hidden,)], "change": [(hidden, [Mark(2, "x")])]},
@@ -190,13 +191,14 @@ def catalog_calls(catalog: Catalog) -> dict[object, dict[str, list[tuple[Any, ..
 CATALOG_TELLS = {
     Catalog: {
         "asked_by", "version_of_files", "mend", "damaged_files", "reports", "report_ids", "jobs", "job", "put_job",
-        "labels", "jobs_in", "jobs_below", "jobs_at", "warned_jobs", "count_jobs",
+        "labels", "jobs_in", "jobs_below", "jobs_at", "jobs_beside", "warned_jobs", "count_jobs",
     },
     Marks: set(),
     ReportLinks: {"all"},
     SeriesDecisions: {"choices", "notes"},
     SharingLinks: {"all", "end", "find"},
-    ReportList: {"count", "page", "get", "filter_ids", "kinds", "gpus", "labels", "rules", "labels_of", "unjudged"},
+    ReportList: {"count", "page", "get", "filter_ids", "kinds", "gpus", "labels", "rules", "labels_of", "unjudged",
+        "labels_with_values"},
 }  # fmt: skip
 """Methods that take no id of a report: they tell of visible reports alone, of none, or are the worker's."""
 

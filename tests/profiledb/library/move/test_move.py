@@ -39,7 +39,7 @@ NAME = "streams_serial"
 """A sample with sidecars, whose answers are compared."""
 OTHERS = ("aaaa000000000001", "bbbb000000000002", "cccc000000000003")
 FEW = ("cuda_gpu_kern_sum", "cuda_api_sum", "energy_ranges")
-DERIVED = {"summary", "measure", "rank", "detected"}
+DERIVED = {"summary", "summary_change", "measure", "rank", "detected"}
 OF_ITSELF = {"library", "revision", "worker", "stored_file", "alembic_version"}
 Team = Callable[[], Library]
 

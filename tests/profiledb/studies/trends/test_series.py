@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from profiledb.errors import AnalysisError, ConfigError
 from profiledb.library.catalog import Catalog
 from profiledb.library.library import Library
 from profiledb.library.series_decisions import LEFT_OUT, Note
+from profiledb.library.visitor import Visitor
 from profiledb.report.derived_files import SUMMARIES
 from profiledb.rules import series as rules
 from profiledb.studies.trends import explain, series, summary_refresh
@@ -175,6 +177,61 @@ def test_what_people_say_of_a_change_stays(library: Library) -> None:
         decided.write_note(first, "wall_ns", Note("gone", ""))  # type: ignore[arg-type]
     decided.write_note(first, "wall_ns", Note("open", ""))
     assert decided.notes() == {}
+
+
+def test_a_board_made_from_the_one_before_is_the_board_anew(library: Library) -> None:
+    """Whatever was added, changed, removed or decided since then."""
+    random, decided = Random(7), library.catalog.decisions
+    filled(library, 24, slow=13)
+    board = Board(library)
+    assert board.listed
+    number = 100
+
+    def put(one: int) -> None:
+        workload = random.choice(["train", "serve", "tune"])
+        meta = {"workload": workload, "commit_date": f"2026-04-{1 + one % 28:02}"}
+        serial.put(library, serial.facts(one, meta=meta), serial.rows(9e6 * random.uniform(1, 1.2), {"gemm": 5e6}))
+
+    for step in range(40):
+        one = random.choice([report.id for report in library.list()])
+        what = ("add", "change", "remove", "label", "move", "leave out", "note", "nothing")[step % 8]
+        if what == "add":
+            number += 1
+            put(number)
+        elif what == "change":
+            put(int(one, 16))
+        elif what == "remove":
+            library.catalog.remove_report(one)
+        elif what == "label":
+            library.catalog.set_labels(one, random.choice([["series=own"], ["plain"], []]))
+        elif what in ("move", "leave out"):
+            decided.choose(one, random.choice([None, "elsewhere"]) if what == "move" else LEFT_OUT)
+        elif what == "note":
+            shifts = [shift for trend in board.listed for shift in trend.shifts]
+            decided.write_note(shifts[0].point.id if shifts else one, "wall_ns", Note("accepted", str(step)))
+        board, anew = Board(library, board), Board(library)
+        assert (board.facts, board.series, board.notes) == (anew.facts, anew.series, anew.notes), what
+        assert list(board.series) == list(anew.series)
+        assert board.listed == anew.listed, what
+        assert board._grouping.dirty is not None
+        assert len(board._grouping.dirty) <= (0 if what in ("note", "nothing") else 1), what
+    summaries_of(library).forget([report.id for report in library.list()])
+    assert Board(library, board).series == {}
+
+
+def test_a_hidden_report_joins_no_series_of_a_board_made_from_the_one_before(library: Library) -> None:
+    otto = library.asked_by(Visitor("Otto", "login", frozenset({"all"})))
+    filled(library, 3)
+    board = Board(otto)
+    assert board.listed
+    hidden = serial.facts(4)
+    library.catalog.add_report(replace(library.list()[0], id=hidden.report_id, space="kernels"))
+    summaries_of(library).put(hidden, "x", serial.rows(1e6, {"k": 1e5}))
+    board = Board(otto, board)
+    assert len(board.series[SERIES].points) == len(board.facts) == 3
+    assert len(board.listed[0].points) == 3
+    library.catalog.spaces.put("kernels", ["all"])
+    assert len(Board(otto, board).listed[0].points) == 4
 
 
 def test_a_damaged_file_is_set_aside(empty_library: Library) -> None:
