@@ -88,7 +88,7 @@ def _run_worker(arguments: argparse.Namespace, settings: Settings, forks: ForkCl
 
         worker = Worker(library, settings, open_inbox(settings), finish, reporter.step, Runner(forks))
         if arguments.once:
-            _run_once(worker, takes_samples=arguments.samples is not None)
+            _run_once(worker)
         else:
             forks.warm(prepare=True)
             _run_forever(worker, end, prefetcher, monitor)
@@ -104,14 +104,12 @@ def _open_library(settings: Settings) -> Library:
     return open_library(settings)
 
 
-def _run_once(worker: Worker, *, takes_samples: bool) -> None:
-    """Convert the files of the inbox; a script that names its files asks for samples by ``--samples`` alone."""
+def _run_once(worker: Worker) -> None:
+    """Convert the files of the inbox alone: a script that names its files does not ask for samples."""
     worker.prepare()
     watch = Watch(worker.inbox, patience_s=0)
     while worker.take(watch.finished()) or watch.restless:
         time.sleep(0.05)  # the second look decides, not this pause
-    if takes_samples:
-        worker.take(worker.samples())
     worker.list_skipped(watch.skipped)
     upgrades = ReportUpgrades(worker.library, worker.settings, worker.inbox, worker.runner)
     while upgrades.upgrade_next():

@@ -48,7 +48,7 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
             own[one.rule.name], parents[one.rule.name] = 0, parents.get(inside, inside)
             continue
         saving = one.saving_ns or 0
-        gets = min(saving, _take_parts(one.rule.name, max(saving, one.explains_ns), names, left, took))
+        gets = min(saving, _take_parts(one, max(saving, one.explains_ns), names, left, took))
         own[one.rule.name] = gets
         others = _sum_takers(one.rule.name, names, took)
         taker = max(others, key=lambda other: (others[other], other), default="")
@@ -87,15 +87,16 @@ def _does_lead(one: Finding, costs: Iterable[Finding], parts: Sequence[Part]) ->
 
 
 def _take_parts(
-    rule: str, most: int, names: Sequence[str], left: dict[str, int], took: dict[str, dict[str, int]]
+    one: Finding, most: int, names: Sequence[str], left: dict[str, int], took: dict[str, dict[str, int]]
 ) -> int:
+    limits = {part: int(one.facts.get(column) or 0) for part, column in one.rule.limits}
     gets = 0
     for name in names:
-        taken = min(most - gets, left[name])
+        taken = min(most - gets, left[name], limits.get(name, left[name]))
         left[name] -= taken
         gets += taken
         if taken:
-            took.setdefault(name, {})[rule] = taken
+            took.setdefault(name, {})[one.rule.name] = taken
     return gets
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from profiledb.findings.program import Program, names
-from profiledb.findings.rule import Rule
+from profiledb.findings.rule import LEVELS, Rule
 from profiledb.findings.trace_overhead import Slowed
 
 Verdict = Literal["fires", "clear", "cannot_judge"]
@@ -66,8 +66,11 @@ class Finding:
 
     @property
     def place(self) -> str | None:
-        """Return the range that it is about, or the range of its first piece of evidence."""
-        pieces = (piece.get("range") for piece in self.evidence[:1])
+        """Return the range that it is about, or the range of its first piece of evidence.
+
+        The pieces of a frame are examples, none of which is the place of most of its time.
+        """
+        pieces = (piece.get("range") for piece in self.evidence[:1] if self.rule.level != LEVELS[-1])
         return self.facts.get("place") or self.facts.get("range") or next(pieces, None)
 
     @property

@@ -27,6 +27,9 @@ MOST_EVIDENCE = 20
 Ask = Callable[[str, Mapping[str, Any]], "pd.DataFrame"]
 STEPS = "steps"
 """The group of rules about steps."""
+ROOF = "profile_at_roof"
+MOST_OF_IT_PCT = 50.0
+"""Share of the measured kernel time at its roof from which that comes first."""
 OF_PART = frozenset({"warmup_inside"})
 """Remarks that apply only to the steady part: a warm-up before it does not distort its figures."""
 HOST = ("idle", "launch", "host")
@@ -142,6 +145,11 @@ def program_of(findings: Sequence[Finding]) -> Program:
 def costly(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings that fire, cost time and are not nested under another one, in order."""
     return [one for one in findings if one.verdict == "fires" and one.rule.costs and one.parent is None]
+
+
+def at_roof(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the finding that most kernel time is at its roof, if so: whatever else these kernels need saves little."""
+    return [one for one in findings if one.rule.name == ROOF and (one.value or 0) >= MOST_OF_IT_PCT]
 
 
 def leading(findings: Iterable[Finding], most: int) -> list[Finding]:

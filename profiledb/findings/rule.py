@@ -10,7 +10,8 @@ The header is that of an analysis (profiledb.query.header), with these additiona
     -- param: threshold = 15 fires at or above this share of the active span
     -- joins: ncu                          it reads a Compute report, or a Systems report with its linked one
     -- parts: host code, launch call       parts of the time (analysis time_split), or kinds of them, that the saving
-                                           comes from; time that several findings claim is counted once
+                                           comes from; time that several findings claim is counted once.
+                                           ``host code (staged_ns)`` claims no more of a part than that column says
     -- level: place                        a finding names a cause (without this line), the place of time that causes
                                            explain (place), time whose cause other rules find (symptom), or all time of
                                            a kind (frame)
@@ -88,6 +89,7 @@ _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
 _MUST = ("title", "question", "unit", "fires", "says", "clear", "advice", "source", "param")
 WHERE = ("place", "part")
 """Placeholders in advice for the range of a finding, and for the same without operators and the ranges inside them."""
+_LIMITED = re.compile(r"^(?P<part>[^()]+) \((?P<column>\w+)\)$")
 PLACE = re.compile(r"\{(?P<column>\w+)(?:\|(?P<one>[^{}|]+)(?:\|(?P<many>[^{}|]+))?)?\}")
 """A column in a sentence. One text after it is a fallback for a missing value; two texts are the singular and plural
 nouns that go with a count."""
@@ -108,6 +110,7 @@ class Rule:
     advice: tuple[str, ...]
     source: str
     parts: tuple[str, ...] = ()
+    limits: tuple[tuple[str, str], ...] = ()
     level: str = LEVELS[0]
     own: bool = False
 
@@ -164,6 +167,8 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
         told = advice.expanded(lines["advice"])
     except KeyError as error:
         raise wrong(name, f"refers to advice {error.args[0]!r}, which advice.toml does not have") from error
+    parts = header.listed(lines.get("parts", []))
+    limited = tuple((one["part"], one["column"]) for one in map(_LIMITED.match, parts) if one)
     rule = Rule(
         analysis=header.of(name, lines, text, "findings"),
         group=group,
@@ -175,7 +180,8 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
         clear=tuple(lines["clear"]),
         advice=told,
         source=" ".join(lines["source"]),
-        parts=header.listed(lines.get("parts", [])),
+        parts=tuple(_LIMITED.sub(r"\g<part>", one) for one in parts),
+        limits=limited,
         level=lines.get("level", [LEVELS[0]])[0],
         own=own,
     )
@@ -205,6 +211,8 @@ def _check_rule(rule: Rule) -> None:
         raise wrong(rule.name, "has no parameter 'threshold'")
     units = {column.name: column.unit for column in rule.analysis.columns}
     units |= {"value": rule.unit, "threshold": rule.unit, "saving": "ns", "cause": "text"}
+    if unknown := [column for _, column in rule.limits if units.get(column) != "ns"]:
+        raise wrong(rule.name, f"limits a part by {unknown[0]!r}, which is no column in ns")
     told = [advice.text(line) for line in rule.advice]
     for place in (match for sentence in (*rule.says, *rule.clear, *told) for match in PLACE.finditer(sentence)):
         if place["column"] not in units and not (place.string in told and place["column"] in WHERE):

@@ -1,13 +1,14 @@
 """Phrase findings: fill the columns of a rule's row into the sentences of its header."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from profiledb import words
+from profiledb.findings import judge
 from profiledb.findings.advice import translate
 from profiledb.findings.finding import Finding
-from profiledb.findings.judge import Steady, costly
+from profiledb.findings.judge import Steady
 from profiledb.findings.program import names
 from profiledb.findings.rule import PLACE, WHERE
 
@@ -22,6 +23,8 @@ FORMATS: dict[str, Callable[[Any], str]] = {
 }
 """Functions that format a value, by its unit. All other units are formatted as text."""
 LONGEST_NAME = 80
+ACTIVE = 0.1
+"""Part of the capture in which GPUs are active, from which on shares of that part need no explanation."""
 _BOUND = re.compile(r"\b(up to|at most|more than) <(?=0\.1 %)")
 
 
@@ -46,30 +49,46 @@ def advice(finding: Finding, name: Callable[[Any], str] = words.code) -> tuple[s
 
 
 def bound(finding: Finding) -> str:
-    """Return the saving bound without amounts that the sentence already gives; empty if there is no bound."""
+    """Return the saving bound without amounts that the sentence already gives; empty if none is left."""
     if not finding.saving_ns:
         return ""
     said = plain(finding)
     share = None if finding.saving_pct is None else words.percent(finding.saving_pct)
     amounts = [words.duration(finding.saving_ns), *([f"{share} of the time"] if share else [])]
     new = [one for one in amounts if not re.search(rf"(?<![\d.,]){re.escape(one.removesuffix(' of the time'))}", said)]
-    return f"{new[0]} ({new[1]})" if len(new) == 2 else new[0] if new else "this time"
+    return f"{new[0]} ({new[1]})" if len(new) == 2 else next(iter(new), "")
 
 
-def do_first(findings: Iterable[Finding]) -> str:
-    """Return the first advice of the costliest finding with what it saves at most; "" if none costs time."""
-    one = next(iter(costly(findings)), None)
+def do_first(findings: Sequence[Finding], capture_ns: int | None = None) -> str:
+    """Return what to do first, in Markdown: the first advice of the costliest finding and the most that it saves.
+
+    If most kernel time is at its roof, that comes first. Without a finding that costs time, the first warning does,
+    because figures then mislead or are missing; without that, the result is "". ``capture_ns`` is the length of the
+    capture, which the sentence gives if GPUs are active in a small part of it only.
+    """
+    one = next(iter([*judge.at_roof(findings), *judge.costly(findings)]), None)
     if one is None:
-        return ""
-    share = "" if one.saving_pct is None else f" ({words.percent(one.saving_pct)})"
-    saves = f" Saves at most {words.duration(one.saving_ns)}{share}." if one.saving_ns else ""
-    return f"{next(iter(advice(one)), says(one))}{saves}"
+        warnings = [one for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
+        return " ".join([*advice(warnings[0])[:1], says(warnings[0])]) if warnings else ""
+    first = next(iter(advice(one)), says(one))
+    if not one.saving_ns:
+        return f"{first} {says(one)}"
+    saves = f"Saves at most {words.duration(one.saving_ns)}"
+    if not one.saving_pct:
+        return f"{first} {saves}."
+    active_ns = 100 * one.saving_ns / one.saving_pct
+    if not capture_ns or active_ns > capture_ns * ACTIVE:
+        return f"{first} {saves} ({words.percent(one.saving_pct)})."
+    return (
+        f"{first} {saves}: {words.percent(one.saving_pct)} of the {words.duration(active_ns)} from the GPU's first"
+        f" operation to its last, in a capture of {words.duration(capture_ns)}."
+    )
 
 
 def explain_nothing(findings: Iterable[Finding]) -> str:
     """Return the sentence on a report without a costly finding: if no rule could be judged, that is not good news."""
     judged = any(one.verdict in ("fires", "clear") for one in findings)
-    return "Nothing found that costs time by itself." if judged else "This report lacks what the rules need."
+    return "Nothing found that costs time by itself." if judged else "This report lacks the data that the rules need."
 
 
 def plain(finding: Finding) -> str:

@@ -39,7 +39,7 @@ def test_a_compute_report_is_judged_by_its_own_time(page: Open, library: Library
 def test_a_report_with_nothing_says_what_to_capture(page: Open, publish: Publish) -> None:
     at = page("findings", publish(nothing))
     assert figures(at)["Findings"] == "0"
-    assert "This report lacks what the rules need." in texts(at)
+    assert "This report lacks the data that the rules need." in texts(at)
     assert any("--trace=cuda" in code.value for code in at.code)
 
 

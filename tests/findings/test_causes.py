@@ -25,6 +25,7 @@ PARTS = [
 
 def finding(name: str, saving: int, parts: str, level: str = "cause", weight: str = "") -> Finding:
     lines = f"-- parts: {parts}\n-- level: {level}\n" + (f"-- weight: {weight}\n" if weight else "")
+    lines += "-- column: staged_ns | ns | | a limit\n"
     rule = rules.parse(name, HEADER.replace("-- unit:", f"{lines}-- unit:") + "SELECT 1;", "idle")
     return Finding(rule, "fires", value=20.0, threshold=10.0, saving_ns=saving, saving_pct=saving / 10)
 
@@ -56,6 +57,19 @@ def test_a_rule_may_explain_more_than_it_saves() -> None:
     found = {one.rule.name: one for one in causes.nest([waits, finding("range", 90, "host code", "place")], PARTS)}
     assert (found["waits"].own_saving_ns, found["waits"].parent) == (60, None)
     assert (found["range"].own_saving_ns, found["range"].parent) == (0, "waits")
+
+
+def test_a_rule_claims_of_a_part_what_its_column_says() -> None:
+    """By hand: 50 of copies and 20 of 100 ns of host code, so that 80 are left."""
+    copies = finding("copied", 90, "copies, host code (staged_ns)")
+    assert (copies.rule.parts, copies.rule.limits) == (("copies", "host code"), (("host code", "staged_ns"),))
+    found = {
+        one.rule.name: one.own_saving_ns
+        for one in causes.nest([replace(copies, facts={"staged_ns": 20}), finding("idle", 150, "idle", "frame")], PARTS)
+    }
+    assert found == {"copied": 70, "idle": 150}
+    (alone,) = causes.nest([copies], PARTS)
+    assert alone.own_saving_ns == 50, "no value of the column: nothing of the part"
 
 
 def test_a_place_leads_causes_that_explain_little_of_it() -> None:

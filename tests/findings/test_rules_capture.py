@@ -181,7 +181,7 @@ def test_the_remedy_of_an_error_is_its_own(
     assert (found.verdict, found.cause, found.facts["command"]) == ("fires", cause, command)
     assert (found.facts["remedy"] or "").startswith(remedy or "")
     assert ("It advises" in plain(found)) == bool(remedy)
-    assert any("shorter stretch" in one for one in found.rule.advised(found.cause)) == (cause == "lost")
+    assert any("shorter part" in one for one in found.rule.advised(found.cause)) == (cause == "lost")
 
 
 def test_unclosed_ranges(nsys_samples: Library, library: Library, small: Any) -> None:
@@ -204,8 +204,9 @@ def test_unclosed_ranges(nsys_samples: Library, library: Library, small: Any) ->
 
 
 def test_no_ranges(nsys_samples: Library, library: Library, small: Any, publish: Publish) -> None:
-    found = judged(library, small(), "no_ranges")
+    found = judged(library, small(kernel=[kernel(i, 1, i * 10, i * 10 + 9) for i in range(10)]), "no_ranges")
     assert (found.verdict, found.severity, found.value) == ("fires", "note", 0)
+    assert judged(library, small(), "no_ranges").verdict == "cannot_judge", "of one operation that says nothing"
     assert judged(nsys_samples, TINY, "no_ranges").value == 100
     calls = publish(lambda db: made.fill(db, api_call=[call(1, 1, 5, 9)]))
     assert judged(library, calls, "no_ranges").verdict == "cannot_judge"
@@ -243,6 +244,10 @@ def test_no_gpu_activity(nsys_samples: Library, library: Library, publish: Publi
     assert some.value == pytest.approx(200 / 3)
     wrapped = judged(library, small(api_call=[call(1, 1, 5, 9), call(2, 1, 4, 15)]), "no_gpu_activity")
     assert (wrapped.value, wrapped.facts["calls"]) == (0, 1), "a call around the one that launched is no second one"
+    graph = [call(5, 91, 20, 21), call(6, 1, 22, 23), call(7, 1, 24, 25, tid=MAIN + 1), call(8, 92, 26, 27)]
+    names = [{"string_id": 91, "value": "cuStreamBeginCapture_v2"}, {"string_id": 92, "value": "cuStreamEndCapture"}]
+    captured = judged(library, small(api_call=[call(1, 1, 5, 9), *graph], string=names), "no_gpu_activity")
+    assert (captured.value, captured.facts["calls"]) == (50, 2), "a launch between them goes into a graph"
     launched = rows(
         TINY,
         """SELECT count(*), count(k.correlationId) FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r

@@ -21,14 +21,14 @@ SAID = [
     # 2,857 synchronizations of OpenACC, after each of which the GPU waits for 71 µs
     ("miniweather_pnetcdf.qdrep", "sync_bound", "fires", "cuStreamSynchronize", "0.0 %"),
     # output of PnetCDF: the thread leaves its core between calls on files
-    ("miniweather_pnetcdf.qdrep", "preempted", "fires", "file system", "no core"),
-    ("openacc_gp100.qdrep", "preempted", "fires", "file system", "no core"),
+    ("miniweather_pnetcdf.qdrep", "preempted", "fires", "file system", "share its core"),
+    ("openacc_gp100.qdrep", "preempted", "fires", "file system", "share its core"),
     # 15.3 KB in 75 copies, which wait for graphs
     ("hta_rank0_graphs.json.gz", "pageable_copies", "clear", "<0.1 %", "49.4 %"),
     ("kineto_event_sync_trace.pt.trace.json.gz", "pageable_copies", "clear", "0.8 %", "11.0 %"),
     # Fortran: the CPU computes sines
     ("fortran_openmp_cpu_bound.qdrep", "cpu_saturated", "fires", "gkps_adiabatic_electron_", "GIL"),
-    ("um_events_lost.nsys-rep", "lost_events", "fires", "perf_event_paranoid", "shorter stretch"),
+    ("um_events_lost.nsys-rep", "lost_events", "fires", "perf_event_paranoid", "shorter part"),
     # kernels take 0.5 of 92 ms
     ("too_new_2026.nsys-rep", "no_overlap", "fires", "between the two directions", "Copies and kernels take turns"),
     ("vector_add_loop_a100.nsys-rep", "elementwise_chains", "clear", "0.0 %", "vectorAdd"),

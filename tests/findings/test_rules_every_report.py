@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from profiledb.errors import NotCapturedError
 from profiledb.findings import judge, output, program, rulebook, sentences
 from profiledb.findings.finding import Finding
 from profiledb.findings.rule import EVIDENCE
@@ -57,6 +58,7 @@ def check(library: Library, report: Manifest, params: dict[str, Any] | None = No
             assert wrong(sentences.advice(one), program.names(of)) == [], one.rule.name
     assert output.as_json(found)
     nothing_counts_twice(found)
+    shares_add_up(library, report, {**(params or {}), **(part.times if part else {})})
     return found
 
 
@@ -66,6 +68,17 @@ def nothing_counts_twice(found: list[Finding]) -> None:
         if one.parent:
             assert found[names.index(one.parent)].parent is None
             assert names.index(one.parent) < names.index(one.rule.name)
+
+
+def shares_add_up(library: Library, report: Manifest, params: dict[str, Any]) -> None:
+    """The bar of the part that is judged adds up to 100 %, and so does that of each step."""
+    for name in ("time_split", "step_split"):
+        try:
+            rows = analysis.run(library, report.id, name, params)
+        except NotCapturedError:
+            continue
+        sums = rows.groupby("start_ns")["share_pct"].sum() if "start_ns" in rows else [rows["share_pct"].sum()]
+        assert rows.empty or max(abs(one - 100) for one in sums) < 0.1, (report.name, name)
 
 
 @EVERY_REPORT

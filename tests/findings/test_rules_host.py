@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
+from profiledb.findings import sentences
 from profiledb.findings.finding import Finding
 from profiledb.findings.sentences import plain
 from profiledb.library.library import Library
@@ -212,13 +213,20 @@ def test_a_thread_that_sleeps(library: Library, publish: Publish) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "cause"),
-    [("/opt/app", "sampled"), ("/usr/lib/libpython3.11.so", "Python"), ("/usr/lib/libnvrtc.so.13", "compiling")],
+    ("function", "module", "cause"),
+    [
+        ("dsin", "/opt/app", "sampled"),
+        ("dsin", "/usr/lib/libpython3.11.so", "Python"),
+        ("dsin", "/usr/lib/libnvrtc.so.13", "compiling"),
+        ("ucp_worker_progress", "/opt/app", "polling"),
+    ],
 )
-def test_functions_of_a_thread_that_computes(library: Library, publish: Publish, module: str, cause: str) -> None:
-    """Of three samples in the gap two are in `dsin`, called by `gkps_`, and one in `gkps_`; one more lies outside."""
+def test_functions_of_a_thread_that_computes(
+    library: Library, publish: Publish, function: str, module: str, cause: str
+) -> None:
+    """Of three samples in the gap two are in a function called by `gkps_`, one in `gkps_`; one more lies outside."""
     events = [{"time_ns": 0, "cpu": 0, "scheduled_in": True, "global_tid": made.MAIN}]
-    texts = [{"string_id": n, "value": value} for n, value in ((50, "dsin"), (51, "gkps_"), (52, module))]
+    texts = [{"string_id": n, "value": value} for n, value in ((50, function), (51, "gkps_"), (52, module))]
     samples = [
         {"sample_id": n, "time_ns": t, "global_tid": made.MAIN}
         for n, t in ((1, 50_000), (2, 60_000), (3, 70_000), (4, 20_000))
@@ -230,8 +238,10 @@ def test_functions_of_a_thread_that_computes(library: Library, publish: Publish,
     report = by_hand(publish, KERNELS, sched_event=events, cpu_sample=samples, callchain=chains, string=texts)
     found = judged(library, report, "cpu_saturated")
     assert (found.verdict, found.cause, found.saving_ns) == ("fires", cause, 39_985)
-    assert found.facts["functions"] == (None if cause == "Python" else "dsin, gkps_")
+    assert found.facts["functions"] == (None if cause == "Python" else f"{function}, gkps_")
     assert found.facts["compiling_pct"] == (100 if cause == "compiling" else None)
+    assert found.facts["mpi_pct"] == (pytest.approx(200 / 3) if cause == "polling" else None)
+    assert ("polls for messages" in sentences.plain(found)) == (cause == "polling")
     said = " ".join(found.rule.advised(found.cause, ()))
     assert ("GIL" in said, "CUDA graphs" in said) == (cause == "Python", cause == "Python")
     alone = judged(library, by_hand(publish, KERNELS, sched_event=events), "cpu_saturated")
@@ -313,7 +323,7 @@ def test_a_thread_that_waits_for_files(
     found = judged(library, by_hand(publish, kernels, sched_event=events, osrt_call=calls, string=names), "preempted")
     assert (found.verdict, found.saving_ns, found.cause) == ("fires", 4 * MS, cause)
     assert found.value == pytest.approx(40)
-    assert ("no core" in plain(found)) == (cause == "core")
+    assert ("share its core" in plain(found)) == (cause == "core")
     assert ("the file system" in plain(found)) == (cause == "file")
     assert any("more cores" in one for one in found.rule.advised(found.cause)) == (cause == "core")
 

@@ -6,6 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from profiledb.findings import sentences
 from profiledb.findings.sentences import plain
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
@@ -119,6 +120,39 @@ def test_long_gaps_advise_to_capture_what_is_missing(
     assert ("--sample=" in advice, "osrt" in advice) == (not sampled, not traced)
     told = " ".join(found.advice)
     assert ("torch" in told, "nvtxRangePush" in told) == (False, True), "nothing says that it uses PyTorch"
+
+
+@pytest.mark.parametrize(
+    ("name", "cause", "first"),
+    [
+        ("load weights", "range", "Run `load weights` before the loop"),
+        ("executor_utils::Nvrtc::CompileProgram", "compiling", "Compile all variants before the loop"),
+        ("TSL:XlaCompileBackend:#module=jit_score#", "compiling", "Find out why XLA compiles again"),
+    ],
+)
+def test_a_long_gap_in_a_range(name: str, cause: str, first: str, library: Library, publish: Publish) -> None:
+    kernels = [(0, 5, 10, 20), (900 * MS, 900 * MS + 5, 900 * MS + 10, 900 * MS + 20)]
+    report = by_hand(publish, kernels, **ranges((50, 890 * MS, name)))
+    found = judged(library, report, "long_gaps")
+    assert (found.verdict, found.cause, found.facts["range"]) == ("fires", cause, name)
+    assert sentences.advice(found)[0].startswith(first)
+    assert "nvtxRangePush" not in " ".join(found.advice), "it has ranges already"
+    work = judged(library, report, "host_work")
+    assert (work.facts["range"], work.cause) == (name, "compiling" if cause == "compiling" else None)
+
+
+def test_the_place_of_idle_time_holds_most_of_it(library: Library, publish: Publish) -> None:
+    """By hand: gaps of 30, 25 and 20 ms; the longest is the place of nothing unless half of the time is there."""
+    kernels = [(0, 5, 10, MS)]
+    for gap in (30, 25, 20):
+        start = kernels[-1][3] + gap * MS
+        kernels.append((start - 10, start - 5, start, start + MS))
+    waits = [(a + 5, b - 20) for (*_, a), (*_, b, _) in pairwise(kernels)]
+    apart = ranges(*((a, b, name) for (a, b), name in zip(waits, "abc", strict=True)))
+    most = ranges(*((a, b, name) for (a, b), name in zip(waits, "abb", strict=True)))
+    found = judged(library, by_hand(publish, kernels, **apart), "gpu_idle")
+    assert (found.verdict, found.cause, found.place) == ("fires", "host code", None)
+    assert judged(library, by_hand(publish, kernels, **most), "gpu_idle").place == "b"
 
 
 def test_module_loading(nsys_samples: Library, library: Library, publish: Publish) -> None:

@@ -149,6 +149,16 @@ def test_data_movement(nsys_samples: Library) -> None:
     assert judged(nsys_samples, GRAPH, "data_movement").verdict == "cannot_judge"
 
 
+def test_kernels_that_join_tensors(library: Library, small: Callable[..., str]) -> None:
+    """By hand: two thirds of the kernel time join tensors."""
+    joined = small((0, 20_000, "CatArrayBatchedCopy", "copy"), (20_000, 30_000, "b", "other"))
+    found = judged(library, joined, "data_movement")
+    assert (found.verdict, found.cause, found.saving_ns) == ("fires", "concatenation", 20_000)
+    assert "preallocated buffer" in found.rule.advised(found.cause)[0]
+    other = small((0, 20_000, "copy_kernel", "copy"), (20_000, 30_000, "b", "other"))
+    assert judged(library, other, "data_movement").cause is None
+
+
 def test_small_grids(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
     """No report at hand loses 5 % of its time in small grids: by hand 33 of 132 SMs for half of the time."""
     found = judged(library, small((0, 10_000, "a", "other"), (19_000, 20_000, "b", "other"), blocks=33), "small_grids")

@@ -58,7 +58,11 @@ def test_no_rule_says_one_of_many() -> None:
     ("name", "facts", "text"),
     [
         ("graph_breaks", {"graphs": 6}, "All kernels run in CUDA graphs (6 launches)."),
-        ("graph_breaks", {"graphs": 6, "single": 1}, "Beside 6 CUDA graphs the program launches 1 kernel one by one; "),
+        (
+            "graph_breaks",
+            {"graphs": 6, "single": 1},
+            "Outside its 6 CUDA graphs the program launches 1 kernel one by one; ",
+        ),
         ("lost_events", {"rejected": 1, "first_text": "x"}, "1 row of the export could not be used. "),
         ("lost_events", {"errors": 2, "first_text": "x"}, "The report has 2 errors. The first: `x`"),
         ("long_gaps", {"gaps": 1, "idle_ns": 10**9, "reason": "a lock"}, "The GPU does nothing in one long gap, "),
@@ -69,3 +73,45 @@ def test_no_rule_says_one_of_many() -> None:
 def test_what_is_not_there_is_not_counted(name: str, facts: dict[str, object], text: str) -> None:
     finding = Finding(rulebook.load()[name], "clear" if name == "graph_breaks" else "fires", value=12.0, facts=facts)
     assert sentences.says(finding).startswith(text)
+
+
+def fired(name: str, **values: object) -> Finding:
+    """A finding of a rule that fires, with what its sentences need."""
+    return Finding(rulebook.load()[name], "fires", **values)  # type: ignore[arg-type]
+
+
+IDLE = {
+    "value": 80.0,
+    "cause": "launch call",
+    "facts": {"idle_ns": 40_000, "reason": "launch call", "reason_pct": 60.0},
+}
+WSL = {"value": 100.0, "cause": "WSL2", "facts": {"calls": 3}}
+
+
+def test_what_to_do_first_says_of_what_the_share_is() -> None:
+    """By hand: 40 of 50 µs between the first operation and the last, in a capture of 2 s."""
+    idle = fired("gpu_idle", saving_ns=40_000, saving_pct=80.0, **IDLE)
+    assert sentences.do_first([idle], 60_000).endswith(" Saves at most 40.0 µs (80.0 %).")
+    assert sentences.do_first([idle]).endswith(" Saves at most 40.0 µs (80.0 %).")
+    small = "80.0 % of the 50.0 µs from the GPU's first operation to its last, in a capture of 2.00 s."
+    assert sentences.do_first([idle], 2 * 10**9).endswith(f" Saves at most 40.0 µs: {small}")
+
+
+def test_a_warning_comes_first_where_nothing_costs_time() -> None:
+    lost, idle = fired("no_gpu_activity", **WSL), fired("gpu_idle", saving_ns=40_000, saving_pct=80.0, **IDLE)
+    first = sentences.do_first([lost])
+    assert first.startswith("Profile on native Linux: ")
+    assert first.endswith(
+        " The report lacks the GPU operations of 100.0 % of the launches and copies (3 calls): the"
+        " profiler did not record the GPU."
+    )
+    assert sentences.do_first([idle, lost]).startswith("Launch ")
+    assert sentences.do_first([]) == ""
+
+
+def test_a_kernel_at_its_roof_comes_before_what_saves_little() -> None:
+    facts = {"kernel": "vec_add", "note": "89.2 % of 100.0 % possible occupancy"}
+    less = fired("profile_achieved_occupancy", value=8.3, saving_ns=3_470, saving_pct=8.3, facts=facts)
+    roof = {"facts": {"kernel": "vec_add", "note": "92 % of DRAM bandwidth"}, "cause": "memory"}
+    assert sentences.do_first([less, fired("profile_at_roof", value=100.0, **roof)]).startswith("Move fewer bytes in ")
+    assert sentences.do_first([less, fired("profile_at_roof", value=49.0, **roof)]).startswith("Balance the work ")

@@ -267,15 +267,3 @@ def test_a_report_of_an_older_schema_is_converted_again(ingest: Ingest, inbox: P
     assert [found.id for found in empty_library.list()] == [report.id]
     assert empty_library.catalog.labels() == {report.id: ["kept"]}
     assert not list(empty_library.reports.glob("*.v0.*"))
-
-
-def test_once_takes_the_samples_that_are_named_alone(tmp_path: Path, ingest: Ingest) -> None:
-    (tmp_path / "inbox").mkdir()
-    (tmp_path / "samples").mkdir()
-    shutil.copy(SAMPLES / "transformer_inference.sqlite", tmp_path / "samples")
-    set_alone = {"WARPDECK_SAMPLES": str(tmp_path / "samples")}
-    assert not ingest(tmp_path / "inbox", tmp_path / "library", **set_alone).status
-    assert not Library(tmp_path / "library").list()
-    assert not ingest(tmp_path / "inbox", tmp_path / "library", "--samples", str(tmp_path / "samples")).status
-    (report,) = Library(tmp_path / "library").list()
-    assert (report.name, report.sample) == ("transformer_inference.sqlite", True)

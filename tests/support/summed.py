@@ -9,6 +9,9 @@ from profiledb.library.library import Library
 from profiledb.studies.summary import document
 
 SHARE = re.compile(r"(?P<less><?)(?P<value>[\d,]+(?:\.\d+)?) %")
+AMOUNT = re.compile(r"(?<![\w.,<])\d[\d,]*(?:\.\d+)? (?:%|ns|µs|ms|s|min|[kMGT]?B)(?![\w/])")
+EXTREMES = ("0.0 %", "100.0 %", "0 ns")
+"""Amounts that several things may have at once without being the same thing."""
 MAY_EXCEED = ("Variation", "varies by", "Contradiction")
 """Words that mark percentages that are not shares of a whole."""
 
@@ -21,6 +24,7 @@ class Said:
     busy: list[float]
     idle_by_gpu: list[float]
     too_large: list[str]
+    repeated: list[str]
 
 
 def told(library: Library, report: Manifest, text: str | None = None) -> Said:
@@ -38,7 +42,15 @@ def told(library: Library, report: Manifest, text: str | None = None) -> Said:
         if one.value is not None:
             idle["finding"] = one.value
     gpus = table(text, "GPU time")
-    return Said(idle, [share(row[1]) for row in gpus], [share(row[2]) for row in gpus], list(_too_large(text)))
+    sections = [text.partition(f"## {title}\n")[2].partition("\n## ")[0] for title in ("In short", "Findings")]
+    lines = [line for section in sections for line in section.splitlines() if repeated(line)]
+    return Said(idle, [share(row[1]) for row in gpus], [share(row[2]) for row in gpus], list(_too_large(text)), lines)
+
+
+def repeated(text: str) -> list[str]:
+    """Return the amounts with a unit that a text gives twice, except in names from the report."""
+    amounts = [one for one in AMOUNT.findall(re.sub(r"`[^`]*`", "", text)) if one not in EXTREMES]
+    return [one for one in dict.fromkeys(amounts) if amounts.count(one) > 1]
 
 
 def table(text: str, title: str) -> list[list[str]]:

@@ -52,7 +52,7 @@ def page() -> None:
 def _draw_first_sentence(manifest: Manifest, *, startup: bool) -> None:
     """Draw the first sentence; the rest of the page does not wait for it, nor moves when it arrives (style.css)."""
     with ui.boundary():
-        top_findings.first(judged.findings(manifest, startup=startup))
+        top_findings.first(judged.findings(manifest, startup=startup), manifest.duration_ns if startup else None)
 
 
 @st.fragment(parallel=True)

@@ -24,9 +24,9 @@ COLUMNS = (
 )
 
 
-def first(findings: Sequence[Finding]) -> None:
-    """Say in one sentence what to do first and what it saves at most; or that nothing stands out."""
-    told = sentences.do_first(findings)
+def first(findings: Sequence[Finding], capture_ns: int | None) -> None:
+    """Say what to do first and what it saves at most; or that nothing stands out."""
+    told = sentences.do_first(findings, capture_ns)
     st.markdown(f"**Do first:** {fmt.sentence(told)}" if told else f"**{sentences.explain_nothing(findings)}**")
 
 

@@ -46,7 +46,7 @@ def write_page(
     about, *sections = document.write_summary(library, report, params, startup=startup).split("\n## ")
     name = escape(words.visible(report.name))
     findings = top_findings.judged(answers)
-    first = sentences.do_first(findings)
+    first = sentences.do_first(findings, None if part else report.duration_ns)
     told = {section.partition("\n")[0]: section for section in sections}
     replaced = {FINDINGS, LACKS, *([SHORT] if judge.costly(findings) else [])}
     details = about.partition("\n")[2]

@@ -34,6 +34,8 @@ OF_A_MODEL = frozenset((MATMUL, "attention", "convolution", "softmax", "normaliz
 """Kernel classes that every neural network has some of: without any, the share of matmul is not mentioned."""
 UNUSED_PCT = 10.0
 """Busy share of the capture below which the GPU counts as hardly used, if it also works in less than half of it."""
+HARDLY = 0.1
+"""Part of the capture from the first to the last operation below which that comes first."""
 IDLE_PCT = 10.0
 """Idle share from which an idle GPU comes first."""
 ALL_PCT = 99.0
@@ -59,8 +61,8 @@ FRAMES = " < "
 class Statement:
     """A sentence (Markdown, names as code), its weight in ns, and where to read on.
 
-    ``page`` is an address of the dashboard, ``query`` its parameters besides report and selection. ``rank``: 0 comes
-    first whatever the weights, then 1. ``groups`` are the groups of rules whose findings say the same.
+    ``page`` is an address of the dashboard, ``query`` its parameters besides report and selection. ``rank``: negative
+    ones and 0 come first whatever the weights, then 1. ``groups`` are the groups of rules whose findings say the same.
     """
 
     text: str
@@ -82,8 +84,8 @@ def find_statements(ask: Ask) -> list[Statement]:
     )  # fmt: skip
     statements = [statement for topic in topics if (statement := _try_topic(topic, ask))]
     if statements and statements[0].page == _get_page("idle_reasons"):
-        # Idle time explains it better than the edges of the capture.
-        statements = [one for one in statements if one.page != TIMELINE]
+        # Idle time explains it better than the edges of the capture, unless most of the capture lies outside of it.
+        statements = [one for one in statements if one.page != TIMELINE or one.rank < 0]
     least = LEAST * max((statement.worth_ns for statement in statements), default=0.0)
     statements = [statement for statement in statements if statement.worth_ns >= least]
     return sorted(statements, key=lambda one: (one.rank, -one.worth_ns))[:MOST]
@@ -130,12 +132,12 @@ def state_unused(ask: Ask) -> Statement | None:
     busy, active, whole = (float(used[name].sum()) for name in ("busy_ns", "active_ns", "capture_ns"))
     if not whole or active > whole / 2 or 100 * busy / whole >= UNUSED_PCT:
         return None
-    text = (
-        f"**The GPU works for {words.duration(busy)} of {words.duration(whole)}**"
-        f" ({words.percent(100 * busy / whole)})."
-        f" From its first operation to the end of its last it is {words.duration(active)}."
-    )
-    return Statement(text, whole - busy, "What runs when", TIMELINE, rank=0)
+    share = words.percent(100 * busy / whole)
+    text = f"**The GPU works for {words.duration(busy)} of {words.duration(whole)}** ({share})."
+    if words.duration(active) != words.duration(busy):
+        text += f" From its first operation to the end of its last it is {words.duration(active)}."
+    rank = -1 if active < HARDLY * whole else 0
+    return Statement(text, whole - busy, "What runs when", TIMELINE, rank=rank)
 
 
 def state_autotuning(ask: Ask) -> Statement | None:
@@ -158,11 +160,15 @@ def state_transfers(ask: Ask) -> Statement | None:
     busy_ns, copies_ns, kernels_ns = (float(busy[name].sum()) for name in ("busy_ns", "copying_ns", "kernel_ns"))
     if copies_ns <= kernels_ns or copies_ns < busy_ns / 2:  # a CUDA graph as a whole is neither
         return None
-    top = ask("copies").iloc[0]
-    text = (
-        f"**Copies take {words.duration(copies_ns)}, kernels {words.duration(kernels_ns)}.** Most of it:"
-        f" {words.code(top['direction'])}, {words.bytes_(top['bytes'])} in {words.duration(top['total_ns'])}."
-    )
+    rows = ask("copies")
+    top = rows.iloc[0]
+    text = f"**Copies take {words.duration(copies_ns)}, kernels {words.duration(kernels_ns)}.**"
+    if len(rows) == 1:
+        text += f" All are {words.code(top['direction'])}: {words.bytes_(top['bytes'])}."
+    else:
+        text += f" Most of it: {words.code(top['direction'])}, {words.bytes_(top['bytes'])}"
+        total = words.duration(top["total_ns"])
+        text += "." if total == words.duration(copies_ns) else f" in {total}."
     return Statement(text, copies_ns, "All copies", _get_page("copies"), groups=("copies",))
 
 

@@ -75,7 +75,7 @@ def short(answers: Answers) -> str:
     statements = headline.find_statements(answers.rows)
     if not statements:
         return (
-            "## In short\n\n- No work of a GPU and no CUDA calls are in this report: the program used the CPU alone, or"
+            "## In short\n\n- This report has no GPU activity and no CUDA calls: the program used only the CPU, or"
             " they were not traced."
         )
     lines = headline.format_lines(statements)
@@ -175,9 +175,10 @@ def _describe_detected(answers: Answers) -> str:
     every = int(one["every"])
     which = f"The kernel {marker} repeats" if every == 1 else f"Every {every} launches of {marker} repeat"
     kernels, times = words.percent(one["kernels_cv_pct"]), words.percent(one["cv_pct"])
+    spread = f"time varies by {times}" if one["cv_pct"] <= 100 else "time varies by more than its mean"
     return (
         f"## Steps\n\nNo ranges show steps. {which} {words.count(one['iterations'])} times after about the same number"
-        f" of kernels (varies by {kernels}, time by {times}): these may be iterations, see the analysis"
+        f" of kernels (varies by {kernels}; {spread}): these may be iterations, see the analysis"
         " `detected_iterations`."
     )
 

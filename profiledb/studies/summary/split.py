@@ -7,6 +7,9 @@ import pandas as pd
 from profiledb import words
 from profiledb.rules.phases import ALL, NONE
 
+LEAST_PCT = 1.0
+"""Share of kernel time from which a phase counts."""
+
 
 def describe_matmul(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Describe the matmul share of a report by phase, and the phase without matmul that dilutes it.
@@ -21,8 +24,8 @@ def describe_matmul(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
     phases = rows[(rows["phase"] != ALL) & (rows["total_ns"] > 0)]
     shares = (words.percent(whole[name]) for name in ("matmul_pct", "rest_pct"))
     sentences = ["Matmul takes **{}** of kernel time, the rest **{}**.".format(*shares)]
-    if set(phases["phase"]) == {NONE}:
-        return sentences[0]
+    if set(phases["phase"]) == {NONE} or (phases["share_pct"] >= LEAST_PCT).sum() == 1:
+        return sentences[0]  # of one phase, the shares are those of everything
     shares_by_phase = [
         f"{phase_title(titles, row['phase'])} {words.percent(row['matmul_pct'])}" for _, row in phases.iterrows()
     ]

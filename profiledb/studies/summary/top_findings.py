@@ -12,9 +12,6 @@ from profiledb.studies.summary.answers import Answers
 
 MOST = 3
 IDLE = "gpu_idle"
-ROOF = "profile_at_roof"
-MOST_OF_IT_PCT = 50.0
-"""Share of kernel time at its roof from which on that comes first: what else is said of these kernels saves little."""
 
 
 def judged(answers: Answers) -> list[Finding]:
@@ -26,8 +23,7 @@ def judged(answers: Answers) -> list[Finding]:
 def section(answers: Answers) -> str:
     """What costs most, with what mending it saves at most and the first advice; then why figures may mislead."""
     findings = [one for one in judged(answers) if one.rule.name != IDLE]
-    at_roof = [one for one in findings if one.rule.name == ROOF and (one.value or 0) >= MOST_OF_IT_PCT]
-    told = [line(one) for one in at_roof]
+    told = [line(one) for one in judge.at_roof(findings)]
     told += [line(one) for one in judge.leading(findings, MOST)]
     told += [line(one) for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
     return "\n".join(["## Findings", "", *told]) if told else ""

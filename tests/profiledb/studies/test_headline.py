@@ -111,7 +111,10 @@ DIRECTIONS = pd.DataFrame({"direction": ["Host-to-Device"], "bytes": [5_000_000]
 
 def test_copies_that_take_more_than_kernels() -> None:
     (only,) = told(gpu_busy=BUSY, copies=DIRECTIONS)
-    assert only.text == ("**Copies take 3.00 ms, kernels 1.00 ms.** Most of it: `Host-to-Device`, 5.00 MB in 2.00 ms.")
+    assert only.text == "**Copies take 3.00 ms, kernels 1.00 ms.** All are `Host-to-Device`: 5.00 MB."
+    back = DIRECTIONS.assign(direction=["Device-to-Host"], total_ns=[1e6])
+    (two,) = told(gpu_busy=BUSY, copies=pd.concat([DIRECTIONS, back]))
+    assert two.text == "**Copies take 3.00 ms, kernels 1.00 ms.** Most of it: `Host-to-Device`, 5.00 MB in 2.00 ms."
     assert (only.page, only.worth_ns) == ("memory", 3e6)
     assert not told(gpu_busy=BUSY.assign(kernel_ns=[3e6, NONE]), copies=DIRECTIONS)
     graphs = BUSY.assign(copying_ns=[1e6, NONE], kernel_ns=[0.0, NONE])
@@ -127,6 +130,11 @@ def test_a_gpu_that_hardly_works() -> None:
     )
     pages = [one.page for one in told(gpu_busy=little, kernels=KERNELS, idle_reasons=IDLE)]
     assert pages == ["idle", "kernel"], "one of the two says it"
+    tiny = little.assign(active_ns=[4.5e5, NONE])
+    pages = [one.page for one in told(gpu_busy=tiny, kernels=KERNELS, idle_reasons=IDLE)]
+    assert pages == ["timeline", "idle", "kernel"], "idle time is a share of a tenth of the capture"
+    alone = told(gpu_busy=tiny.assign(active_ns=[4e5, NONE]))[0]
+    assert alone.text == "**The GPU works for 400 µs of 5.00 ms** (8.0 %).", "one number for both"
     assert not told(gpu_busy=little.assign(active_ns=[3e6, NONE])), "then idle time says it, where there is any"
 
 

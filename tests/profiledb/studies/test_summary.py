@@ -147,7 +147,7 @@ def test_the_facts_that_dominate_come_first(every_report: Library) -> None:
     (little,) = in_short(made(every_report, "mpi_h100.nsys-rep"))
     assert little.startswith("**The GPU works for 1.38 µs of 1.86 s** (<0.1 %).")
     (nothing,) = in_short(made(every_report, "cpu_only_t4.nsys-rep"))
-    assert nothing.startswith("No work of a GPU and no CUDA calls")
+    assert nothing.startswith("This report has no GPU activity and no CUDA calls")
     assert "matmul" not in made(every_report, "openacc_v100.nsys-rep")
 
 

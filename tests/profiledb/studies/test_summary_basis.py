@@ -89,11 +89,14 @@ def test_of_every_trace(traces: Library) -> None:
 
 
 def agrees(library: Library, report: Manifest) -> None:
-    """Hold that a report's summary says one share of idle time, which the busy one completes, and none above 100 %."""
+    """Hold that a report's summary says one share of idle time, which the busy one completes; no share above 100 %, and
+    no number twice.
+    """
     if TIMELINE not in report.subjects:
         return
     said: Said = told(library, report)
     assert not said.too_large, report.name
+    assert not said.repeated, report.name
     for busy, idle in zip(said.busy, said.idle_by_gpu, strict=True):
         assert busy + idle <= 100.1, report.name
     if not said.idle:

@@ -10,9 +10,9 @@
 -- param: threshold = 1 fires at or above this share of the busy time
 -- column: outside_ns | ns | | busy time outside the capture
 -- column: stated_ns | ns | | capture length stated in the report
--- says: {value} of the busy time ({outside_ns}) lies outside the {stated_ns} that the capture states: the clocks of GPU and CPU do not fit.
--- clear: The operations lie within the time that the capture states.
--- advice: Capture once more with one version of nsys on host and target; convert with the version that captured. Do not compare times of CPU and GPU in this report.
+-- says: {value} of the busy time ({outside_ns}) lies outside the {stated_ns} of the capture: the clocks of GPU and CPU disagree.
+-- clear: All operations lie within the capture.
+-- advice: Capture again with the same nsys version on host and target, and convert with it. Do not compare CPU times with GPU times in this report.
 -- source: ours; `capture_window` documents how the time of a report is found
 WITH stated AS (
     SELECT start_ns AS low, stop_ns AS high, coalesce(duration_ns, stop_ns - start_ns) AS length_ns FROM report

@@ -11,9 +11,9 @@
 -- param: threshold = 1 fires at or above this share of the busy time
 -- column: graph_ns | ns | | time of whole graphs
 -- column: launches | count | | launches of graphs
--- says: {launches} CUDA {launches|graph was|graphs were} traced as a whole: {value} of the busy time ({graph_ns}) shows no kernels.
+-- says: {launches} CUDA {launches|graph was|graphs were} traced as a whole, so {value} of the busy time ({graph_ns}) shows no kernels.
 -- clear: Whole CUDA graphs take {value} of the busy time.
--- advice: Capture once more with `nsys profile --cuda-graph-trace=node` to see the kernels; it adds overhead, so keep this report for times.
+-- advice: Capture again with `nsys profile --cuda-graph-trace=node` to see the kernels. That adds overhead: keep this report for times.
 -- source: nsys documentation (--cuda-graph-trace); pegainfer PR #163
 WITH graph AS MATERIALIZED (FROM selected_graph_launch
 ), taken AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_union('graph')

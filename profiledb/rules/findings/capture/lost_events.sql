@@ -1,4 +1,4 @@
--- title: Errors of the profiler
+-- title: Profiler errors
 -- question: Did the profiler lose events, collect less than requested, or write unusable rows?
 -- The number of errors of the profiler or the conversion, plus exported rows with impossible times, which no table
 -- contains. Shares, sums and gaps may be wrong if events are missing. The remedy is the first instruction that an error
@@ -20,8 +20,8 @@
 -- says: The report has {errors} {errors|error|errors}. The first: {first_text}
 -- says: {rejected} {rejected|row|rows} of the export could not be used. The first: {first_text}
 -- clear: No errors and no unusable rows.
--- advice: [lost] Capture a shorter stretch (`--capture-range`, `--duration`) or trace less; large buffers need free disk in the report's folder. Let the program end before nsys stops.
--- advice: [other] The profiler's message names what it could not collect: mend that, then capture again.
+-- advice: [lost] Capture a shorter part (`--capture-range`, `--duration`) or trace less. Large buffers need free disk space in the report's folder. Let the program end before nsys stops.
+-- advice: [other] Fix what the profiler's message names, then capture again.
 -- source: nsys diagnostics; counts: ours
 WITH error AS (
     SELECT text, source, time_ns FROM diagnostic WHERE severity = 'error'

@@ -1,4 +1,4 @@
--- title: Nothing of the GPU was recorded
+-- title: GPU activity not recorded
 -- question: Did the capture record GPU activity?
 -- The share of CUDA calls that launch kernels, graphs or copies but have no operation in the report. It is 100 if the
 -- driver does not report GPU activity, as under WSL2. Calls at the edges of a capture have their operations outside it.
@@ -11,16 +11,26 @@
 -- param: threshold = 50 fires at or above this share of the calls
 -- column: calls | count | | calls that launch kernels, graphs or copies
 -- column: without | count | | calls without an operation
--- says: For {value} of the launches and copies ({calls} {calls|call|calls}) the report has no operation: the GPU's side was not recorded.
--- clear: For {value} of the launches and copies the report has no operation.
+-- says: The report lacks the GPU operations of {value} of the launches and copies ({calls} {calls|call|calls}): the profiler did not record the GPU.
+-- clear: The report lacks the GPU operations of {value} of the launches and copies.
 -- advice: [WSL2] Profile on native Linux: WSL2 drivers often do not report GPU activity.
--- advice: [other] In containers allow profiling (`--cap-add=SYS_ADMIN`).
+-- advice: [other] If the program runs in a container, allow profiling (`--cap-add=SYS_ADMIN`).
 -- advice: Let the program end by itself, so that the profiler can write its buffers.
 -- source: ours; NVIDIA documentation of nsys on WSL2
 WITH launching AS MATERIALIZED (  -- names are few and calls many
     SELECT name_id, function FROM api_function
     WHERE category IN ('launch', 'blocking copy', 'queued copy')
         AND NOT regexp_matches(function, 'Prefetch|HostFunc|Symbol|ToArray|Param')
+), capturing AS (
+    SELECT global_tid, start_ns AS t, CASE WHEN function LIKE '%BeginCapture%' THEN 1 ELSE -1 END AS depth
+    FROM api_call JOIN api_function USING (name_id)
+    WHERE function LIKE '%StreamBeginCapture%' OR function LIKE '%StreamEndCapture%'
+), captured AS (
+    SELECT global_tid, t, sum(depth) OVER (PARTITION BY global_tid ORDER BY t) AS depth FROM capturing
+), issued AS (  -- without calls that a capture puts into a CUDA graph instead of running them
+    SELECT api_call.* FROM api_call ASOF LEFT JOIN captured
+        ON captured.global_tid = api_call.global_tid AND captured.t <= api_call.start_ns
+    WHERE coalesce(depth, 0) <= 0
 ), ran AS (
     SELECT call_id FROM kernel UNION ALL SELECT call_id FROM memop UNION ALL SELECT call_id FROM graph_launch
 ), call AS MATERIALIZED ( -- with nested calls of libraries that wrap CUDA functions: one of them has the operation
@@ -32,7 +42,7 @@ WITH launching AS MATERIALIZED (  -- names are few and calls many
                     PARTITION BY global_tid ORDER BY start_ns, end_ns DESC, call_id
                     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
                 ), start_ns))::INTEGER AS begins
-            FROM api_call JOIN launching USING (name_id)
+            FROM issued JOIN launching USING (name_id)
         )
     ) GROUP BY global_tid, outermost
 ), alone AS MATERIALIZED (

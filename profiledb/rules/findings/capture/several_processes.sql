@@ -12,7 +12,7 @@
 -- column: gpus | count | | GPUs that these processes use
 -- says: {value} processes work on {gpus} {gpus|GPU|GPUs} in this report: sums and shares cover all of them.
 -- clear: One process works on the GPU.
--- advice: Choose one GPU in the selection where each process has its own; profile each rank into its own report (`nsys profile -o report_%p`) to compare ranks.
+-- advice: If each process has its own GPU, select one GPU. To compare ranks, write one report per rank (`nsys profile -o report_%p`).
 -- source: ours
 WITH operation AS (
     SELECT device_id, global_pid, start_ns, end_ns FROM selected_kernel

@@ -13,11 +13,11 @@
 -- column: ranges | count | | ranges never closed
 -- column: share_pct | % | .1f | share of the selection's ranges that were never closed
 -- column: path | name | | path with the most of them
--- says: {ranges} {ranges|range was|ranges were} never closed ({share_pct} of all), {ranges|namely|most of them} {path}: {ranges|its time means|their times mean} nothing.
+-- says: {ranges} {ranges|range was|ranges were} never closed ({share_pct} of all), {ranges|named|most of them} {path}. Ignore {ranges|its time|their times}.
 -- clear: All ranges were closed.
--- advice: [PyTorch] Close ranges also where code leaves early: `with torch.cuda.nvtx.range("name"):` or `nvtx.annotate`, not `range_push` without `range_pop`.
--- advice: [else, CuPy or Numba or JAX or TensorFlow] Close ranges also where code leaves early: `with nvtx.annotate("name"):`, not `push_range` without `pop_range`.
--- advice: [else] Close ranges also where code leaves early: `nvtx3::scoped_range`, not `nvtxRangePush` without `nvtxRangePop`.
+-- advice: [PyTorch] Close ranges on every path out of the code: `with torch.cuda.nvtx.range("name"):` or `nvtx.annotate`, not `range_push` without `range_pop`.
+-- advice: [else, CuPy or Numba or JAX or TensorFlow] Close ranges on every path out of the code: `with nvtx.annotate("name"):`, not `push_range` without `pop_range`.
+-- advice: [else] Close ranges on every path out of the code: `nvtx3::scoped_range`, not `nvtxRangePush` without `nvtxRangePop`.
 -- advice: End the capture between steps: `cudaProfilerStop` after the range is closed.
 -- source: ours; nsys leaves such ranges without an end
 WITH open AS (

@@ -1,4 +1,4 @@
--- title: Communication on the stream of the compute
+-- title: Communication on the compute stream
 -- question: Do compute and communication share a stream and follow each other?
 -- The time of communication without compute on any stream, as a share of the active span (first to last operation of
 -- each GPU), on streams where communication and other kernels each take `least_pct` percent of the kernel time or more.
@@ -14,7 +14,7 @@
 -- column: bare_ns | ns | | time with communication alone on these streams
 -- column: streams | count | | streams with both
 -- column: collectives | count | | communication kernels on these streams
--- says: Compute and communication share a stream and follow each other: for {bare_ns} ({value} of the time) the GPU only communicates.
+-- says: Compute and communication share a stream, so they run one after the other: for {bare_ns} ({value} of the time) the GPU only communicates.
 -- clear: Communication on streams that also compute takes {value} of the time.
 -- advice: [tensor parallel or FSDP or DeepSpeed] -> overlap_communication
 -- advice: [else, own all-reduce] Send the gradients of {place|each layer} while `backward` goes on: wrap the model into `DistributedDataParallel`, or call `all_reduce(..., async_op=True)` on buckets from hooks and `work.wait()` before the optimizer.

@@ -14,7 +14,7 @@
 -- column: bare_ns | ns | | time with communication alone
 -- column: all_ns | ns | | time with communication
 -- column: hidden_pct | % | .1f | share of it that overlaps compute
--- says: For {bare_ns} ({value} of the time) the GPU only communicates and computes nothing; {hidden_pct} of the communication runs beside compute.
+-- says: For {bare_ns} ({value} of the time) the GPU communicates without computing; {hidden_pct} of the communication runs beside compute.
 -- clear: The GPU communicates and computes nothing for {value} of the time.
 -- advice: -> overlap_communication
 -- advice: -> send_less

@@ -19,12 +19,12 @@
 -- column: collectives | count | | collectives that several GPUs run
 -- column: last_gpu | id | | GPU that is last most often
 -- column: last_pct | % | .1f | share of the collectives at which it is last
--- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} for a later one, {value} of the time; GPU {last_gpu} comes last to {last_pct} of them.
+-- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} ({value} of the time) for one that arrives later. GPU {last_gpu} arrives last in {last_pct} of them.
 -- clear: Uneven work of GPUs costs {value} of the time.
--- advice: [decode or prefill] Give all ranks the same work: balance requests by their length, not by their number; look at host and clocks of GPU {last_gpu}, which comes last.
--- advice: [else, pipeline parallel] Give all stages the same work: move layers away from the stage of GPU {last_gpu}, which comes last.
--- advice: [else, PyTorch, training] Give all ranks the same work: equal batches and sequence lengths (a sampler that groups by length); look at input, host and clocks of GPU {last_gpu}, which comes last.
--- advice: [else] Give all ranks the same work; look at input, host and clocks of GPU {last_gpu}, which comes last.
+-- advice: [decode or prefill] Give all ranks the same work: balance requests by their length, not by their number; check the CPU and the clocks of GPU {last_gpu}, which arrives last.
+-- advice: [else, pipeline parallel] Give all stages the same work: move layers away from the stage of GPU {last_gpu}, which arrives last.
+-- advice: [else, PyTorch, training] Give all ranks the same work: equal batches and sequence lengths (a sampler that groups by length); check input, CPU and clocks of GPU {last_gpu}, which arrives last.
+-- advice: [else] Give all ranks the same work; check input, CPU and clocks of GPU {last_gpu}, which arrives last.
 -- source: HTA straggler; TraceLens NCCL analyzer (wait until the latest start); 5 %: ours
 WITH numbered AS (
     SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns,

@@ -16,9 +16,9 @@
 -- column: slow | count | | slow collectives
 -- column: beyond_ns | ns | | time beyond the median
 -- column: kernel | name | | kind with the largest part
--- says: {slow} {slow|collective|collectives} took far longer than the median of {slow|its|their} kind: {beyond_ns} above it, {value} of the time.
+-- says: {slow} {slow|collective|collectives} took far longer than the median of {slow|its|their} kind. The excess is {beyond_ns}, {value} of the time.
 -- clear: Collectives that took far longer than others of their kind cost {value} of the time.
--- advice: Compare the ranks (`warpdeck scaling`): the one that comes last to a collective holds all others; look at its input, its host and its clocks at that time.
+-- advice: Compare the ranks (`warpdeck scaling`): all wait for the one that arrives last. Check its input, its CPU and its clocks at that time.
 -- source: nsys-ai nccl_anomaly (3 times the mean; here the median, which outliers do not move)
 WITH sized AS (
     SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns, end_ns - start_ns AS ns, bytes,

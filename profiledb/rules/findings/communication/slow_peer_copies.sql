@@ -18,11 +18,11 @@
 -- column: rate | bytes | .1f | bytes per second of the slow copies
 -- column: peak | bytes | .1f | bytes per second of the link
 -- column: link | text | | NVLink or PCI Express
--- says: {copies} {copies|copy|copies} between GPUs {copies|carries|carry} {rate} per second, where {link} carries {peak}: {value} of the time goes with that.
+-- says: {copies} {copies|copy|copies} between GPUs {copies|reaches|reach} {rate} over {link}, which can carry {peak}. That costs {value} of the time.
 -- clear: Copies between GPUs that stay below their link cost {value} of the time.
 -- advice: [HIP] Check that the GPUs reach each other: `amd-smi topology` (XGMI or PCIe), `hipDeviceCanAccessPeer` and `hipDeviceEnablePeerAccess`; without peer access a copy goes through the memory of the host.
 -- advice: [else] Check that the GPUs reach each other: `nvidia-smi topo -m` (NV# is NVLink, SYS crosses sockets), `cudaDeviceCanAccessPeer` and `cudaDeviceEnablePeerAccess`; without peer access a copy goes through the memory of the host.
--- advice: Copy larger pieces, and on several streams; let NCCL move data between GPUs, which knows the topology.
+-- advice: Copy larger pieces, and on several streams; or let NCCL move the data: it knows the topology.
 -- source: NVIDIA data sheets (NVLink in one direction: V100 150, A100 300, H100 and H200 450, B200 900 GB/s); half of it: ours
 WITH link AS (
     SELECT gpu_id, peer_link(gpu.name) AS nvlink, host_link_bytes_per_s(gpu.name, chip, cpu) AS pcie

@@ -1,4 +1,4 @@
--- title: Waits of the CPU for communication
+-- title: CPU waits for communication
 -- question: Does the CPU wait for communication to end before it launches the next work?
 -- The idle time after communication that the CPU waits for, as a share of the active span (first to last operation of
 -- each GPU). A gap right after a communication kernel counts if a thread of the process is in a synchronization call
@@ -16,7 +16,7 @@
 -- column: gap_ns | ns | | idle time after communication while the CPU waits
 -- column: gaps | count | | number of these gaps
 -- column: function | name | | call with most of this time
--- says: After {gaps} {gaps|collective|collectives} the CPU waits in {function} and the GPU idles for {gap_ns}, {value} of the time.
+-- says: After {gaps} {gaps|collective|collectives} the CPU waits in {function}, and the GPU is idle for {gap_ns} ({value} of the time).
 -- clear: The GPU idles for {value} of the time after communication that the CPU waits for.
 -- advice: [PyTorch] Do not wait right after a collective in {place|the step}: no `torch.cuda.synchronize()` and no `.item()`. Kernels of the same stream wait by themselves, others by `work.wait()` or an event.
 -- advice: [else, JAX or XLA] Do not wait right after a collective in {place|the step}: no `block_until_ready()`.

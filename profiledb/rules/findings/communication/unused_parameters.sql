@@ -18,11 +18,11 @@
 -- column: reduced | count | | all-reduces of the list
 -- column: cost_ns | ns | | time of both
 -- says: DistributedDataParallel searches for unused parameters in {searches} {searches|step|steps} and reduces the list of them {reduced} {reduced|time|times}: {cost_ns}, {value} of the time.
--- says: DistributedDataParallel reduces a list of used parameters {reduced} {reduced|time|times}, once or twice a step: it costs {cost_ns}, {value} of the time, besides the search that no range tells.
+-- says: DistributedDataParallel reduces a list of used parameters {reduced} {reduced|time|times}, once or twice a step: it costs {cost_ns}, {value} of the time, plus the search itself, which no range shows.
 -- clear: A search for unused parameters costs {value} of the time.
--- advice: [PyTorch] Leave `find_unused_parameters=True` out where each step uses all parameters (PyTorch warns of it); where some are never used, take them out of the model, or freeze them before wrapping it.
--- advice: [PyTorch] Where the same parameters are unused in each step, `static_graph=True` searches once.
--- advice: [not PyTorch] Reduce gradients alone, without a list of those that a step used, where each step uses all of them.
+-- advice: [PyTorch] Drop `find_unused_parameters=True` if each step uses all parameters (PyTorch warns about it). Remove parameters that are never used, or freeze them before wrapping the model.
+-- advice: [PyTorch] If the same parameters are unused in each step, `static_graph=True` searches only once.
+-- advice: [not PyTorch] If each step uses all parameters, reduce only the gradients, without a list of those that it used.
 -- source: PyTorch, torch/csrc/distributed/c10d/reducer.cpp (search_unused_parameters, all_reduce_local_used_map); threshold: ours
 WITH search AS MATERIALIZED (
     SELECT pre, post FROM selected_range JOIN range_path USING (path_id)

@@ -24,11 +24,11 @@
 -- column: allocated | count | | allocations of device memory in the second half, if memory grows
 -- column: freed | count | | releases of device memory in the second half, if memory grows
 -- column: grown_bytes | bytes | | bytes that the second half allocates and does not free, if memory events show it
--- says: Device memory grows: the second half of the time allocates {allocated} {allocated|time|times} and frees {freed} {freed|time|times}, {grown_bytes} more than it frees. {calls} {calls|call|calls} such as {function} {calls|takes|take} {call_ns} each and hold the GPU up for {lost_ns}, {value} of that time.
--- says: Device memory grows: the second half of the time allocates {allocated} {allocated|time|times} and frees {freed} {freed|time|times}. {calls} {calls|call|calls} such as {function} {calls|takes|take} {call_ns} each and hold the GPU up for {lost_ns}, {value} of that time.
--- says: {calls} {calls|call|calls} such as {function} {calls|takes|take} {call_ns} each and hold the GPU up for {lost_ns}, {value} of the second half of the time.
--- clear: Allocation holds the GPU up for {value} of the second half of the time.
--- advice: [growth, PyTorch] Look for tensors that outlive their step: losses in a list with their graph (`loss.item()` or `.detach()` instead), outputs in a list, caches, states that are handed on. The caching allocator finds no free block and asks CUDA for another one.
+-- says: Device memory grows: the second half of the time allocates {allocated} {allocated|time|times} and frees {freed} {freed|time|times}, {grown_bytes} more than it frees. {calls} {calls|call|calls} such as {function} {calls|takes|take} {call_ns} each and delay the GPU by {lost_ns}, {value} of that time.
+-- says: Device memory grows: the second half of the time allocates {allocated} {allocated|time|times} and frees {freed} {freed|time|times}. {calls} {calls|call|calls} such as {function} {calls|takes|take} {call_ns} each and delay the GPU by {lost_ns}, {value} of that time.
+-- says: {calls} {calls|call|calls} such as {function} {calls|takes|take} {call_ns} each and delay the GPU by {lost_ns}, {value} of the second half of the time.
+-- clear: Allocation delays the GPU for {value} of the second half of the time.
+-- advice: [growth, PyTorch] Look for tensors that outlive their step: losses in a list with their graph (`loss.item()` or `.detach()` instead), outputs in a list, caches, states passed from step to step. The caching allocator then finds no free block and asks CUDA for more memory.
 -- advice: [growth, not PyTorch] Free what a step no longer needs, or allocate once before the loop and reuse it.
 -- advice: [churn] -> allocate_once
 -- source: CUDA C++ Best Practices (allocation synchronizes); 2 % and the second half: ours
@@ -78,7 +78,7 @@ WITH edge AS MATERIALIZED (
     FROM memory_event JOIN edge USING (device_id)
     WHERE mem_kind = 2 AND operation IN (0, 1) AND time_ns BETWEEN middle AND high
 ), told AS (
-    SELECT late.*, allocated >= $least::INTEGER AND 2 * freed < allocated AS grows FROM late
+    SELECT late.*, allocated >= $least::INTEGER AND 4 * freed < allocated AS grows FROM late
 ), half AS (SELECT sum(high - middle)::BIGINT AS ns FROM edge
 ), shown AS (
     SELECT {

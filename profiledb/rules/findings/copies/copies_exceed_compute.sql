@@ -10,7 +10,7 @@
 -- includes: finding, work, memory, idle
 -- selects: part
 -- once: compute, functions, idle
--- parts: copies, host code
+-- parts: copies, host code (staged_ns)
 -- level: place
 -- unit: ratio
 -- fires: above
@@ -22,7 +22,8 @@
 -- column: copy_pct | % | .1f | share of the active span in which these copies run
 -- column: bytes | bytes | | bytes copied
 -- column: staged_ns | ns | | time that the GPU waits for host code right ahead of copies to it
--- says: Copies between CPU and GPU take {copy_ns} ({bytes}), and before them the GPU waits {staged_ns} for the CPU: {value} times the {compute_ns} of compute.
+-- column: ahead_ns | ns | | the same, if it is 5 % of the copy time or more
+-- says: Copies between CPU and GPU take {copy_ns} ({bytes}), and before them the GPU waits {ahead_ns} for the CPU: {value} times the {compute_ns} of compute.
 -- says: Copies between CPU and GPU take {copy_ns} ({bytes}), {value} times the {compute_ns} of compute.
 -- says: Copies between CPU and GPU take {copy_ns}, and the GPU computes nothing.
 -- clear: Copies between CPU and GPU run for {copy_pct} of the time, less than kernels do.
@@ -32,8 +33,8 @@
 -- advice: [else, Numba] Keep device arrays between kernels (`cuda.to_device` once): a NumPy array as an argument is copied both ways at each launch.
 -- advice: [else, OpenACC] Keep arrays on the GPU around the loop: a `data` region, `present` inside of it.
 -- advice: [else, OpenMP offload] Keep arrays on the GPU around the loop: a `target data` region.
--- advice: [else] Keep data on the GPU between steps; copy it once, in the smallest type that will do (uint8 images, fp16), and decode or convert there.
--- advice: Do more work for each copy, such as several passes over the same data; else the CPU may do it in less time (page CPU vs GPU).
+-- advice: [else] Keep data on the GPU between steps; copy it once, in the smallest type that will do, and decode or convert it there.
+-- advice: Do more work per copy, such as several passes over the same data. If there is none, the CPU may be faster (page CPU vs GPU).
 -- source: TraceLens (copies over 5 % of the time); nsys-ai book; ratio: ours
 WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
 ), copied AS (FROM finding_cover('copy', 'finding_compute')
@@ -60,7 +61,9 @@ WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
 SELECT CASE WHEN 100.0 * copied.ns < $least_pct::DOUBLE * finding_window.ns OR copied.ns = 0 THEN 0
         ELSE (copied.ns + staged.ns) / greatest(1, computed.ns) END AS value,
     bare_ns + staged.ns AS saving_ns,
-    coalesce(total.least_ns >= $threshold::DOUBLE * computed.ns, false) AS is_cause, nullif(staged.ns, 0) AS staged_ns,
+    coalesce(total.least_ns >= $threshold::DOUBLE * computed.ns, false) AS is_cause,
+    nullif(staged.ns, 0) AS staged_ns,
+    CASE WHEN 20 * staged.ns >= copied.ns AND staged.ns > 0 THEN staged.ns END AS ahead_ns,
     copied.ns AS copy_ns, nullif(computed.ns, 0) AS compute_ns,
     100.0 * copied.ns / nullif(finding_window.ns, 0) AS copy_pct, bytes,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence

@@ -1,4 +1,4 @@
--- title: Memory of the allocator unused at the peak
+-- title: Allocator memory unused at the peak
 -- question: Does the framework's allocator hold much more memory than tensors ever use?
 -- The most memory that the allocator reserved on a GPU, less the most that tensors held, as a share of the reserved
 -- memory: tensors never used it in the selection. It is lost if free blocks are too small for the next request
@@ -15,11 +15,11 @@
 -- column: reserved_bytes | bytes | | most memory that the allocator reserved
 -- column: peak_bytes | bytes | | most memory that tensors held
 -- column: lost_bytes | bytes | | reserved memory that tensors never used
--- says: The allocator reserves up to {reserved_bytes} on {device}, but tensors hold {peak_bytes} at most: {lost_bytes}, {value} of it, are never used.
+-- says: The allocator reserves up to {reserved_bytes} on {device}, but tensors hold {peak_bytes} at most: it never uses the other {lost_bytes} ({value}).
 -- clear: The allocator reserves up to {reserved_bytes} on {device}, and tensors hold up to {peak_bytes}.
 -- advice: -> segments
--- advice: [PyTorch] Pad to a few sizes, and allocate what lives long before the loop: sizes that change from step to step leave holes. A memory snapshot shows the segments on Memory.
--- advice: [else] Allocate what lives long first, and ask for a few sizes only.
+-- advice: [PyTorch] Pad to a few sizes, and allocate long-lived tensors before the loop: sizes that change from step to step leave holes. A memory snapshot shows the segments on Memory.
+-- advice: [else] Allocate long-lived memory first, and use only a few sizes.
 -- source: PyTorch's out-of-memory message (reserved but unallocated memory); threshold and least: ours
 WITH device AS (
     SELECT device, device_type, device_id, max(reserved_bytes) AS reserved_bytes, max(allocated_bytes) AS peak_bytes

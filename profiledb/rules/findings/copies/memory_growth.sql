@@ -22,12 +22,12 @@
 -- says: Memory of {holder} on {device} grows by {slope_bytes} per step: {first_bytes} when the first of {steps} steps begins, {last_bytes} when the last does. At this rate the GPU is full {left_steps} {left_steps|step|steps} later.
 -- says: Memory of {holder} on {device} grows by {slope_bytes} per step: {first_bytes} when the first of {steps} steps begins, {last_bytes} when the last does.
 -- clear: Memory of {holder} does not grow over {steps} steps.
--- advice: [Trainer, inference or training] Look for what keeps tensors beyond their step: outputs that `compute_loss` or a callback stores, predictions held on the GPU (`eval_accumulation_steps`).
--- advice: [else, PyTorch] Look for what keeps tensors beyond their step: losses in a list with their graph (`loss.item()` or `.detach()` instead), caches, states that are handed on.
--- advice: [else, JAX or XLA] Look for what keeps arrays beyond their step: lists of results, states that are handed on without `donate_argnums`; `jax.live_arrays()` lists them.
--- advice: [else, CuPy] Look for what keeps arrays beyond their step: lists, caches, states that are handed on; `cupy.get_default_memory_pool().used_bytes()` tells what they hold.
--- advice: [else] Look for what keeps arrays beyond their step: lists, caches, states that are handed on.
--- advice: [PyTorch] Memory has what each step keeps; a memory snapshot (`torch.cuda.memory._dump_snapshot`) has its stacks.
+-- advice: [Trainer, inference or training] Find out what keeps tensors after their step: outputs that `compute_loss` or a callback stores, predictions held on the GPU (`eval_accumulation_steps`).
+-- advice: [else, PyTorch] Find out what keeps tensors after their step: losses in a list with their graph (`loss.item()` or `.detach()` instead), caches, states passed from step to step.
+-- advice: [else, JAX or XLA] Find out what keeps arrays after their step: lists of results, states passed from step to step without `donate_argnums`; `jax.live_arrays()` lists them.
+-- advice: [else, CuPy] Find out what keeps arrays after their step: lists, caches, states passed from step to step; `cupy.get_default_memory_pool().used_bytes()` shows what they hold.
+-- advice: [else] Find out what keeps arrays after their step: lists, caches, states passed from step to step.
+-- advice: [PyTorch] The Memory page shows what each step keeps. A memory snapshot (`torch.cuda.memory._dump_snapshot`) adds the stacks.
 -- source: least squares and Student's t; threshold: ours
 WITH step AS (
     SELECT number, start_ns, end_ns, row_number() OVER (ORDER BY start_ns) AS nth, count(*) OVER () AS steps

@@ -20,7 +20,7 @@
 -- column: rate | bytes/s | .0f | bytes over the time on the GPU
 -- says: For {bare_ns} ({value} of the time) the GPU waits for {copies} async {copies|copy|copies} of pageable memory: {bytes} at {rate}.
 -- says: For {bare_ns} ({value} of the time) the GPU waits for async copies of pageable memory.
--- clear: Async copies of pageable memory hold the GPU up for {value} of the time.
+-- clear: The GPU waits {value} of the time for async copies of pageable memory.
 -- advice: -> pin
 -- source: Nsight Systems rule cuda_memcpy_async (srcKind or dstKind 0 is pageable); share of the time and 1 GB/s, slower than all pageable copies at hand: ours
 WITH held AS MATERIALIZED (  -- a byte at 1 GB/s takes 1 ns

@@ -19,12 +19,12 @@
 -- column: rate | bytes/s | .0f | bytes over time of the slow copies
 -- column: peak | bytes/s | .0f | peak of the link
 -- column: rate_pct | % | .1f | rate as a share of the peak
--- says: {copies} large {copies|copy reaches|copies reach} {rate}, {rate_pct} of the link's {peak}: that takes {lost_ns} more ({value} of the time).
+-- says: {copies} large {copies|copy reaches|copies reach} {rate}, {rate_pct} of the link's {peak}: that costs {lost_ns} ({value} of the time).
 -- clear: Large copies between CPU and GPU lose {value} of the time against the link's peak.
 -- advice: [not pinned memory] -> pin
--- advice: [pinned memory, not HIP] Check the link: `nvidia-smi -q -d PCIE` tells generation and width under load, `numactl` sets the NUMA node of the process. The memory is pinned already.
+-- advice: [pinned memory, not HIP] Check the link: `nvidia-smi -q -d PCIE` shows its generation and width under load, and `numactl` sets the NUMA node of the process. The memory is already pinned.
 -- advice: [else, pinned memory] Check the link and the NUMA node of the process (`numactl`): the memory is pinned already.
--- advice: [else, not HIP] Where it is pinned: check the link (`nvidia-smi -q -d PCIE`: generation and width under load) and the NUMA node of the process (`numactl`).
+-- advice: [else, not HIP] If it is already pinned, check the link (`nvidia-smi -q -d PCIE`: generation and width under load) and the NUMA node of the process (`numactl`).
 -- source: NVIDIA omniperf diagnose-perf (PCIe generation under load); 50 % and 1 MiB: ours; samples reach 14 to 31 % pageable, 87 % pinned
 WITH large AS (
     SELECT * FROM selected_copy WHERE limited_by = 'host link' AND bytes >= $least_bytes::BIGINT

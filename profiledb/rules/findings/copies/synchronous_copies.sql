@@ -16,14 +16,14 @@
 -- column: bytes | bytes | | bytes copied
 -- column: bare_ns | ns | | time in which they or their calls run and the GPU computes nothing
 -- says: For {bare_ns} ({value} of the time) the GPU waits for {copies} synchronous {copies|copy|copies} ({bytes}).
--- clear: Synchronous copies hold the GPU up for {value} of the time.
--- advice: [PyTorch, pinned memory] Copy without waiting in {place|the loop}: `.to(device, non_blocking=True)`, and read results of the GPU every N steps, not in each.
--- advice: [else, PyTorch] Copy without waiting in {place|the loop}: `.to(device, non_blocking=True)` from `pin_memory()`, and read results of the GPU every N steps, not in each.
+-- clear: The GPU waits {value} of the time for synchronous copies.
+-- advice: [PyTorch, pinned memory] Copy without waiting in {place|the program}: `.to(device, non_blocking=True)`, and read results only every N steps.
+-- advice: [else, PyTorch] Copy without waiting in {place|the program}: `.to(device, non_blocking=True)` from `pin_memory()`, and read results only every N steps.
 -- advice: [else, JAX or XLA or TensorFlow or CuPy or Numba] -> pin
--- advice: [else, OpenACC] Copy without waiting in {place|the loop}: `update device(x) async`, and one `wait` where the data is needed.
--- advice: [else, OpenMP offload] Copy without waiting in {place|the loop}: `target update to(x) nowait`, and one `taskwait` where the data is needed.
--- advice: [else, pinned memory] Copy without waiting in {place|the loop}: `cudaMemcpyAsync` on a stream of its own, then an event where the data is needed.
--- advice: [else] Copy without waiting in {place|the loop}: `cudaMemcpyAsync` on a stream of its own from pinned memory (`cudaMallocHost`), then an event where the data is needed.
+-- advice: [else, OpenACC] Copy without waiting in {place|the program}: `update device(x) async`, and one `wait` where the data is needed.
+-- advice: [else, OpenMP offload] Copy without waiting in {place|the program}: `target update to(x) nowait`, and one `taskwait` where the data is needed.
+-- advice: [else, pinned memory] Copy without waiting in {place|the program}: `cudaMemcpyAsync` on a stream of its own, then an event where the data is needed.
+-- advice: [else] Copy without waiting in {place|the program}: `cudaMemcpyAsync` on a stream of its own from pinned memory (`cudaMallocHost`), then an event where the data is needed.
 -- source: Nsight Systems rule cuda_memcpy_sync (64,000 bytes, without copies inside a GPU); share of the time: ours
 WITH held AS MATERIALIZED (FROM finding_held_copy WHERE held = 'synchronous'
 ), total AS (SELECT count(*) AS copies, sum(bytes)::BIGINT AS bytes FROM held

@@ -15,9 +15,9 @@
 -- column: bytes | bytes | | bytes set
 -- column: bare_ns | ns | | time in which they or their calls run and the GPU computes nothing
 -- says: For {bare_ns} ({value} of the time) the GPU waits for {sets} {sets|memset|memsets} of pinned or managed memory ({bytes}).
--- clear: Synchronous memsets hold the GPU up for {value} of the time.
--- advice: [CUDA C++ or Fortran or OpenACC or OpenMP offload] Set this memory with `cudaMemsetAsync` on the stream that needs it; host memory is set faster by the CPU (`memset`).
--- advice: [else] Set this memory on the stream that needs it (`cudaMemsetAsync`); host memory is set faster by the CPU.
+-- clear: The GPU waits {value} of the time for synchronous memsets.
+-- advice: [CUDA C++ or Fortran or OpenACC or OpenMP offload] Set this memory with `cudaMemsetAsync` on the stream that needs it; for host memory `memset` on the CPU is faster.
+-- advice: [else] Set this memory on the stream that needs it (`cudaMemsetAsync`); for host memory `memset` on the CPU is faster.
 -- source: Nsight Systems rule cuda_memset_sync (destination pinned or managed); share of the time: ours
 WITH held AS MATERIALIZED (FROM finding_held_copy WHERE held = 'memset'
 ), total AS (SELECT count(*) AS sets, sum(bytes)::BIGINT AS bytes FROM held

@@ -1,4 +1,4 @@
--- title: Memory of tensors nearly full
+-- title: Tensor memory nearly full
 -- question: Does the framework's allocator take nearly all of a GPU's memory?
 -- The most memory that the allocator reserved, or that tensors held if it reserves none, as a share of the GPU's
 -- memory; the fullest GPU counts. It is 100 % if an allocation failed because the GPU had no memory left.
@@ -13,13 +13,13 @@
 -- column: held_bytes | bytes | | most memory that was reserved
 -- column: failed_bytes | bytes | | smallest allocation that failed
 -- column: failures | count | | allocations that failed
--- says: {failures} {failures|allocation|allocations} failed on {device}: at least {failed_bytes} were asked for, and {held_bytes} were reserved at most.
+-- says: {failures} {failures|allocation|allocations} failed on {device}: they asked for at least {failed_bytes}, and the allocator had reserved up to {held_bytes}.
 -- says: The allocator reserves up to {held_bytes} on {device}, {value} of its memory: the next larger batch fails, and the allocator starts to free and reallocate.
 -- clear: The allocator reserves up to {held_bytes} on {device}, {value} of its memory.
 -- advice: -> need_less_memory
 -- advice: -> segments
 -- advice: -> shard_memory
--- advice: [PyTorch] Memory shows what holds it at the peak.
+-- advice: [PyTorch] The Memory page shows which tensors fill it at the peak.
 -- source: PyTorch TensorBoard plugin data.py (over 90 % of the memory)
 WITH event AS (
     SELECT * FROM tensor_event SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept USING (event_id)

@@ -1,4 +1,4 @@
--- title: Page faults of unified memory
+-- title: Unified memory page faults
 -- question: Does the GPU wait for pages of unified memory?
 -- The time in which a GPU handles page faults of unified memory, grouped as in nsys, or faults migrate pages, as a
 -- share of the active span (first to last operation of each GPU). It is also 0 if memory was traced and the program
@@ -14,10 +14,10 @@
 -- column: faults | count | | page faults on GPUs
 -- column: fault_ns | ns | | time in which GPUs handle them
 -- says: GPUs handle {faults} page {faults|fault|faults} of unified memory for {fault_ns}, {value} of the time.
--- clear: Page faults of unified memory take {value} of the time.
+-- clear: Unified memory page faults take {value} of the time.
 -- advice: [OpenACC or OpenMP offload] Copy by directives instead of faults (`data` regions, `update`; without `-gpu=mem:managed`), or move pages ahead with `cudaMemPrefetchAsync`.
--- advice: [else] Move pages before the first kernel needs them: `cudaMemPrefetchAsync`, `cudaMemAdvise` for what is read only; else `cudaMalloc` and copies.
--- advice: Touch a page on one side only within a step: results that the CPU reads each time belong into pinned memory.
+-- advice: [else] Move pages before the first kernel needs them: `cudaMemPrefetchAsync`, `cudaMemAdvise` for read-only data, or `cudaMalloc` and explicit copies.
+-- advice: Within a step, touch a page from one side only: put results that the CPU reads every time into pinned memory.
 -- source: nsys um_* reports (no threshold); 5 %: ours
 WITH fault AS MATERIALIZED (
     SELECT device_id, greatest(start_ns, low) AS start_ns, least(end_ns, high) AS end_ns, faults, address

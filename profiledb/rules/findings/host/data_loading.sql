@@ -30,12 +30,12 @@
 -- says: The GPU waits for input {value} of the time ({idle_ns}): meanwhile the CPU works before copies to the GPU.
 -- clear: The GPU waits for input {value} of the time.
 -- advice: -> load_ahead
--- advice: [PyTorch, pinned memory] Copy while the GPU works: `.to(device, non_blocking=True)` on a stream of its own; the memory is pinned already.
+-- advice: [PyTorch, pinned memory] Copy while the GPU works: `.to(device, non_blocking=True)` on its own stream; the memory is already pinned.
 -- advice: [else, PyTorch] Copy while the GPU works, from pinned memory: `pin_memory=True` and `.to(device, non_blocking=True)`.
--- advice: [else, pinned memory] Copy while the GPU works: the memory is pinned already.
+-- advice: [else, pinned memory] Copy while the GPU works; the memory is already pinned.
 -- advice: [else] Copy while the GPU works, from pinned memory.
--- advice: [PyTorch] Make the input cheaper: decode and transform on the GPU (NVIDIA DALI, `torchvision.transforms.v2`), or store what is decoded.
--- advice: [else] Make the input cheaper: decode and transform on the GPU, or store what is decoded.
+-- advice: [PyTorch] Make the input cheaper: decode and transform on the GPU (NVIDIA DALI, `torchvision.transforms.v2`), or store decoded data.
+-- advice: [else] Make the input cheaper: decode and transform on the GPU, or store decoded data.
 -- source: PyTorch TensorBoard plugin (DataLoader > 5 % of the step); XProf input pipeline (5 % moderate, 20 % high)
 WITH loading AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern WHERE is_loading(pattern)

@@ -22,12 +22,12 @@
 -- column: cores | count | | cores that they run on
 -- column: busy_pct | % | .0f | share of the time that these threads keep the cores busy
 -- column: range | name | | range with most of this time; * stands for its last number
--- says: The GPU waits {value} of the time ({idle_ns}) for {threads} {threads|thread|threads} that share {cores} {cores|core|cores}, most of it in {range}: {cores|this core is|these cores are} {busy_pct} busy.
+-- says: The GPU waits {value} of the time ({idle_ns}) for {threads} {threads|thread|threads} that share {cores} {cores|core|cores}, mostly in {range}: {cores|this core is|these cores are} {busy_pct} busy.
 -- says: The GPU waits {value} of the time ({idle_ns}) for {threads} {threads|thread|threads} that share {cores} {cores|core|cores}: {cores|this core is|these cores are} {busy_pct} busy.
 -- clear: The GPU waits {value} of the time for threads that share few cores.
--- advice: Give the process more cores: look at `taskset -p`, `numactl`, the CPU request of the container or job (`--cpus`, `--cpus-per-task`), and at affinity that a library sets (`OMP_PROC_BIND`, `os.sched_setaffinity`).
--- advice: [PyTorch] If there are no more cores: fewer threads (`OMP_NUM_THREADS`, `torch.set_num_threads`, `num_workers`), or have the GPU do this work.
--- advice: [not PyTorch] If there are no more cores: fewer threads (`OMP_NUM_THREADS`), or have the GPU do this work.
+-- advice: Give the process more cores: check `taskset -p`, `numactl`, the CPU request of the container or job (`--cpus`, `--cpus-per-task`), and any affinity that a library sets (`OMP_PROC_BIND`, `os.sched_setaffinity`).
+-- advice: [PyTorch] If there are no more cores, use fewer threads (`OMP_NUM_THREADS`, `torch.set_num_threads`, `num_workers`), or move this work to the GPU.
+-- advice: [not PyTorch] If there are no more cores, use fewer threads (`OMP_NUM_THREADS`), or move this work to the GPU.
 -- source: ours; effective number after Kish (design effect of weights)
 WITH piece AS MATERIALIZED (
     SELECT device_id, s, e, ns, pre, coalesce(sum(ns) OVER (

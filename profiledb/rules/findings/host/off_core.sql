@@ -17,14 +17,14 @@
 -- column: idle_pct | % | .1f | this time as a share of the idle time attributed to these threads
 -- column: function | name | | OS call with more than half of this time, if any
 -- column: range | name | | range with most of this time; * stands for its last number
--- says: The GPU waits {value} of the time ({off_ns}) while the thread that feeds it is off its core, most of it in {function}.
--- says: The GPU waits {value} of the time ({off_ns}) while the thread that feeds it is off its core, most of it in {range}.
+-- says: The GPU waits {value} of the time ({off_ns}) while the thread that feeds it is off its core, mostly in {function}.
+-- says: The GPU waits {value} of the time ({off_ns}) while the thread that feeds it is off its core, mostly in {range}.
 -- says: The GPU waits {value} of the time ({off_ns}) while the thread that feeds it is off its core.
 -- clear: The GPU waits {value} of the time while the thread that feeds it is off its core.
--- advice: [no calls, not HIP] Capture OS runtime calls, too (`--trace=cuda,nvtx,osrt`): they tell what the thread waits for.
--- advice: [calls] Take what the thread waits for out of {place|the loop}: Host shows the OS runtime calls.
--- advice: Locks and condition variables: let another thread do that work ahead. Files: read ahead.
--- advice: Where it only lost its core: give the process more cores (CPU quota, `taskset`), and set `OMP_NUM_THREADS` and the number of workers to what the machine has.
+-- advice: [no calls, not HIP] Capture OS runtime calls, too (`--trace=cuda,nvtx,osrt`): they show what the thread waits for.
+-- advice: [calls] Open Host to see which OS runtime calls the thread waits in, and move them out of {place|the loop}.
+-- advice: For locks and condition variables, let another thread do the work ahead of time; for files, read ahead.
+-- advice: If the thread only lost its core, give the process more cores (CPU quota, `taskset`), and match `OMP_NUM_THREADS` and the number of workers to the machine.
 -- source: ours (idea: nsys-ai book, scheduling; its threshold of 10 % of the idle time is 5 % of all time here)
 WITH piece AS MATERIALIZED (FROM finding_idle_core()
 ), total AS (

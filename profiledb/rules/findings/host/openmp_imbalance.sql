@@ -15,11 +15,11 @@
 -- column: region | name | | range around the regions that lose most, or their name
 -- column: imbalance | ratio | .2f | longest work over the mean in that place
 -- column: lock_pct | % | .1f | time waiting for locks as a share of the work of all threads
--- says: OpenMP threads wait for each other {value} of the time of their {regions} {regions|region|regions} ({lost_ns}), most in {region}: the longest works {imbalance} times as long as the mean.
+-- says: OpenMP threads wait for each other during {value} of their time in {regions} {regions|region|regions} ({lost_ns}), mostly in {region}: the slowest thread works {imbalance} times as long as the mean.
 -- clear: OpenMP threads lose {value} of the time of their {regions} {regions|region|regions} to uneven work.
--- advice: Share the iterations of {region} out as threads become free: `schedule(dynamic)` or `schedule(guided)`, with chunks of some microseconds; for nested loops `collapse(2)`.
--- advice: Work that one thread makes for others: `taskloop`, or more and smaller tasks.
--- advice: More threads than free cores come late by themselves: set `OMP_NUM_THREADS` to the cores of the process, and `OMP_PROC_BIND=close`.
+-- advice: Distribute the iterations of {region} as threads become free: `schedule(dynamic)` or `schedule(guided)`, with chunks of some microseconds; for nested loops `collapse(2)`.
+-- advice: If one thread creates work for the others, use `taskloop`, or more and smaller tasks.
+-- advice: More threads than cores always finish late: set `OMP_NUM_THREADS` to the cores of the process, and `OMP_PROC_BIND=close`.
 -- source: POP methodology (load balance: mean over longest work, below 80 % is poor); 10 % of the time: ours
 WITH shared AS MATERIALIZED (
     SELECT one.*, coalesce(pattern, string.value) AS place

@@ -5,7 +5,7 @@
 -- call" in `idle_reasons`. OS calls during data loading count.
 -- needs: kernel or memop or graph_launch
 -- needs: osrt_call
--- includes: finding, idle
+-- includes: finding, idle, waiting
 -- selects: part
 -- once: functions, idle
 -- parts: OS runtime call, data loading
@@ -17,11 +17,12 @@
 -- column: function | name | | function with most of this time
 -- column: function_pct | % | .1f | share of this time in the function
 -- column: range | name | | range with most of this time; * stands for its last number
--- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in calls into the operating system, {function_pct} of it in {function}, most of it in {range}.
+-- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in calls into the operating system, {function_pct} of it in {function}, mostly in {range}.
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in calls into the operating system, {function_pct} of it in {function}.
 -- clear: The GPU waits {value} of the time for calls into the operating system.
--- advice: [lock] Let the other thread run ahead, or do without the lock in {part|the loop}: the launching thread waits in {function}. The timeline shows which thread holds it or does the work.
--- advice: [file] Read and write files ahead or in another thread, and keep small ones in memory: {part|the loop} waits in {function}.
+-- advice: [compiling] -> compile_once
+-- advice: [lock] Let the other thread run ahead, or avoid the lock in {part|the loop}: the launching thread waits in {function}. The timeline shows which thread holds it.
+-- advice: [file] Read files ahead, write them in another thread, and keep small ones in memory: {part|the loop} waits in {function}.
 -- advice: [sleep] Wait for an event instead of sleeping or polling in {part|the loop}.
 -- advice: [other] Move these calls ({function}) out of {part|the loop}, or into another thread.
 -- source: ours; gaps as in `idle_reasons` (idea: Nsight Systems OS runtime trace)
@@ -42,7 +43,8 @@ WITH piece AS MATERIALIZED (
 )
 SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, total.ns AS idle_ns,
     main.function, 100.0 * main.ns / nullif(total.ns, 0) AS function_pct, (SELECT pattern FROM place) AS range,
-    CASE WHEN regexp_matches(main.function, 'sleep|yield|poll|select|epoll') THEN 'sleep'
+    CASE WHEN is_compiling((SELECT pattern FROM place)) THEN 'compiling'
+        WHEN regexp_matches(main.function, 'sleep|yield|poll|select|epoll') THEN 'sleep'
         WHEN regexp_matches(main.function, 'mutex|cond|sem_|lock|futex|join|barrier|wait') THEN 'lock'
         WHEN regexp_matches(main.function, 'read|write|open|close|stat|seek|sync|flush|mmap|recv|send|get[cs]|put[cs]')
             THEN 'file'

@@ -19,15 +19,15 @@
 -- param: file_bytes = 1000000 fewest bytes copied to the host right before that make a file
 -- column: idle_ns | ns | | idle time of all GPUs during output
 -- column: place | name | | range or function with most of this time
--- says: The GPU waits {value} of the time ({idle_ns}) while the program writes output, most of it in {place}.
+-- says: The GPU waits {value} of the time ({idle_ns}) while the program writes output, mostly in {place}.
 -- clear: The GPU waits {value} of the time for output.
--- advice: [file, PyTorch] Write what {place|the loop} saves every N steps only, and in another thread or process: copy it into pinned memory with `non_blocking=True`, and save it there (`torch.distributed.checkpoint.async_save` does both).
--- advice: [file, not PyTorch] Write what {place|the loop} saves every N steps only, and in another thread: copy it into pinned memory on a stream of its own first.
--- advice: [else, Trainer] Log every N steps only: `TrainingArguments(logging_steps=100)`. What {place|the loop} writes waits for the GPU as `.item()` does.
--- advice: [else, Lightning] Log every N steps only: `Trainer(log_every_n_steps=100, enable_progress_bar=False)`. What {place|the loop} writes waits for the GPU as `.item()` does.
--- advice: [else, PyTorch] Print and log every N steps only, and keep values on the GPU until then: printing a tensor in {place|the loop} waits for the GPU as `.item()` does.
--- advice: [else, JAX or XLA] Print and log every N steps only: printing an array in {place|the loop} waits for the GPU; `jax.debug.print` does not.
--- advice: [else] Write in {place|the loop} every N steps only, and keep values on the GPU until then.
+-- advice: [file, PyTorch] Save data only every N steps, and in another thread or process: copy it into pinned memory with `non_blocking=True`, and save it from there (`torch.distributed.checkpoint.async_save` does both).
+-- advice: [file, not PyTorch] Save data only every N steps, and in another thread: first copy it into pinned memory on a stream of its own.
+-- advice: [else, Trainer] Log every N steps only: `TrainingArguments(logging_steps=100)`. Printing a tensor waits for the GPU as `.item()` does.
+-- advice: [else, Lightning] Log every N steps only: `Trainer(log_every_n_steps=100, enable_progress_bar=False)`. Printing a tensor waits for the GPU as `.item()` does.
+-- advice: [else, PyTorch] Print and log every N steps only, and keep values on the GPU until then: printing a tensor waits for the GPU as `.item()` does.
+-- advice: [else, JAX or XLA] Print and log every N steps only: printing an array waits for the GPU; `jax.debug.print` does not.
+-- advice: [else] Write only every N steps, and keep values on the GPU until then.
 -- advice: [CUDA C++ or Fortran or OpenACC or OpenMP offload] Write in another thread, in fewer and larger pieces.
 -- advice: [else] Write in another thread: `logging.handlers.QueueHandler`, asynchronous writers of TensorBoard or wandb.
 -- source: XProf smart suggestions (debug print >= 5 % of the step)

@@ -25,11 +25,11 @@
 -- column: thread | text | | process and thread id of the thread
 -- column: call | name | | file call before or after most of this time, if it lies between such calls
 -- column: range | name | | range with most of this time; * stands for its last number
--- says: The GPU waits {value} of the time ({off_ns}) for a thread that leaves its core between file calls such as {call}, {times} {times|time|times}, for at most {longest_ns}. Most likely it waits for the file system.
--- says: The GPU waits {value} of the time ({off_ns}) for a thread that most likely has no core, {times} {times|time|times}, for at most {longest_ns}, most of it in {range}.
--- says: The GPU waits {value} of the time ({off_ns}) for a thread that most likely has no core, {times} {times|time|times}, for at most {longest_ns}.
+-- says: The GPU waits {value} of the time ({off_ns}) because its launching thread leaves its core {times} {times|time|times}, for up to {longest_ns}, between file calls such as {call}. It most likely waits for the file system.
+-- says: The GPU waits {value} of the time ({off_ns}) because its launching thread leaves its core {times} {times|time|times}, for up to {longest_ns}, mostly in {range}. It most likely has to share its core.
+-- says: The GPU waits {value} of the time ({off_ns}) because its launching thread leaves its core {times} {times|time|times}, for up to {longest_ns}. It most likely has to share its core.
 -- clear: The GPU waits {value} of the time for a thread that is off its core outside all traced calls.
--- advice: [file] Write and read files in another thread or process, so that the GPU works meanwhile; fewer and larger writes wait less.
+-- advice: [file] Write and read files in another thread or process, so that the GPU keeps working; fewer and larger writes wait less.
 -- advice: [core] Give the process more cores: a larger CPU quota of the container, `taskset` or `numactl` for a set of its own, fewer programs on the machine.
 -- advice: [core, Trainer] Start fewer threads than there are cores: `OMP_NUM_THREADS`, `dataloader_num_workers` of each rank.
 -- advice: [core, else, PyTorch] Start fewer threads than there are cores: `OMP_NUM_THREADS`, `torch.set_num_threads`, the workers of each rank's loader.

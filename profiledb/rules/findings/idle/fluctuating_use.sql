@@ -1,4 +1,4 @@
--- title: Use of the GPU fluctuates
+-- title: GPU use fluctuates
 -- question: Does the GPU alternate between bursts of work and idle time?
 -- The share of samples of GPU activity (GR Active, else SMs Active) below `low` percent, if the 95th percentile reaches
 -- `high` percent; otherwise 0. Only samples from the first to the last operation of each GPU count. Work then comes in
@@ -17,8 +17,8 @@
 -- column: samples | count | | samples from the first to the last operation
 -- column: high_pct | % | .1f | 95th percentile of the activity
 -- column: median_pct | % | .1f | median of the activity
--- says: In {value} of {samples} samples the GPU is almost idle, but 5 % of them reach {high_pct}: the work comes in bursts.
--- clear: The activity of the GPU does not swing between idle and busy: median {median_pct}, P95 {high_pct} in {samples} samples.
+-- says: The GPU works in bursts: it is almost idle in {value} of {samples} samples, while the busiest 5 % reach {high_pct}.
+-- clear: The GPU's activity is steady: median {median_pct}, P95 {high_pct} in {samples} samples.
 -- advice: [PyTorch, loader workers] Give the GPU its next batch earlier: more workers, a larger `prefetch_factor`. Idle shows what the CPU does between the bursts.
 -- advice: [else] Prepare the next batch while the GPU works. Idle shows what the CPU does between the bursts.
 -- source: SageMaker Debugger LowGPUUtilization (p95 >= 70 %, p5 < 10 %)

@@ -15,11 +15,11 @@
 -- param: threshold = 2 fires at or above this share of the active span
 -- column: idle_ns | ns | | idle time of all GPUs during collection
 -- column: told_by | text | | basis of the value: ranges or CPU samples
--- says: The GPU waits {value} of the time ({idle_ns}) while Python collects garbage, as {told_by} tell.
+-- says: The GPU waits {value} of the time ({idle_ns}) while Python collects garbage (seen in {told_by}).
 -- clear: The GPU waits {value} of the time for garbage collection.
 -- advice: [Lightning] Collect at a moment of your choice: after warm-up `gc.freeze()` and `gc.disable()`, and `gc.collect()` every N steps in a callback (`on_train_batch_end`).
 -- advice: [else] Collect at a moment of your choice: after warm-up `gc.collect()`, `gc.freeze()` and `gc.disable()`, then every N steps.
--- advice: Make fewer objects in the loop, and no cycles that hold arrays.
+-- advice: Create fewer objects in the loop, and no reference cycles that hold arrays.
 -- source: TensorRT-LLM hotspot-classification, nsys-ai gc_impact; share of the time: ours
 WITH collected AS (
     SELECT path_id FROM path_pattern

@@ -17,25 +17,26 @@
 -- column: reason | text | | activity of the launching thread for most of it
 -- column: reason_pct | % | .1f | share of the idle time with this reason
 -- column: range | name | | innermost range with most of it, if that is at least half
+-- column: place | name | | that range, or the one with most of the time of the main reason
 -- column: range_pct | % | .1f | share of the idle time in this range
 -- says: The GPU is idle {value} of the time ({idle_ns}). For {range_pct} of that the CPU is in {range}; main reason: {reason} ({reason_pct}).
 -- says: The GPU is idle {value} of the time ({idle_ns}). Main reason: {reason} ({reason_pct}).
 -- clear: The GPU is idle {value} of the time.
 -- advice: [host code, vLLM or SGLang] -> launch_less
 -- advice: [host code, else, JAX or XLA] Dispatch the next step before you work on this one's results in {part|the loop}: JAX runs ahead of the GPU until a value is read.
+-- advice: [host code, else, PyTorch, eager] Find out what Python does in {part|the loop}: compile the model's own code (`torch.compile(model)`), and move other work off the launching thread or after the launch of the next step.
 -- advice: [host code, else] Move the work in {part|the loop} off the launching thread, or do it while the GPU runs: launch the next step first, read results later.
--- advice: [host code, PyTorch, eager, not vLLM, not SGLang] Where this is the model's own Python between launches, compile it: `torch.compile(model)`.
 -- advice: [synchronization] -> read_later
 -- advice: [launch call or launch latency or between operations] -> launch_less
 -- advice: [copy call] -> pin
 -- advice: [allocation] -> allocate_once
--- advice: [module loading, HIP] Launch every kernel once before {part|the loop}: each is loaded when it is first launched.
--- advice: [module loading, else] Launch every kernel once before {part|the loop}: each is loaded when it is first launched. `CUDA_MODULE_LOADING=EAGER` loads all at the start.
+-- advice: [module loading, HIP] Launch every kernel once before {part|the loop}: the driver loads it at its first launch.
+-- advice: [module loading, else] Launch every kernel once before {part|the loop}: the driver loads it at its first launch. `CUDA_MODULE_LOADING=EAGER` loads all at the start.
 -- advice: [other CUDA call] Create events, streams and handles once, before {part|the loop}: the CUDA API page names the calls.
 -- advice: [OS runtime call] Keep locks, file reads and prints out of {part|the loop}: the launching thread waits in the operating system.
 -- advice: [page migration] Move pages before kernels need them in {part|the loop}: `cudaMemPrefetchAsync`, or `cudaMalloc` and explicit copies.
--- advice: [no calls, HIP] Capture HIP calls, too, so that the report tells the cause.
--- advice: [no calls, else] Capture CUDA calls, too (`--trace=cuda`), so that the report tells the cause.
+-- advice: [no calls, HIP] Capture HIP calls, too, to see the cause.
+-- advice: [no calls, else] Capture CUDA calls, too (`--trace=cuda`), to see the cause.
 -- source: TensorRT-LLM thresholds (0.15 generation, 0.30 training); nsys-ai root_cause_matcher and TraceLens (15 %); gaps as in `idle_reasons`
 WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
 ), traced AS (SELECT 2 * count(*) FILTER (graph_node_id > 0) > count(*) AS by_node FROM selected_kernel
@@ -46,7 +47,7 @@ WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
     SELECT reason, sum(ns)::BIGINT AS ns FROM piece GROUP BY reason
     UNION ALL SELECT 'between operations', ns FROM short
 ), by_range AS (
-    SELECT pattern, sum(ns)::BIGINT AS ns FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern
+    SELECT pattern, reason, sum(ns)::BIGINT AS ns FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern, reason
 ), longest AS (
     SELECT gap_id, device_id, start_ns, duration_ns, arg_max(reason, ns) AS reason, arg_max(pre, ns) AS pre
     FROM piece WHERE gap_id <= 10 GROUP BY ALL
@@ -68,10 +69,15 @@ SELECT CASE WHEN by_node AND main.reason = 'launch call' THEN NULL
     CASE WHEN main.reason <> 'unknown' THEN main.reason WHEN NOT EXISTS (FROM api_call) THEN 'no calls' END AS cause,
     replace(main.reason, 'host code', 'non-CUDA code') AS reason,
     100.0 * main.ns / nullif(total.ns, 0) AS reason_pct,
-    place.pattern AS range, 100.0 * place.ns / nullif(total.ns, 0) AS range_pct,
+    place.pattern AS range,
+    coalesce(place.pattern, mainly.pattern) AS place, 100.0 * place.ns / nullif(total.ns, 0) AS range_pct,
     (SELECT list(piece ORDER BY gap_id) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN traced
 LEFT JOIN (SELECT reason, ns FROM by_reason ORDER BY ns DESC, reason LIMIT 1) AS main ON true
 LEFT JOIN (
-    SELECT pattern, ns FROM by_range WHERE 2 * ns >= (SELECT ns FROM total) ORDER BY ns DESC, pattern LIMIT 1
-) AS place ON true;
+    SELECT pattern, sum(ns)::BIGINT AS ns FROM by_range GROUP BY pattern
+    HAVING 2 * sum(ns) >= (SELECT ns FROM total) ORDER BY ns DESC, pattern LIMIT 1
+) AS place ON true LEFT JOIN (  -- where the main reason holds for most of its time
+    SELECT by_range.reason, pattern FROM by_range JOIN by_reason USING (reason)
+    WHERE 2 * by_range.ns > by_reason.ns
+) AS mainly ON mainly.reason = main.reason;

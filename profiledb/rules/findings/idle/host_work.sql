@@ -20,12 +20,13 @@
 -- column: idle_ns | ns | | idle time of all GPUs in it
 -- column: gaps | count | | gaps during which it is open
 -- column: exposed_pct | % | .1f | share of the time of these ranges in which the GPU is idle
--- says: The GPU waits {value} of the time ({idle_ns}) while the CPU works in {range}; during {exposed_pct} of that range the GPU is idle.
+-- says: The GPU waits {value} of the time ({idle_ns}) while the CPU works in {range}.
 -- clear: No range of the program keeps the GPU waiting for more than {value} of the time.
--- advice: [vLLM or SGLang] -> launch_less
--- advice: [else, JAX or XLA] Dispatch the next step before the work in {place}: JAX runs ahead of the GPU until a value is read.
--- advice: [else] Move {place} off the launching thread, or launch the next step before it: the GPU has nothing queued meanwhile.
--- advice: [not vLLM, not SGLang] Run it every N steps only, in another process, or on the GPU.
+-- advice: [compiling] -> compile_once
+-- advice: [not compiling, vLLM or SGLang] -> launch_less
+-- advice: [not compiling, else, JAX or XLA] Dispatch the next step before the work in {place}: JAX runs ahead of the GPU until a value is read.
+-- advice: [not compiling, else] Launch the next step before {place}, or move it to another thread: the GPU has nothing queued meanwhile.
+-- advice: [not compiling, not vLLM, not SGLang] Or run it only every N steps, in another process, or on the GPU.
 -- source: TensorRT-LLM metrics 3a-3c (exposed preparation: exposed / range > 0.50 and exposed / window > 0.05)
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, path_id
@@ -56,6 +57,7 @@ WITH piece AS MATERIALIZED (
     GROUP BY gap_id ORDER BY ns DESC, gap_id LIMIT 10
 )
 SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coalesce(main.ns, 0) AS saving_ns,
+    CASE WHEN is_compiling(pattern) THEN 'compiling' END AS cause,
     main.ns AS idle_ns, pattern AS range, gaps, exposed_pct / gpus AS exposed_pct,
     (SELECT list(piece ORDER BY ns DESC, gap_id) FROM shown) AS evidence
 FROM finding_window LEFT JOIN main ON true;

@@ -19,15 +19,15 @@
 -- column: idle_ns | ns | | idle time of all GPUs in these calls
 -- column: calls | count | | calls and gaps that count
 -- column: function | name | | function with most of this time
--- says: The GPU waits {value} of the time ({idle_ns}) for CUDA to start up or to load kernels, most of it in {function}.
--- clear: The GPU waits {value} of the time for CUDA to start up or to load kernels.
--- advice: [trace, PyTorch] Leave the start out of what you record: `torch.profiler.schedule(wait=1, warmup=2, active=3)`.
--- advice: [trace, else] Leave the start out of what you record: warm up before the profiler starts.
--- advice: [else, HIP] Leave the start out of what you measure: warm up before the profiler starts to record.
--- advice: [else, PyTorch] Leave the start out of what you measure: warm up, then capture from `torch.cuda.profiler.start()` on with `nsys profile --capture-range=cudaProfilerApi`.
--- advice: [else, CuPy] Leave the start out of what you measure: warm up, then capture from `cupyx.profiler.profile()` on with `nsys profile --capture-range=cudaProfilerApi`; `CUPY_CACHE_IN_MEMORY=0` keeps compiled kernels on the disk.
+-- says: The GPU waits {value} of the time ({idle_ns}) while CUDA starts up or loads kernels, mostly in {function}.
+-- clear: The GPU waits {value} of the time while CUDA starts up or loads kernels.
+-- advice: [trace, PyTorch] Exclude start-up from the capture: `torch.profiler.schedule(wait=1, warmup=2, active=3)`.
+-- advice: [trace, else] Exclude start-up from the capture: warm up before the profiler starts.
+-- advice: [else, HIP] Exclude start-up from the capture: warm up before the profiler starts to record.
+-- advice: [else, PyTorch] Exclude start-up from the capture: warm up, then capture from `torch.cuda.profiler.start()` on with `nsys profile --capture-range=cudaProfilerApi`.
+-- advice: [else, CuPy] Exclude start-up from the capture: warm up, then capture from `cupyx.profiler.profile()` on with `nsys profile --capture-range=cudaProfilerApi`; `CUPY_CACHE_IN_MEMORY=0` keeps compiled kernels on the disk.
 -- advice: [else, Numba] Compile before you measure: `@cuda.jit("void(float32[:])")` or `cache=True`, then capture from `cuda.profile_start()` on with `nsys profile --capture-range=cudaProfilerApi`.
--- advice: [else] Leave the start out of what you measure: warm up, then capture from `cudaProfilerStart` on with `nsys profile --capture-range=cudaProfilerApi`.
+-- advice: [else] Exclude start-up from the capture: warm up, then capture from `cudaProfilerStart` on with `nsys profile --capture-range=cudaProfilerApi`.
 -- advice: [not HIP] Load less: `CUDA_MODULE_LOADING=LAZY` loads a kernel when it is first launched, `EAGER` all at the start, outside of the loop.
 -- source: nsys-ai book and module_loading (first step 10 to 100 times the median); share of 5 %: ours
 WITH piece AS MATERIALIZED (

@@ -24,9 +24,9 @@
 -- column: in_ns | ns | | time of copies to the GPU, if overlapping both directions saves more than overlapping kernels
 -- column: out_ns | ns | | time of copies to the CPU, likewise
 -- says: Copies to the GPU ({in_ns}), copies to the host ({out_ns}) and kernels ({kernel_ns}) take turns. Running all three at the same time would save up to {value} of the time, most of it between the two directions.
--- says: Copies and kernels take turns: {overlap_pct} of the copy time ({copy_ns}) lies beside kernels ({kernel_ns}). Overlapping them would save up to {value} of the time.
--- clear: Overlapping copies and kernels would save up to {value} of the time; {overlap_pct} of the copy time runs beside kernels.
--- clear: No copy to or from the host runs.
+-- says: Copies and kernels take turns: {overlap_pct} of the copy time ({copy_ns}) overlaps kernels ({kernel_ns}). Overlapping them would save up to {value} of the time.
+-- clear: Overlapping copies and kernels would save up to {value} of the time; {overlap_pct} of the copy time overlaps kernels.
+-- clear: The program copies nothing to or from the host.
 -- advice: [pinned memory, PyTorch] Copy on a stream of its own: `with torch.cuda.stream(copy_stream): x = x.to(device, non_blocking=True)`, then `compute_stream.wait_stream(copy_stream)`. The memory is pinned already.
 -- advice: [else, PyTorch] Copy on a stream of its own, from pinned memory: `pin_memory=True`, `with torch.cuda.stream(copy_stream): x = x.to(device, non_blocking=True)`, then `compute_stream.wait_stream(copy_stream)`.
 -- advice: [else, JAX or XLA] Put the next batch on the GPU while a step runs: `jax.device_put` of batch N + 1 before you read results of batch N.
@@ -37,7 +37,7 @@
 -- advice: [else, OpenACC] Work in blocks, each on a queue of its own: `update device(part) async(q)`, `parallel async(q)`, `update self(part) async(q)`.
 -- advice: [else, OpenMP offload] Work in blocks: `target update to(part) nowait depend(...)`, then the region and the copy back with the same dependence.
 -- advice: [else, pinned memory] Split the work into chunks, one stream each: `cudaMemcpyAsync(..., stream)`, kernel, copy back.
--- advice: [else] Split the work into chunks, one stream each: `cudaMemcpyAsync(..., stream)` from memory of `cudaHostAlloc`, kernel, copy back.
+-- advice: [else] Split the work into chunks, one stream each: `cudaMemcpyAsync(..., stream)` from pinned memory (`cudaMallocHost`), kernel, copy back.
 -- source: TraceLens GPU timeline (exposed_memcpy > 5 %); nsys-ai overlap analysis; bound and turns: ours
 WITH copy AS MATERIALIZED (
     SELECT device_id, start_ns, end_ns, copy_kind IN (1, 3) AS is_in FROM selected_memop

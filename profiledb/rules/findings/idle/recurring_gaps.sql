@@ -26,12 +26,12 @@
 -- column: gap_ns | ns | .1f | mean duration of these gaps
 -- column: usual_ns | ns | .1f | median over the longest gaps of all steps
 -- column: range | name | | range with most of this time; * stands for its last number
--- says: Every {every} steps the GPU waits {gap_ns} while the CPU is outside of CUDA calls, {gaps} times in {steps} steps, most of it in {range}. That costs {value} of the time.
--- says: Every {every} steps the GPU waits {gap_ns} while the CPU is outside of CUDA calls, {gaps} times in {steps} steps. That costs {value} of the time.
+-- says: Every {every} steps the GPU waits {gap_ns} while the CPU runs non-CUDA code, {gaps} times in {steps} steps, mostly in {range}. That costs {value} of the time.
+-- says: Every {every} steps the GPU waits {gap_ns} while the CPU runs non-CUDA code, {gaps} times in {steps} steps. That costs {value} of the time.
 -- clear: Gaps that recur every few steps cost {value} of the time.
 -- advice: [CUDA C++ or Fortran or OpenACC or OpenMP offload] Move what the program does every {every} steps, such as output or checkpoints, to another thread or process.
--- advice: [else] Stop Python's garbage collection from running in {place|steps}: after warm-up `gc.collect()`, `gc.freeze()` and `gc.disable()`, and collect at a moment of your choice. It is the usual cause where the program itself does nothing every {every} steps.
--- advice: [not CUDA C++, not Fortran, not OpenACC, not OpenMP offload] Logs, metrics and checkpoints that come every {every} steps: write them in another thread or process, or less often.
+-- advice: [else] Stop Python's garbage collection from running in {place|steps}: after warm-up `gc.collect()`, `gc.freeze()` and `gc.disable()`, and collect at a moment of your choice. Garbage collection is the usual cause if the program itself does nothing every {every} steps.
+-- advice: [not CUDA C++, not Fortran, not OpenACC, not OpenMP offload] If the program writes logs, metrics or checkpoints every {every} steps, write them in another thread or process, or less often.
 -- source: TensorRT-LLM hotspot-classification (gaps at a steady period without API calls), nsys-ai gc_impact; period in steps and all figures: ours
 WITH gap AS MATERIALIZED (
     SELECT gap_id, any_value(device_id) AS device_id, any_value(start_ns) AS start_ns,

@@ -18,8 +18,8 @@
 -- column: stretches | count | | stretches of low use
 -- column: low_pct | % | .1f | busy share of these stretches
 -- column: rest_pct | % | .1f | busy share of the rest of the time
--- says: In {stretches} {stretches|stretch|stretches}, {value} of the time, the GPU is only {low_pct} busy; in the rest it is {rest_pct} busy.
--- clear: The use of the GPU does not change much: no stretches stand out.
+-- says: The GPU is only {low_pct} busy in {stretches} {stretches|stretch|stretches} ({value} of the time), and {rest_pct} busy in the rest.
+-- clear: The GPU's use is even: no stretch stands out.
 -- advice: [Trainer] Validate and save less often (`eval_steps`, `save_steps`), if these stretches are validation or checkpoints: the timeline shows them.
 -- advice: [else, Lightning] Validate and save less often (`Trainer(val_check_interval=...)`, `ModelCheckpoint(every_n_train_steps=...)`), if these stretches are validation or checkpoints: the timeline shows them.
 -- advice: [else, PyTorch, training] Take checkpoints, validation and logging out of the loop, if these stretches hold them: the timeline shows them. `torch.distributed.checkpoint.async_save` writes in another thread.

@@ -2,7 +2,8 @@
 -- question: Do kernels that only move data take much of the kernel time?
 -- The share of kernels that copy, cast, transpose, fill, gather, scatter or sort (classes copy, embedding and sort) in
 -- the kernel time of the selection, without communication. The saving is the time in which such kernels run: fusing
--- them into others, or a better layout, removes all of it.
+-- them into others, or a better layout, removes all of it. The cause is `concatenation` if kernels of `torch.cat` take
+-- most of it.
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
@@ -15,11 +16,13 @@
 -- column: move_ns | ns | | time in which these kernels run
 -- column: launches | count | | launches of these kernels
 -- column: kernel | name | | the one with the most time
--- says: Kernels that copy, cast, transpose, gather or sort take {value} of the kernel time: {move_ns} in {launches} {launches|launch|launches}, most of it {kernel}.
+-- says: Kernels that copy, cast, transpose, gather or sort take {value} of the kernel time: {move_ns} in {launches} {launches|launch|launches}, mostly {kernel}.
 -- clear: Kernels that only move data take {value} of the kernel time.
--- advice: -> fuse
--- advice: [PyTorch, channels last] Keep the layout through the model: no `.contiguous()`, `.float()` or `permute` around each layer.
--- advice: [else, PyTorch] Keep the layout through the model: `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
+-- advice: [concatenation, PyTorch] Write results into a preallocated buffer (`buffer[:, start:end] = x`) instead of joining tensors with `torch.cat`, which copies all of them each time; keep a key-value cache of fixed size.
+-- advice: [concatenation, else] Write results into a preallocated buffer instead of joining arrays, which copies all of them each time.
+-- advice: [not concatenation] -> fuse
+-- advice: [not concatenation, PyTorch, channels last] Keep the layout through the model: no `.contiguous()`, `.float()` or `permute` around each layer.
+-- advice: [not concatenation, else, PyTorch] Keep the layout through the model: `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
 -- advice: [not CuPy, not Numba] Keep one precision through a block, and write results where they are read: `out=`, views, preallocated buffers.
 -- source: XProf (data shuffle operations 30 % of the time)
 WITH by_kernel AS (
@@ -42,7 +45,10 @@ WITH by_kernel AS (
     SELECT {'name': name, 'note': class, 'ns': ns, 'count': launches, 'kernel': kernel} AS piece FROM worst
 )
 SELECT CASE WHEN 100 * taken.ns < $least_pct::DOUBLE * finding_window.ns THEN 0
-        ELSE 100.0 * move_ns / nullif(all_ns, 0) END AS value, taken.ns AS saving_ns, taken.ns AS move_ns, launches,
+        ELSE 100.0 * move_ns / nullif(all_ns, 0) END AS value,
+    CASE
+        WHEN (SELECT name FROM worst ORDER BY ns DESC, kernel LIMIT 1) LIKE 'CatArray%' THEN 'concatenation'
+    END AS cause, taken.ns AS saving_ns, taken.ns AS move_ns, launches,
     (SELECT name FROM worst ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN taken WHERE all_ns > 0;

@@ -22,10 +22,10 @@
 -- column: launches | count | | launches of these products
 -- column: share_pct | % | .0f | share of the time of all matrix products
 -- column: kernel | name | | the one with the most time
--- says: Products of a matrix and few vectors take {vector_ns} ({value} of the time, {share_pct} of all matrix products), most of it {kernel}: each reads its weights for one sequence, or eight at most.
--- clear: Products of a matrix and few vectors take {value} of the time.
--- advice: If other sequences wait, decode them together (continuous batching): a batch reads the weights once for all of them, and launches as much as one.
--- advice: A single sequence: speculative decoding checks several tokens with one read of the weights; weights in 8 or 4 bits are read faster.
+-- says: Matrix-vector products take {vector_ns} ({value} of the time, {share_pct} of all matrix products), mostly {kernel}: each reads all of its weights for eight sequences or fewer.
+-- clear: Matrix-vector products take {value} of the time.
+-- advice: If other sequences wait, decode them together (continuous batching): a batch reads the weights once for all of them, with as many launches as one sequence.
+-- advice: For a single sequence, speculative decoding checks several tokens with one read of the weights, and weights in 8 or 4 bits take less time to read.
 -- source: ours; roofline of a product with few vectors: 2 operations per vector for each element read. Pair on H100: 16 sequences together take as long as one
 WITH product AS MATERIALIZED (
     SELECT name_id, regexp_matches(demangled,

@@ -18,14 +18,14 @@
 -- column: double_ns | ns | | time of these kernels
 -- column: product_pct | % | .1f | share of matrix products in it
 -- column: kernel | name | | the one with the most time
--- says: Kernels in FP64 take {double_ns} ({value} of the time), {product_pct} of it in matrix products; most of it {kernel}.
+-- says: Kernels in FP64 take {double_ns} ({value} of the time), {product_pct} of it in matrix products, mostly in {kernel}.
 -- clear: Kernels in FP64 take {value} of the time.
--- advice: [PyTorch] Convert inputs and model once (`.float()`, `dtype=torch.float32`), if nobody asked for FP64: arrays of NumPy and Python numbers become FP64 tensors.
--- advice: [else, JAX or XLA] Compute in FP32 (`jax_enable_x64` off, `dtype=jnp.float32`), if nobody asked for FP64.
--- advice: [else, CuPy or Numba] Convert arrays once (`astype(numpy.float32)`), if nobody asked for FP64: arrays of NumPy and Python numbers are FP64.
--- advice: [else, Fortran] Declare `real(4)`, if nobody asked for FP64: `real(8)`, `1.0d0` and `-r8` are double precision.
--- advice: [else] Write `1.0f` and `sqrtf`, if nobody asked for FP64: constants such as `1.0` and functions such as `sqrt` are double in C.
--- advice: Where only sums need it, compute in FP32 and sum up in FP64.
+-- advice: [PyTorch] Convert inputs and model once (`.float()`, `dtype=torch.float32`) unless you need FP64: arrays of NumPy and Python numbers become FP64 tensors.
+-- advice: [else, JAX or XLA] Compute in FP32 (`jax_enable_x64` off, `dtype=jnp.float32`) unless you need FP64.
+-- advice: [else, CuPy or Numba] Convert arrays once (`astype(numpy.float32)`) unless you need FP64: arrays of NumPy and Python numbers are FP64.
+-- advice: [else, Fortran] Declare `real(4)` unless you need FP64: `real(8)`, `1.0d0` and `-r8` are double precision.
+-- advice: [else] Write `1.0f` and `sqrtf` unless you need FP64: constants such as `1.0` and functions such as `sqrt` are double in C.
+-- advice: If only sums need FP64, compute in FP32 and accumulate in FP64.
 -- source: ours; peaks of NVIDIA's data sheets. Pair on H100: a network in FP64 takes ten times as long as in TF32
 WITH double_name AS MATERIALIZED (
     SELECT name_id, coalesce(bits = 64, false) AS is_product, unit

@@ -20,12 +20,12 @@
 -- column: chains | count | | number of chains
 -- column: kernels | count | | kernels in these chains
 -- column: names | name | | kernels of the chain with the largest total
--- says: {kernels} elementwise kernels follow each other in {chains} {chains|chain|chains}, most of the time {names}: fused, they save at most {saved_ns} ({value} of the time).
--- says: {kernels} elementwise kernels follow each other in {chains} {chains|chain|chains}: fused, they save at most {saved_ns} ({value} of the time).
+-- says: {kernels} elementwise kernels follow each other in {chains} {chains|chain|chains}, mostly {names}. Fusing them saves at most {saved_ns} ({value} of the time).
+-- says: {kernels} elementwise kernels follow each other in {chains} {chains|chain|chains}. Fusing them saves at most {saved_ns} ({value} of the time).
 -- clear: Fusing chains of elementwise kernels would save {value} of the time.
 -- advice: -> fuse
--- advice: [training, PyTorch, eager, not fused optimizer] Operators that are fused already: `F.gelu`, `F.layer_norm`, `torch.optim.AdamW(fused=True)`.
--- advice: [else, PyTorch, eager] Operators that are fused already: `F.gelu`, `F.layer_norm`, `F.rms_norm`.
+-- advice: [training, PyTorch, eager, not fused optimizer] Use operators that are already fused: `F.gelu`, `F.layer_norm`, `torch.optim.AdamW(fused=True)`.
+-- advice: [else, PyTorch, eager] Use operators that are already fused: `F.gelu`, `F.layer_norm`, `F.rms_norm`.
 -- source: TraceLens (neighbors of a stream, impact); gap and share of the time: ours, instead of its 50 repeats: a share counts long chains, too
 WITH light AS (
     SELECT name_id, readable_name(short, demangled) AS name, class = 'elementwise' AS computes FROM kernel_name

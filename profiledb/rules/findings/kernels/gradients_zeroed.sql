@@ -1,4 +1,4 @@
--- title: Gradients filled with zeros
+-- title: Gradients zeroed by filling
 -- question: Does each step fill gradients with zeros and add to them instead of releasing them?
 -- The time of kernels and memsets that fill gradients with zeros and of the additions in the backward pass that this
 -- requires, each with the GPU's wait right before it (except before the first fill of a row), as a share of the active
@@ -21,12 +21,12 @@
 -- column: add_ns | ns | | time of the additions that count
 -- column: fills | count | | number of fills
 -- column: kernel | name | | kernel or memset with most of this time
--- says: {fills} {fills|fill|fills} set gradients to zero in {fill_ns}, and backward adds to them in {add_ns}: {value} of the time, most of it in {kernel}.
--- says: {fills} {fills|fill|fills} set gradients to zero in {fill_ns} ({value} of the time), most of it in {kernel}.
+-- says: {fills} {fills|fill sets|fills set} gradients to zero ({fill_ns}), and backward adds to them ({add_ns}): {value} of the time, mostly in {kernel}.
+-- says: {fills} {fills|fill sets|fills set} gradients to zero, which takes {fill_ns} ({value} of the time), mostly in {kernel}.
 -- clear: Gradients are filled with zeros for {value} of the time.
--- advice: [PyTorch] `optimizer.zero_grad(set_to_none=True)`, the default since PyTorch 2.0: the backward pass then writes gradients in place of adding to zeros.
--- advice: [PyTorch] If gradients are accumulated over several batches, let go of them once before the first batch. Where a framework keeps all gradients in one buffer (Megatron, DeepSpeed), it needs the fill.
--- advice: [not PyTorch] Write the first gradient of a step in place of adding it to zeros.
+-- advice: [PyTorch] Call `optimizer.zero_grad(set_to_none=True)`, the default since PyTorch 2.0: the backward pass then writes gradients instead of adding to zeros.
+-- advice: [PyTorch] If you accumulate gradients over several batches, release them once, before the first batch. Frameworks that keep all gradients in one buffer (Megatron, DeepSpeed) need the fill.
+-- advice: [not PyTorch] Write the first gradient of a step instead of adding it to zeros.
 -- source: PyTorch Performance Tuning Guide (zero_grad, set_to_none)
 WITH trained AS MATERIALIZED (FROM finding_trained
 ), cleared AS MATERIALIZED (

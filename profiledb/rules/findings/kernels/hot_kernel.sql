@@ -17,9 +17,9 @@
 -- column: total_ns | ns | | sum of its durations
 -- column: launches | count | | number of its launches
 -- says: {kernel} takes {value} of the kernel time ({total_ns} in {launches} {launches|launch|launches}).
--- clear: No kernel of weight takes more than {value} of the kernel time.
--- advice: [not HIP] Profile {kernel} with `ncu --set full -k regex:NAME --launch-count 3 -o report PROGRAM`, then link the report (Library): it tells what limits the kernel.
--- advice: [HIP] Profile {kernel} with `rocprof-compute profile`: it tells what limits the kernel.
+-- clear: No kernel that matters takes more than {value} of the kernel time.
+-- advice: [not HIP] Profile {kernel} with `ncu --set full -k regex:NAME --launch-count 3 -o report PROGRAM`, then link that report in the Library: it shows what limits the kernel.
+-- advice: [HIP] Profile {kernel} with `rocprof-compute profile`: it shows what limits the kernel.
 -- source: nsys-ai (one name over 50 % of the kernel time)
 WITH by_kernel AS (
     SELECT kernel, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches,

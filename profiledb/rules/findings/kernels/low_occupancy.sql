@@ -1,4 +1,4 @@
--- title: Few warps on each SM
+-- title: Few warps per SM
 -- question: Do blocks use so much of an SM that it holds too few warps to hide latency?
 -- The time of kernels that fill the GPU while an SM holds at most `most_pct` percent of its warps, as block, registers
 -- and shared memory allow (`kernel_shapes`), as a share of the active span (first to last operation of each GPU).
@@ -20,12 +20,12 @@
 -- column: kernel | name | | the one with the most time
 -- column: occupancy_pct | % | .1f | its theoretical occupancy
 -- column: limiter | text | | resource that limits it
--- says: {launches} {launches|launch|launches} run with few warps on each SM, {slow_ns} ({value} of the time), most in {kernel}: {limiter} allow {occupancy_pct} of an SM's warps.
--- clear: Kernels with few warps on each SM take {value} of the time.
--- advice: [shared memory] Take less shared memory for each block, smaller tiles, or give each block more threads.
--- advice: [blocks] Make blocks larger: an SM holds few blocks of one or two warps each.
+-- says: {launches} {launches|launch runs|launches run} with few warps per SM for {slow_ns} ({value} of the time), mostly {kernel}: limited by {limiter}, it occupies {occupancy_pct} of an SM's warps.
+-- clear: Kernels with few warps per SM take {value} of the time.
+-- advice: [shared memory] Use less shared memory per block (smaller tiles), or more threads per block.
+-- advice: [blocks] Make blocks larger: an SM holds only a limited number of blocks, however few warps they have.
 -- advice: [warps] Make blocks smaller, so that more than one fits on an SM.
--- advice: [not HIP] Nsight Compute tells whether these warps are enough: `ncu --section Occupancy --section WarpStateStats`.
+-- advice: [not HIP] Nsight Compute shows whether these warps are enough: `ncu --section Occupancy --section WarpStateStats`.
 -- source: Nsight Compute, Occupancy (theoretical occupancy); limits: ours
 WITH judged AS MATERIALIZED (
     SELECT *, CASE blocks_per_sm WHEN limit_shared THEN 'shared memory' WHEN limit_blocks THEN 'blocks' ELSE 'warps' END

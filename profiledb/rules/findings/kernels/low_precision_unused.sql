@@ -16,10 +16,10 @@
 -- param: least_pct = 5 share of 32 bits in the active span below which the value is 100, percent
 -- column: wide_ns | ns | | time of products in TF32 on tensor cores
 -- column: wide_pct | % | .1f | share of this time in the active span
--- says: Tensor-core kernels run in TF32 for {wide_ns} ({wide_pct} of the time); {value} of their time is in 16 bits or fewer.
+-- says: Tensor-core kernels run in TF32 for {wide_ns} ({wide_pct} of the time); {value} of tensor-core time is in 16 bits or fewer.
 -- clear: Tensor-core kernels in TF32 take {wide_pct} of the time.
 -- advice: -> sixteen_bits
--- advice: [PyTorch, not channels last] Convolutions besides: `model.to(memory_format=torch.channels_last)`.
+-- advice: [PyTorch, not channels last] For convolutions, also use `model.to(memory_format=torch.channels_last)`.
 -- advice: [CUDA C++] On Hopper and later, FP8 through cuBLASLt or Transformer Engine is faster still.
 -- source: XProf op_stats_to_overview_page.cc (16-bit share below 10 %); 5 % of the time: ours
 WITH product AS (

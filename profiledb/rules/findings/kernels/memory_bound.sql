@@ -16,8 +16,8 @@
 -- column: issue_pct | % | .1f | share of the cycles in which SMs issue
 -- column: tensor_pct | % | .1f | share of the cycles in which tensor cores are active
 -- column: samples | count | | samples in busy time
--- says: The memory runs at {value} of its peak, SMs issue in {issue_pct} of the cycles: bytes limit this part, not arithmetic.
--- clear: The memory runs at {dram_pct} of its peak while kernels run, SMs issue in {issue_pct} of the cycles.
+-- says: GPU memory runs at {value} of its peak bandwidth, while SMs issue in {issue_pct} of the cycles: memory traffic limits this part, not arithmetic.
+-- clear: While kernels run, GPU memory reaches {dram_pct} of its peak bandwidth, and SMs issue in {issue_pct} of the cycles.
 -- advice: -> fuse
 -- advice: [PyTorch, 16-bit products or 8-bit products] Move fewer bytes: recompute cheap values instead of storing them, larger tiles in kernels of your own.
 -- advice: [else, PyTorch] Move fewer bytes: activations in BF16, cheap values recomputed instead of stored, larger tiles in kernels of your own.

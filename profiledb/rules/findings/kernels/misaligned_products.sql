@@ -17,13 +17,13 @@
 -- column: launches | count | | launches of these kernels
 -- column: kernel | name | | the one with the most time
 -- column: range | name | | range with most of this time; * stands for its last number
--- says: Matrix products with sizes that are no multiple of 8 take {slow_ns} ({value} of the time), most of it {kernel} in {range}: tensor cores load them an element or two at a time.
--- says: Matrix products with sizes that are no multiple of 8 take {slow_ns} ({value} of the time), most of it {kernel}: tensor cores load them an element or two at a time.
+-- says: Matrix products with sizes that are not multiples of 8 take {slow_ns} ({value} of the time), mostly {kernel} in {range}: tensor cores load them one or two elements at a time.
+-- says: Matrix products with sizes that are not multiples of 8 take {slow_ns} ({value} of the time), mostly {kernel}: tensor cores load them one or two elements at a time.
 -- clear: Misaligned matrix products take {value} of the time.
--- advice: [PyTorch or JAX or XLA or TensorFlow] Pad the odd size of the product in {range|the model} to a multiple of 64: a vocabulary of 50,257 to 50,304, heads, hidden sizes and batches alike; ignore what is padded in the loss.
+-- advice: [PyTorch or JAX or XLA or TensorFlow] Pad the odd size of the product in {range|the model} to a multiple of 64: a vocabulary of 50,257 becomes 50,304. The same holds for heads, hidden sizes and batches. Mask the padding in the loss.
 -- advice: [else] Pad sizes and leading dimensions of the product in {range|the program} to multiples of 16 bytes at least.
 -- advice: [Hugging Face] `model.resize_token_embeddings(pad_to_multiple_of=64)` pads a vocabulary, `pad_to_multiple_of=8` of the collator the lengths.
--- advice: Views that begin at an odd element are misaligned, too, whatever their size.
+-- advice: Views that start at an odd element are misaligned, too, whatever their size.
 -- source: ours; NVIDIA's matrix multiplication guide (alignment of 16 bytes). Pairs on H100 with 50,257 and 50,304 columns: 7.6 and 3.5 times as long
 WITH product AS MATERIALIZED (
     SELECT name_id FROM product_name

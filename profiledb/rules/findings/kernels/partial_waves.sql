@@ -20,10 +20,10 @@
 -- column: kernel | name | | the one that loses most
 -- column: blocks | count | | blocks of its grid
 -- column: places | count | | blocks of it that the GPU holds at once
--- says: The last wave of {launches} {launches|launch|launches} leaves most SMs empty, which loses {lost_ns} ({value} of the time), most in {kernel}: {blocks} {blocks|block|blocks}, and the GPU holds {places} at once.
+-- says: The last wave of {launches} {launches|launch|launches} leaves most SMs empty, which costs {lost_ns} ({value} of the time), mostly in {kernel}: it has {blocks} {blocks|block|blocks}, and the GPU holds {places} at once.
 -- clear: Partial last waves lose {value} of the time.
--- advice: Choose the batch, or the size of a tile, so that the blocks fill whole waves, or stay just below: a few blocks more cost a wave.
--- advice: Own kernels: as many blocks as the GPU holds, each of which takes several tiles (persistent kernel), or split the last tiles (stream-K).
+-- advice: Choose batch or tile size so that the blocks just fill whole waves: a few blocks more cost another wave.
+-- advice: In your own kernels, launch as many blocks as the GPU holds and let each process several tiles (persistent kernel), or split the last tiles (stream-K).
 -- source: NVIDIA, Matrix Multiplication Background (wave and tile quantization); Nsight Compute, LaunchStatistics (waves, tail effect, least share)
 WITH judged AS MATERIALIZED (
     SELECT *, grid_blocks AS blocks, blocks_per_sm * sm_count AS places, CASE WHEN waves <= 1 THEN 0

@@ -20,14 +20,14 @@
 -- column: launches | count | | repeated kernels
 -- column: held_pct | % | .0f | most memory of a GPU that the program holds, if the report shows it
 -- column: kernel | name | | kernel with most of this time
--- says: The backward pass runs {launches} {launches|kernel|kernels} of the forward pass again, which takes {again_ns} ({value} of the time), most of it {kernel}. The program fills {held_pct} of the memory of the GPU.
--- says: The backward pass runs {launches} {launches|kernel|kernels} of the forward pass again, which takes {again_ns} ({value} of the time), most of it {kernel}. How full the memory is this report does not tell.
+-- says: The backward pass runs {launches} {launches|kernel|kernels} of the forward pass again, which takes {again_ns} ({value} of the time), mostly {kernel}. GPU memory is {held_pct} full.
+-- says: The backward pass runs {launches} {launches|kernel|kernels} of the forward pass again, which takes {again_ns} ({value} of the time), mostly {kernel}. This report does not show how full GPU memory is.
 -- clear: The backward pass runs {launches} {launches|kernel|kernels} of the forward pass again, which takes {again_ns}; memory is {held_pct} full.
 -- clear: Running the forward pass again takes {value} of the time.
--- advice: [PyTorch] If memory allows, checkpoint fewer layers, or none: `use_checkpoint=False`, `model.gradient_checkpointing_disable()`. Every layer that keeps its activations saves its share.
--- advice: [PyTorch] Checkpoint what is large and cheap to compute, and keep the results of matrix products and attention: `create_selective_checkpoint_contexts`.
--- advice: [not PyTorch] If memory allows, keep the activations of more layers; compute again only what is large and cheap.
--- advice: Free memory first where it is scarce: sharded optimizer states, lower precision, a fused loss, a smaller batch.
+-- advice: [PyTorch] If memory allows, checkpoint fewer layers, or none: `use_checkpoint=False`, `model.gradient_checkpointing_disable()`. Each layer that keeps its activations saves its share.
+-- advice: [PyTorch] Checkpoint only activations that are large and cheap to recompute, and keep the results of matrix products and attention: `create_selective_checkpoint_contexts`.
+-- advice: [not PyTorch] If memory allows, keep the activations of more layers; recompute only those that are large and cheap.
+-- advice: If memory is scarce, free some first: sharded optimizer states, lower precision, a fused loss, a smaller batch.
 -- source: ours; PyTorch's documentation of torch.utils.checkpoint (it trades computation for memory)
 WITH trained AS MATERIALIZED (
     SELECT * FROM finding_trained WHERE kind = 'kernel' AND is_backward IS NOT NULL

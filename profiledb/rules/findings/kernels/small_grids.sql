@@ -16,17 +16,17 @@
 -- column: launches | count | | launches with fewer blocks than SMs that ran alone
 -- column: kernel | name | | the one that loses most
 -- column: sms | count | | SMs of the GPU
--- says: {launches} {launches|launch has|launches have} fewer blocks than the GPU has SMs ({sms}): that loses {lost_ns}, {value} of the time, most in {kernel}.
--- clear: Grids with fewer blocks than SMs lose {value} of the time.
--- advice: [decode] Decode more sequences at once: with few rows {kernel} has too few blocks, and reading the weights takes the time.
+-- says: {launches} {launches|launch has|launches have} fewer blocks than the GPU has SMs ({sms}), which costs {lost_ns} ({value} of the time), mostly in {kernel}.
+-- clear: Grids with fewer blocks than SMs cost {value} of the time.
+-- advice: [decode] Decode more sequences at once: with few rows {kernel} has too few blocks, and most of its time goes into reading weights.
 -- advice: [else, OpenACC] Give {kernel} more gangs: `collapse(2)` or `collapse(3)` on its loops, a smaller `vector_length`.
 -- advice: [else, OpenMP offload] Give {kernel} more teams: `collapse(2)` or `collapse(3)` on its loops, `num_teams`.
 -- advice: [else, CUDA C++ or CuPy or Numba] Give {kernel} more blocks: smaller ones, fewer elements for each thread, several problems in one launch.
 -- advice: [else] Give {kernel} more blocks: a larger batch, smaller tiles, split-K (`cublasLt` heuristics do), several problems in one launch (batched or grouped GEMM).
--- advice: [PyTorch] Else run independent work beside it, on another stream: `torch.cuda.Stream()`.
--- advice: [else, CuPy or Numba] Else run independent work beside it, on another stream.
--- advice: [else, OpenACC or OpenMP offload] Else run independent regions beside it (`async`, `nowait`).
--- advice: [else] Else run independent work beside it, on another stream, or in branches of a CUDA graph.
+-- advice: [PyTorch] Or run independent work beside it, on another stream: `torch.cuda.Stream()`.
+-- advice: [else, CuPy or Numba] Or run independent work beside it, on another stream.
+-- advice: [else, OpenACC or OpenMP offload] Or run independent regions beside it (`async`, `nowait`).
+-- advice: [else] Or run independent work beside it, on another stream, or in branches of a CUDA graph.
 -- source: Nsight Compute, LaunchStatistics (fewer blocks than SMs, lost share); PyTorch TensorBoard plugin gpu_metrics_parser; 5 % and 5 µs: ours
 WITH small AS MATERIALIZED (
     SELECT kernel_id, device_id, name_id, start_ns, end_ns, grid_x::BIGINT * grid_y * grid_z AS blocks, sm_count,

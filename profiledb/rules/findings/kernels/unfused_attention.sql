@@ -19,7 +19,7 @@
 -- column: kernels | count | | kernels between the products
 -- says: Attention is not fused: {kernels} {kernels|kernel|kernels} of softmax, scaling, masking and casts between its products {kernels|takes|take} {between_ns}, {value} of the time.
 -- clear: Softmax, scaling and masking between products of attention take {value} of the time.
--- advice: [fused attention, PyTorch] Send the attention in {place|the model} that is still written out through `scaled_dot_product_attention`, too: the rest of it is fused already.
+-- advice: [fused attention, PyTorch] Use `scaled_dot_product_attention` for the attention in {place|the model} that is still written out, too: the rest is already fused.
 -- advice: [else, vLLM or SGLang] Choose an attention backend that fuses it: `--attention-backend`.
 -- advice: [else, Hugging Face] Load the model with fused attention: `from_pretrained(..., attn_implementation="sdpa")`, or `"flash_attention_2"`.
 -- advice: [else, PyTorch] Fuse the attention in {place|the model}: `torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)`, with FP16 or BF16 inputs.
@@ -27,7 +27,7 @@
 -- advice: [else, TensorFlow] Fuse the attention in {place|the model}: `keras.layers.MultiHeadAttention` with flash attention on (`keras.config.enable_flash_attention()`).
 -- advice: [else, HIP] Fuse the attention in {place|the model}: FlashAttention, or that of Composable Kernel (`ck_tile`).
 -- advice: [else] Fuse the attention in {place|the model}: FlashAttention, or the fused attention of cuDNN (`cudnn_frontend` SDPA).
--- advice: [PyTorch, not vLLM, not SGLang] Masks and biases: `torch.nn.attention.flex_attention`.
+-- advice: [PyTorch, not vLLM, not SGLang] For custom masks and biases, use `torch.nn.attention.flex_attention`.
 -- source: FlashAttention (Dao 2022): the scores need not be written; pattern and 5 %: ours
 WITH kind AS MATERIALIZED (  -- names are few and kernels many
     SELECT name_id, class = 'matmul' AND NOT regexp_matches(short, 'reduce', 'i') AS product,

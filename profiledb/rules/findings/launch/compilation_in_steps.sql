@@ -19,17 +19,9 @@
 -- column: steps | count | | steps that count
 -- column: modules | count | | modules that these steps load
 -- column: idle_ns | ns | | idle time of these steps above that of the others
--- says: {loading} of {steps} steps load new kernels ({modules} {modules|module|modules}): the GPU waits {idle_ns} ({value} of the time) for code that compiles or loads.
+-- says: {loading} of {steps} steps load new kernels ({modules} {modules|module|modules}): the GPU waits {idle_ns} ({value} of the time) while code compiles or loads.
 -- clear: The GPU waits {value} of the time in steps that load new kernels.
--- advice: [torch.compile] Find out why the compiler runs again: `TORCH_LOGS=recompiles`. Mark sizes that change (`torch._dynamo.mark_dynamic`, `dynamic=True`), or pad them to a few sizes.
--- advice: [torch.compile] Keep numbers that change in each step (a learning rate, a step count) in tensors: a Python number is a constant of the compiled code.
--- advice: [else, vLLM or SGLang] Warm up with the batch sizes and lengths that you serve, before the first request: each new one loads or compiles kernels.
--- advice: [else, PyTorch] Run every shape once before the loop, or pad inputs to a few sizes: each new shape loads other kernels.
--- advice: [else, JAX or XLA] Find out why XLA compiles again: `jax.config.update("jax_explain_cache_misses", True)`. Pad inputs to a few shapes, and pass Python numbers as arrays instead of `static_argnums`.
--- advice: [else, TensorFlow] Trace once: an `input_signature` for the `tf.function`, tensors instead of Python numbers as arguments, inputs padded to a few shapes.
--- advice: [else, CuPy] Build each `RawKernel`, `ElementwiseKernel` and fused function once, outside of the loop: new source text or types compile anew.
--- advice: [else, Numba] Compile before the loop: an explicit signature (`@cuda.jit("void(float32[:])")`) and arguments of the same types each time.
--- advice: [else] Compile all variants before the loop, and keep the compiled modules.
+-- advice: -> compile_once
 -- source: ours; PyTorch's recompilation guide. Pair on H100: a function compiled for 17 sizes in 20 steps
 WITH step AS MATERIALIZED (FROM finding_step
 ), loaded AS MATERIALIZED (

@@ -17,10 +17,10 @@
 -- column: single | count | | kernels launched one by one
 -- column: idle_ns | ns | | idle time of all GPUs before single operations
 -- column: range | name | | range with most of this time; * stands for its last number
--- says: Beside {graphs} CUDA {graphs|graph|graphs} the program launches {single} {single|kernel|kernels} one by one: the GPU waits for them {value} of the time ({idle_ns}), most of it in {range}.
--- says: Beside {graphs} CUDA {graphs|graph|graphs} the program launches {single} {single|kernel|kernels} one by one: the GPU waits for them {value} of the time ({idle_ns}).
--- says: Beside {graphs} CUDA {graphs|graph|graphs} the program launches copies and memsets one by one: the GPU waits for them {value} of the time ({idle_ns}).
--- clear: Beside {graphs} CUDA {graphs|graph|graphs} the program launches {single} {single|kernel|kernels} one by one; the GPU waits for them {value} of the time.
+-- says: Outside its {graphs} CUDA {graphs|graph|graphs} the program launches {single} {single|kernel|kernels} one by one: the GPU waits for them {value} of the time ({idle_ns}), mostly in {range}.
+-- says: Outside its {graphs} CUDA {graphs|graph|graphs} the program launches {single} {single|kernel|kernels} one by one: the GPU waits for them {value} of the time ({idle_ns}).
+-- says: Outside its {graphs} CUDA {graphs|graph|graphs} the program launches copies and memsets one by one: the GPU waits for them {value} of the time ({idle_ns}).
+-- clear: Outside its {graphs} CUDA {graphs|graph|graphs} the program launches {single} {single|kernel|kernels} one by one; the GPU waits for them {value} of the time.
 -- clear: All kernels run in CUDA graphs ({graphs} {graphs|launch|launches}).
 -- advice: [vLLM] Have vLLM capture whole batches: `cudagraph_mode` `FULL_AND_PIECEWISE`, with capture sizes that hold your batches, so that none runs outside of the graphs.
 -- advice: [else, SGLang] Have SGLang capture the batches that run outside of graphs: a larger `--cuda-graph-max-bs`.

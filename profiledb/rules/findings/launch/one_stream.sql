@@ -18,13 +18,13 @@
 -- column: others | count | | kernels on streams other than the busiest
 -- column: overlap_pct | % | .1f | share of the time with kernels in which kernels of two streams overlap
 -- column: stream | id | | the busiest stream of the GPU with most kernel time
--- says: {streams} streams have kernels, but stream {stream} takes {value} of the kernel time. {others} {others|kernel runs|kernels run} on other streams; kernels of two streams run together {overlap_pct} of the time.
+-- says: {streams} streams have kernels, but stream {stream} takes {value} of the kernel time. {others} {others|kernel runs|kernels run} on other streams; kernels of two streams overlap {overlap_pct} of the time.
 -- clear: {streams} streams have kernels; {overlap_pct} of the time kernels of two of them run together.
--- advice: [PyTorch] Give work that does not depend on each other streams of its own: `with torch.cuda.stream(torch.cuda.Stream()):`, and events where one needs the result of another.
--- advice: [else, CuPy] Give work that does not depend on each other streams of its own: `with cupy.cuda.Stream(non_blocking=True):`, and events where one needs the result of another.
--- advice: [else, Numba] Give work that does not depend on each other streams of its own: `kernel[blocks, threads, cuda.stream()]`, and events where one needs the result of another.
--- advice: [else, OpenACC] Give work that does not depend on each other queues of its own: `async(1)`, `async(2)`, and `wait(1)` where one needs the result of another.
--- advice: [else] Give work that does not depend on each other streams of its own (`cudaStreamCreate`), and events where one needs the result of another.
+-- advice: [PyTorch] Put independent work on streams of its own: `with torch.cuda.stream(torch.cuda.Stream()):`, and order them with events where one needs another's result.
+-- advice: [else, CuPy] Put independent work on streams of its own: `with cupy.cuda.Stream(non_blocking=True):`, and order them with events where one needs another's result.
+-- advice: [else, Numba] Put independent work on streams of its own: `kernel[blocks, threads, cuda.stream()]`, and order them with events where one needs another's result.
+-- advice: [else, OpenACC] Put independent work on queues of its own: `async(1)`, `async(2)`, and `wait(1)` where one needs another's result.
+-- advice: [else] Put independent work on streams of its own (`cudaStreamCreate`), and order them with events where one needs another's result.
 -- advice: [CUDA C++ or Fortran] Work on the default stream waits for all others: compile with `--default-stream per-thread`, or create streams with `cudaStreamNonBlocking`.
 -- source: nsys-ai stream_concurrency (idea); figures: ours
 WITH worked AS (

@@ -1,4 +1,4 @@
--- title: Optimizer updates each parameter by itself
+-- title: Optimizer updates parameters one by one
 -- question: Does the optimizer launch kernels parameter by parameter?
 -- The share of each GPU's active span (first to last operation) that it is idle while the launching thread updates
 -- parameters with at least `launches` kernels on single tensors: in a range named like that (optimizer,
@@ -21,18 +21,18 @@
 -- column: idle_ns | ns | | idle time in these updates
 -- column: calls | count | | mean number of such kernels per update
 -- column: range | name | | the range; * stands for its last number
--- says: The GPU waits {value} of the time ({idle_ns}) in {range}, which launches {calls} {calls|kernel|kernels} each time: a few for each parameter.
--- says: The GPU waits {value} of the time ({idle_ns}) for the optimizer, which launches {calls} {calls|kernel|kernels} each time: a few for each parameter.
+-- says: The GPU waits {value} of the time ({idle_ns}) in {range}, which launches {calls} {calls|kernel|kernels} each time, a few per parameter.
+-- says: The GPU waits {value} of the time ({idle_ns}) for the optimizer, which launches {calls} {calls|kernel|kernels} each time, a few per parameter.
 -- clear: The GPU waits {value} of the time for an optimizer that updates each parameter by itself.
 -- advice: [Trainer, not fused optimizer] Have {place|the optimizer} update all parameters at once: `TrainingArguments(optim="adamw_torch_fused")`.
 -- advice: [else, DeepSpeed] Have {place|the optimizer} update all parameters at once: `FusedAdam` of DeepSpeed.
 -- advice: [else, PyTorch, not fused optimizer, foreach optimizer] Have the rest of {place|the optimizer} update its parameters at once, too: `fused=True`.
--- advice: [else, PyTorch, not fused optimizer] Have {place|the optimizer} update all parameters at once: `fused=True`, or `foreach=True` where that is not offered.
--- advice: [else, PyTorch] Have the rest of {place|the optimizer} update all parameters at once, too: fused kernels run already beside these small ones.
+-- advice: [else, PyTorch, not fused optimizer] Have {place|the optimizer} update all parameters at once: `fused=True`, or `foreach=True` if it has no fused version.
+-- advice: [else, PyTorch] Have the rest of {place|the optimizer} update all parameters at once, too: it already uses fused kernels for the others.
 -- advice: [else, JAX or XLA] Put {place|the update} into the same `jax.jit` as the gradients, and update one flat vector (`optax.flatten`).
 -- advice: [else] Put the parameters into few large buffers, and update each with one kernel in {place|the update}.
--- advice: [PyTorch, not torch.compile] A loop of your own over parameters: `torch._foreach_mul_` and the like, or a compiled step (`torch.compile`).
--- advice: [PyTorch, torch.compile] A loop of your own over parameters: `torch._foreach_mul_` and the like, or the step inside of the compiled function.
+-- advice: [PyTorch, not torch.compile] Replace your own loop over parameters by `torch._foreach_mul_` and the like, or compile the optimizer step (`torch.compile`).
+-- advice: [PyTorch, torch.compile] Replace your own loop over parameters by `torch._foreach_mul_` and the like, or move the optimizer step into the compiled function.
 -- source: ours; PyTorch's documentation of torch.optim (for-loop, foreach, fused)
 WITH one AS MATERIALIZED (FROM finding_update()
 ), ran AS MATERIALIZED (

@@ -19,13 +19,13 @@
 -- column: gaps | count | | gaps with work in a queue
 -- column: longest_ns | ns | | longest of these times
 -- column: range | name | | range with most of this time; * stands for its last number
--- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is launched already, in {gaps} {gaps|gap|gaps}, most of them in {range}.
--- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is launched already, in {gaps} {gaps|gap|gaps}.
+-- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is already launched, in {gaps} {gaps|gap|gaps}, mostly in {range}.
+-- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is already launched, in {gaps} {gaps|gap|gaps}.
 -- clear: The GPU is idle {value} of the time with work in its queue.
 -- advice: [event, PyTorch] Record the event that {place|this stream} waits for earlier, or wait for it later (`stream.wait_event`): the timeline shows what another stream or GPU does until then.
 -- advice: [event, else] Record the event that {place|this stream} waits for earlier, or wait for it later (`cudaStreamWaitEvent`): the timeline shows what another stream or GPU does until then.
 -- advice: [graph] Launch the graph once while warming up, or call `cudaGraphUpload` before the loop: its first launch uploads it.
--- advice: [other] Find what ends together with these gaps on the timeline: a host function in the stream (`cudaLaunchHostFunc`), work of another process on the same GPU, or another GPU.
+-- advice: [other] Look on the timeline for what ends together with these gaps: a host function in the stream (`cudaLaunchHostFunc`), work of another process on the same GPU, or another GPU.
 -- source: HTA breakdown_analysis (gaps that are neither host wait nor kernel wait, from 30 µs); cause and share of the time: ours
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, pre, next.call_id AS call_id FROM selected_idle(2000, NULL)

@@ -16,9 +16,9 @@
 -- column: calls | count | | slow launch calls during which the GPU is idle
 -- column: idle_ns | ns | | idle time of all GPUs in them
 -- column: longest_ns | ns | | longest idle time in one call
--- says: The GPU waits {value} of the time ({idle_ns}) inside {calls} slow launch {calls|call|calls}, at most {longest_ns} in one.
--- clear: The GPU waits {value} of the time inside slow launch calls.
--- advice: Keep other threads away from the launching one: no second thread that launches, no more threads than cores (`OMP_NUM_THREADS`, CPU quota, pinning). These launches wait for a lock or a core.
+-- says: The GPU waits {value} of the time ({idle_ns}) for {calls} slow launch {calls|call|calls} of up to {longest_ns}.
+-- clear: The GPU waits {value} of the time for slow launch calls.
+-- advice: Let only one thread launch, and use no more threads than cores (`OMP_NUM_THREADS`, CPU quota, pinning): these launches wait for a lock or a core.
 -- source: HTA trace_analysis (launch call > 50 µs); share of the time: ours
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, idle.ns, function, pre FROM selected_idle(2000, NULL) AS idle

@@ -25,9 +25,9 @@
 -- column: range | name | | range around these calls; * stands for its last number
 -- column: waited_ns | ns | .1f | mean time that the CPU waits in such a call
 -- column: gap_ns | ns | .1f | mean time that the GPU then waits
--- says: The CPU waits {waited_ns} in {function} in {range}, {calls} {calls|time|times} in {steps} {steps|step|steps}; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
--- says: The CPU waits {waited_ns} in {function} in {range}, {calls} {calls|time|times}; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
--- says: The CPU waits {waited_ns} in {function}, {calls} {calls|time|times}; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
+-- says: CPU and GPU take turns waiting, which costs up to {value} of the time: {calls} {calls|time|times} in {steps} {steps|step|steps} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
+-- says: CPU and GPU take turns waiting, which costs up to {value} of the time: {calls} {calls|time|times} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
+-- says: CPU and GPU take turns waiting, which costs up to {value} of the time: {calls} {calls|time|times} the CPU waits {waited_ns} in {function}, and then the GPU waits {gap_ns} for the CPU.
 -- clear: Synchronization makes CPU and GPU wait for each other {value} of the time.
 -- advice: [few bytes] -> read_later
 -- advice: [copy, vLLM or SGLang] -> read_later
@@ -37,9 +37,9 @@
 -- advice: [copy, else, JAX or XLA or TensorFlow or OpenACC or OpenMP offload] -> read_later
 -- advice: [copy, else] Copy results of {place|the loop} with `cudaMemcpyAsync` into pinned memory, and read them a step later, after `cudaEventSynchronize`.
 -- advice: [synchronization, CuPy or Numba or JAX or XLA or TensorFlow or vLLM or SGLang or OpenACC or OpenMP offload] -> read_later
--- advice: [synchronization, else, PyTorch] Remove {function} (`torch.cuda.synchronize()`, `.item()`) from {place|the loop}; where order matters, use `stream.wait_event`.
--- advice: [synchronization, else] Remove {function} from {place|the loop}; where order matters, use `cudaStreamWaitEvent`.
--- advice: Launch the next step first: then the CPU waits while the GPU has work.
+-- advice: [synchronization, else, PyTorch] Remove {function} (`torch.cuda.synchronize()`, `.item()`) from {place|the loop}; use `stream.wait_event` where order matters.
+-- advice: [synchronization, else] Remove {function} from {place|the loop}; use `cudaStreamWaitEvent` where order matters.
+-- advice: Launch the next step before waiting, so that the GPU has work meanwhile.
 -- source: nsys-ai root_cause_matcher, sync_cost_analysis (synchronization >= 2 % of the time); bound by the shorter of both waits, threshold, 20 waits and 100 µs: ours; 2.5 µs of Python around `torch.cuda.synchronize`: 80 per step on an H100 host, PyTorch 2.11, cost 2.35 µs each more than their calls
 WITH synced AS MATERIALIZED (
     SELECT *, row_number() OVER (PARTITION BY tid, s ORDER BY a, gap_id) = 1 AS leads FROM finding_synced_gap()

@@ -22,9 +22,9 @@
 -- column: calls | count | | synchronizations in the layers of a step
 -- column: function | name | | function with most of these calls
 -- column: idle_ns | ns | | time that waiting for each other takes there
--- says: Each step synchronizes {calls} {calls|time|times} in its {layers} layers {range}, by {function}: waiting for each other costs up to {value} of the time there.
+-- says: Each step synchronizes {calls} {calls|time|times} ({function}) in its {layers} layers {range}, which costs up to {value} of the time.
 -- clear: Synchronization in layers costs up to {value} of the time.
--- advice: [PyTorch] Remove what waits in {range}: `.item()`, `.cpu()`, `.tolist()`, `nonzero()`, masks as indexes, `if tensor:` and shapes that depend on data. `torch.cuda.set_sync_debug_mode("warn")` names the line.
+-- advice: [PyTorch] Remove the calls that wait in {range}: `.item()`, `.cpu()`, `.tolist()`, `nonzero()`, masks as indexes, `if tensor:` and shapes that depend on data. `torch.cuda.set_sync_debug_mode("warn")` names the line.
 -- advice: [else] -> read_later
 -- advice: [CUDA C++ or Fortran] Order work by streams and events: `cudaStreamWaitEvent` instead of `cudaStreamSynchronize`.
 -- source: TensorRT-LLM hotspot-classification (stream synchronizations per step that are a multiple of its layers); cost and threshold: ours

@@ -19,10 +19,10 @@
 -- column: readings | count | | readings in busy time
 -- says: The SM clock is {clock_mhz} MHz while the GPU works, {value} of its {highest_mhz} MHz: {cause_text}.
 -- clear: The SM clock is {value} of its highest while the GPU works.
--- advice: [power, HIP] Raise the power limit where the board allows it (`amd-smi set --power-cap`), else count with these clocks.
--- advice: [power, else] Raise the power limit where the board allows it (`nvidia-smi -pl`; `nvidia-smi -q -d POWER` shows it), else count with these clocks.
--- advice: [temperature, HIP] Check air flow, fans and the neighbors in the chassis: cooling lowers the clocks (`amd-smi metric --temperature`).
--- advice: [temperature, else] Check air flow, fans and the neighbors in the chassis: cooling lowers the clocks (`nvidia-smi -q -d TEMPERATURE,PERFORMANCE`).
+-- advice: [power, HIP] Raise the power limit where the board allows it (`amd-smi set --power-cap`), or expect these clocks.
+-- advice: [power, else] Raise the power limit where the board allows it (`nvidia-smi -pl`; `nvidia-smi -q -d POWER` shows it), or expect these clocks.
+-- advice: [temperature, HIP] Check airflow, fans and neighboring cards: cooling lowers the clocks (`amd-smi metric --temperature`).
+-- advice: [temperature, else] Check airflow, fans and neighboring cards: cooling lowers the clocks (`nvidia-smi -q -d TEMPERATURE,PERFORMANCE`).
 -- advice: [HIP] Compare only runs with the same clocks: `amd-smi set --perf-determinism` bounds them for measurements.
 -- advice: [else] Compare only runs with the same clocks: `nvidia-smi -lgc MHZ` locks them for measurements; `nvidia-smi -q -d CLOCK,PERFORMANCE` names reasons.
 -- source: NVIDIA omniperf diagnose-perf (clocks lowered, throttle reasons, 85 °C); 90 %: ours

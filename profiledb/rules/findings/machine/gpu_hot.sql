@@ -14,8 +14,8 @@
 -- column: readings | count | | readings in the time of the selection
 -- says: GPU {gpu_id} reaches {value} °C, where it may lower its clocks.
 -- clear: The GPU reaches {value} °C.
--- advice: [not HIP] Check air flow, fans and the neighbors in the chassis; `nvidia-smi -q -d TEMPERATURE,PERFORMANCE` tells limits and slowdowns.
--- advice: [HIP] Check air flow, fans and the neighbors in the chassis; `amd-smi metric --temperature` tells temperatures.
+-- advice: [not HIP] Check airflow, fans and neighboring cards; `nvidia-smi -q -d TEMPERATURE,PERFORMANCE` shows limits and slowdowns.
+-- advice: [HIP] Check airflow, fans and neighboring cards; `amd-smi metric --temperature` shows temperatures.
 -- source: NVIDIA omniperf diagnose-perf (over 85 °C)
 WITH reading AS (
     SELECT one.gpu_id, one.temperature_c FROM (FROM power_reading WHERE temperature_c IS NOT NULL) AS one

@@ -17,7 +17,7 @@
 -- column: readings | count | | readings in busy time
 -- says: The GPU draws {power_w} W while it works, {value} of its limit of {limit_w} W: the limit sets its clocks.
 -- clear: The GPU draws {value} of its power limit while it works.
--- advice: Compare runs only at the same power limit, and look at the clocks; lower precision and fewer bytes moved save power, and give time back here.
+-- advice: Compare runs only at the same power limit, and look at the clocks; lower precision and less memory traffic save power, which raises the clocks.
 -- source: NVIDIA omniperf diagnose-perf (throttle reasons); 97 %: ours, a sample at its full clock draws 95 %
 WITH busy_reading AS (
     SELECT reading.* FROM (FROM power_reading WHERE power_w IS NOT NULL) AS reading

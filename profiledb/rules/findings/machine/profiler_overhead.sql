@@ -12,10 +12,10 @@
 -- param: threshold = 5 fires at or above this share of the span
 -- column: spent_ns | ns | | time of the profiler
 -- column: name | name | | activity with most of it
--- says: The profiler itself took {spent_ns} of the selected time ({value}), most of it for {name}. Without it the program is faster.
+-- says: The profiler itself took {spent_ns} of the selected time ({value}), mostly for {name}: the program runs faster without it.
 -- clear: The profiler itself took {value} of the selected time.
 -- advice: [nsys] Trace less: `--trace=cuda,nvtx`, no `--cuda-memory-usage`, no back traces, a lower `--sampling-frequency`; let the program warm up under the profiler.
--- advice: [nsys] Capture a stretch: `--capture-range=cudaProfilerApi` or `--capture-range=nvtx`; a flush then falls outside of the steps.
+-- advice: [nsys] Capture only a part: `--capture-range=cudaProfilerApi` or `--capture-range=nvtx`. The profiler then flushes outside the steps.
 -- advice: [trace, PyTorch] Record less: `torch.profiler.profile(record_shapes=False, profile_memory=False, with_stack=False)`, and let the profiler start up before the steps that count: `torch.profiler.schedule(wait=1, warmup=1, active=3)`.
 -- advice: [trace, else] Record less, and let the profiler start up before the steps that count.
 -- source: nsys PROFILER_OVERHEAD; 5 %: ours

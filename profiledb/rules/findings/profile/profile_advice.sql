@@ -19,10 +19,10 @@
 -- column: rule | text | | rule of Nsight Compute that promises it
 -- column: speedup_pct | % | .1f | estimate for this kernel, as far as it can reach it
 -- column: at_roof | text | | share of its roof that this kernel reaches, if it is at it
--- says: Nsight Compute's advice saves up to {value} of the measured kernel time; most in {kernel}, which is at its roof ({at_roof}): rule {rule} saves no more than {speedup_pct} of its time.
--- says: Nsight Compute's advice saves up to {value} of the measured kernel time, as far as the roof leaves it; most in {kernel}: rule {rule}, up to {speedup_pct} of its time.
--- clear: Nsight Compute's advice saves up to {value} of the measured kernel time, as far as the roof leaves it.
--- advice: Open {kernel} on Kernel profiles: rule {rule} says there, word for word, what to change.
+-- says: Nsight Compute's advice saves up to {value} of the measured kernel time; most in {kernel}, which is already at its roof ({at_roof}): rule {rule}.
+-- says: Nsight Compute's advice saves up to {value} of the measured kernel time, as far as the roof allows; most in {kernel}: rule {rule}.
+-- clear: Nsight Compute's advice saves up to {value} of the measured kernel time, as far as the roof allows.
+-- advice: Open {kernel} on Kernel profiles and read what rule {rule} says.
 -- source: Nsight Compute's rules (speed-up type global), weighted by time, capped by the speed of light
 WITH best AS (
     SELECT launch_id, max(reach_pct) AS reach_pct, arg_max(rule, reach_pct) AS rule

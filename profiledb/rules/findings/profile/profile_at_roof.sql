@@ -16,9 +16,9 @@
 -- column: launches | count | | measured launches at their roof
 -- says: {value} of the measured kernel time is in kernels at their roof; most in {kernel}, which runs at {note}.
 -- clear: {value} of the measured kernel time is in kernels at their roof.
--- advice: [memory, CuPy] Move less in {kernel}: fuse it with its neighbors (`cupy.fuse`), use smaller types, keep data in caches.
--- advice: [memory, else, PyTorch, not torch.compile] Move less in {kernel}: fuse it with its neighbors (`torch.compile`), use smaller types, keep data in caches.
--- advice: [memory, else] Move less in {kernel}: fuse it with its neighbors so that data passes memory once, use smaller types, keep data in caches.
+-- advice: [memory, CuPy] Move fewer bytes in {kernel}: fuse it with its neighbors (`cupy.fuse`), use smaller types, keep data in caches.
+-- advice: [memory, else, PyTorch, not torch.compile] Move fewer bytes in {kernel}: fuse it with its neighbors (`torch.compile`), use smaller types, keep data in caches.
+-- advice: [memory, else] Move fewer bytes in {kernel}: fuse it with its neighbors so that data goes through memory once, use smaller types, keep data in caches.
 -- advice: [compute] Compute less in {kernel}: a lower precision or tensor cores have a higher roof; another algorithm needs fewer operations.
 -- source: Roofline as on the page Roofline; 85 %: memory-bound kernels of the samples with nothing to fix reach 85 to 95 %, those with something to fix less than 85 %
 WITH judged AS (

@@ -13,9 +13,9 @@
 -- column: kernel | name | | kernel with the largest cost
 -- column: note | text | | measurement of this kernel
 -- column: launches | count | | measured launches with this cost
--- says: At their roofs the measured kernels would save {value} of their time; most in {kernel}, which reaches {note}.
--- clear: At their roofs the measured kernels would save {value} of their time.
--- advice: Look at {kernel} first: stalls and occupancy on Kernel profiles tell why it is slower than its roof.
+-- says: The measured kernels would take {value} less time at their roofs; most in {kernel}, which reaches {note}.
+-- clear: The measured kernels would take {value} less time at their roofs.
+-- advice: Start with {kernel}: its stalls and occupancy on Kernel profiles show why it stays below its roof.
 -- source: Roofline as on the page Roofline (SpeedOfLight_RooflineChart); threshold: ours
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{:.0f} % of {}', pct_of_roof, roof_title(roof)) AS note,

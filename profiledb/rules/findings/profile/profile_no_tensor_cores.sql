@@ -18,7 +18,7 @@
 -- clear: Tensor cores would save at most {value} of the measured kernel time.
 -- advice: [not TF32 products, not 16-bit products] -> tf32
 -- advice: -> sixteen_bits
--- advice: Sizes in multiples of 8 reach tensor cores in all versions of the libraries.
+-- advice: Use sizes that are multiples of 8: these reach tensor cores in all library versions.
 -- source: PyTorch TensorBoard plugin data.py (tensor core ratio 0); nine tenths: our bound
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('tensor pipe {:.1f} % busy', busy) AS note,

@@ -20,7 +20,7 @@
 -- advice: [Numba] Let {kernel} use fewer registers (`@cuda.jit(max_registers=64)`), less shared memory per block, or another block size.
 -- advice: [else, CuPy] Let {kernel} use fewer registers (`RawKernel(..., options=("-maxrregcount=64",))`), less shared memory per block, or another block size.
 -- advice: [else] Let {kernel} use fewer registers (`__launch_bounds__`, `-maxrregcount`), less shared memory per block, or another block size.
--- advice: The occupancy curves of the launch on Kernel profiles tell which limit to move.
+-- advice: The occupancy curves on Kernel profiles show which limit to move.
 -- source: Nsight Compute, TheoreticalOccupancy: under 80 %, 1 - occupancy; bounded by the speed of light
 WITH judged AS (
     SELECT launch_id, readable, ns, calls,

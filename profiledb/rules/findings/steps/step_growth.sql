@@ -19,9 +19,9 @@
 -- column: last_ns | ns | .1f | median step time of the last third
 -- says: Steps get slower: {last_ns} at the end against {first_ns} at the start, {value} more, over {steps} steps.
 -- clear: The time of a step does not grow over {steps} steps.
--- advice: [PyTorch, training] Look for what grows: lists of tensors that keep their graph (`losses.append(loss)` instead of `.item()` every N steps or `.detach()`), caches, logs, sequence lengths, fragmented memory.
--- advice: [else, decode] Look for what grows: the key-value cache makes attention longer with each token, which is no fault; lists, logs and copies of the cache (`torch.cat`) are.
--- advice: [else] Look for what grows: caches, logs, lists, sequence lengths, fragmented memory.
+-- advice: [PyTorch, training] Find out what grows: lists of tensors that keep their graph (`losses.append(loss)` instead of `.item()` every N steps or `.detach()`), caches, logs, sequence lengths, fragmented memory.
+-- advice: [else, decode] Find out what grows: the key-value cache makes attention longer with each token, which is no fault; lists, logs and copies of the cache (`torch.cat`) are.
+-- advice: [else] Find out what grows: caches, logs, lists, sequence lengths, fragmented memory.
 -- advice: Watch the clocks: a GPU that gets hot or reaches its power limit gets slower, too.
 -- source: TensorRT-LLM, nsys-ai (trend of iteration times); thirds, correlation and threshold: ours
 WITH step AS MATERIALIZED (FROM finding_step

@@ -25,7 +25,7 @@
 -- column: median_ns | ns | .1f | median step time
 -- column: longest_ns | ns | | the longest step
 -- column: range | name | | the longest step
--- says: {outliers} of {steps} steps {outliers|takes|take} over {times} times the median of {median_ns}, the longest {longest_ns} ({range}). They cost {value} of the time of all steps.
+-- says: {outliers} of {steps} steps {outliers|takes|take} over {times} times the median of {median_ns}, the longest {longest_ns} ({range}). {outliers|That costs|They cost} {value} of the time of all steps.
 -- clear: Outlier steps cost {value} of the time of all steps.
 -- advice: [torch.compile or JAX or XLA] Compare {range|the longest step} with the step before it on the timeline: a new shape that compiles, validation, a checkpoint, garbage collection, or a late batch.
 -- advice: [else, CUDA C++ or Fortran or OpenACC or OpenMP offload] Compare {range|the longest step} with the step before it on the timeline: output, a checkpoint, allocation, or other work on the machine.

@@ -16,9 +16,9 @@
 -- column: steps | count | | steps that count
 -- column: median_ns | ns | .1f | median step time
 -- column: p95_ns | ns | .1f | lowest P95 of all steps and of either half
--- says: 5 % of {steps} steps take at least {value} times the median, at the beginning as at the end: {p95_ns} against {median_ns}.
--- clear: 5 % of {steps} steps take at least {value} times the median.
--- advice: Compare a slow step with a usual one on Compare: inputs of different lengths (bucket or pad them), clocks that change, other work on the same GPU or CPU.
+-- says: The slowest 5 % of {steps} steps take at least {value} times the median ({p95_ns} against {median_ns}), both early and late in the run.
+-- clear: The slowest The slowest 5 % of {steps} steps take at least {value} times the median.
+-- advice: Compare a slow step with a usual one on the Compare page: inputs of different lengths (bucket or pad them), clocks that change, other work on the same GPU or CPU.
 -- source: pegainfer PR 163 (P99 over P50); P95, because captures are short, and 1.25: ours
 WITH step AS MATERIALIZED (FROM finding_step
 ), half AS (

@@ -21,7 +21,7 @@
 -- says: The first {value} windows of 5 steps vary by {least_cv_pct} % or more: of {steps} steps the shortest takes {shortest_ns}, the longest {longest_ns}. Means and totals of so few steps say little.
 -- clear: Step times settle; over all {steps} steps they vary by {cv_pct}.
 -- advice: Warm up for longer, and capture more steps: 20 or more.
--- advice: Look first at what makes steps differ: the loader, input of different lengths, other work on the machine.
+-- advice: First find out what makes steps differ: the loader, input of different lengths, other work on the machine.
 -- source: NVIDIA omniperf nsys-analyze (CV >= 0.15 in windows of 5, 3 in a row)
 WITH step AS MATERIALIZED (FROM finding_step
 ), rolled AS (

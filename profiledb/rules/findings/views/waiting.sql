@@ -8,6 +8,10 @@ CREATE OR REPLACE MACRO is_loading(path) AS regexp_matches(path, '(?i)data_?load
     || '|fetch(ing)?|collate(_fn)?|prefetch(er|ing)?|augment(ation)?|(transform|decode|resize)_?(image|sample|jpe?g)s?'
     || '|preprocess(ing)?|input_?pipeline)([^a-z]|$)|_next_data|__next__');
 
+-- Return true if a path of ranges describes the compilation of kernels.
+CREATE OR REPLACE MACRO is_compiling(path) AS regexp_matches(path, '(?i)nvrtc|XlaCompile|(^|[^a-z])compil(e|ing|ation)'
+    || '|[a-z]Compil(e|ing|ation)|compile_?(fusion|kernel|module|program|gpu)');
+
 -- Return true if a path of ranges describes output for people. "log" by itself may be a logarithm.
 CREATE OR REPLACE MACRO is_output(path) AS regexp_matches(path, '(?i)(^|[^a-z])(print(ing)?|log(ging|ger)'
     || '|log_?(metric|loss|step|scalar|stat)s?|debug|tensorboard|wandb|add_scalars?|summary_?writer|progress_?bar|tqdm)'
