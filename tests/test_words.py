@@ -22,7 +22,7 @@ BRITISH = re.compile(
     re.IGNORECASE,
 )
 FINE = re.compile(
-    r"(?:ra|pra|r|ar|no|d|ad?v|re?v|dev|superv|improv|prom|prem|compr|comprom|surpr|enterpr|prec|conc|exerc|expert|.*w)"
+    r"(?:ra|pra|r|ar|no|deno|d|ad?v|re?v|dev|superv|improv|prom|prem|compr|comprom|surpr|enterpr|prec|conc|exerc|expert|.*w)"
     r"is(?:e[ds]?|ers?|ing)|.*[dv]isable",
     re.IGNORECASE,
 )

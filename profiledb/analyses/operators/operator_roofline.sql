@@ -4,8 +4,8 @@
 -- Nsight Compute measures can be higher, or lower if a cache holds the inputs. Roofs are dense peaks of the GPU with
 -- the most kernel time. FP32 operators that ran TF32 kernels use the TF32 peak.
 -- page: operators
--- show: operator 240, shape 280, verdict 118, roof_gap_ns 136, pct_of_roof bar 130, work_ns, share_pct bar 100, calls, bound 90
--- show: intensity, flops_per_s, least_bytes_per_s, precision 90, types 160
+-- show: operator 240, shape 280, verdict 118, roof_gap_ns 136, pct_of_roof bar 130, work_ns, share_pct bar 100, calls
+-- show: bound 90, intensity, flops_per_s, least_bytes_per_s, precision 90, types 160
 -- needs: operator
 -- includes: selection, operator_group, operator_peak, share
 -- selects: part
