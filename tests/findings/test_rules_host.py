@@ -99,7 +99,7 @@ def test_a_file_is_what_the_host_code_around_its_writing_makes(library: Library,
 
     found = judge(1_000_000, 10_000)
     assert (found.verdict, found.saving_ns, found.cause) == ("fires", 42_000, "file")
-    assert (found.facts["place"], "Write what {place" in found.advice[0]) == ("dump", True)
+    assert (found.facts["place"], "Save the data of {place" in found.advice[0]) == ("dump", True)
     for other in (judge(999_999, 10_000), judge(1_000_000, 4_000)):
         assert (other.facts["place"], other.cause) == ("writev", None)
         assert other.saving_ns in (10_000, 4_000), "little is copied, or little written"

@@ -72,7 +72,7 @@ def test_recomputation(library: Library, publish: Publish) -> None:
     assert (found.verdict, found.saving_ns, found.facts["launches"]) == ("fires", again, 2)
     assert found.value == pytest.approx(100 * again / took(work))
     assert found.facts["kernel"] == GEMM
-    assert "How full the memory is" in found.rule.says[1], "no memory was traced"
+    assert "does not show how full GPU memory is" in found.rule.says[1], "no memory was traced"
     assert found.facts["held_pct"] is None
     kept = [*FORWARD, *BACK, *BACK]
     assert judged(library, trained(publish, *kept), "recomputation").value == 0, "a GEMM of the same shape is no proof"

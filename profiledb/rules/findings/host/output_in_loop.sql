@@ -21,8 +21,8 @@
 -- column: place | name | | range or function with most of this time
 -- says: The GPU waits {value} of the time ({idle_ns}) while the program writes output, mostly in {place}.
 -- clear: The GPU waits {value} of the time for output.
--- advice: [file, PyTorch] Save data only every N steps, and in another thread or process: copy it into pinned memory with `non_blocking=True`, and save it from there (`torch.distributed.checkpoint.async_save` does both).
--- advice: [file, not PyTorch] Save data only every N steps, and in another thread: first copy it into pinned memory on a stream of its own.
+-- advice: [file, PyTorch] Save the data of {place|the loop} only every N steps, and in another thread or process: copy it into pinned memory with `non_blocking=True`, and save it from there (`torch.distributed.checkpoint.async_save` does both).
+-- advice: [file, not PyTorch] Save the data of {place|the loop} only every N steps, and in another thread: first copy it into pinned memory on a stream of its own.
 -- advice: [else, Trainer] Log every N steps only: `TrainingArguments(logging_steps=100)`. Printing a tensor waits for the GPU as `.item()` does.
 -- advice: [else, Lightning] Log every N steps only: `Trainer(log_every_n_steps=100, enable_progress_bar=False)`. Printing a tensor waits for the GPU as `.item()` does.
 -- advice: [else, PyTorch] Print and log every N steps only, and keep values on the GPU until then: printing a tensor waits for the GPU as `.item()` does.
