@@ -14,13 +14,13 @@ SELECT * FROM (VALUES
     (11, '\bL20\b', 119.5, 59.8, 239.0), (12, '\bL4\b', 121.0, 60.0, 242.5)
 ) AS sheet (place, pattern, half, tf32, fp8);
 
--- A trace tells no clock of GPUs of AMD and Intel, so all their peaks come from data sheets: FP32 and FP64 are those of
--- matrix units where there are any. AMD: "AMD Instinct MI210", "MI250", "MI250X", "MI300A", "MI300X", "MI325X",
--- "MI350X" and "MI355X Accelerator Data Sheet"; a program sees half of an MI250 or MI250X, one of its two dies. They equal units
--- times FLOPs per cycle times the highest clock: 304 × 2,048 × 2.1 GHz for FP16 on MI300X, 256 × 4,096 × 2.4 GHz on
--- MI355X. Intel: "Data Center GPU Max Series Product Brief"; vector and matrix engines times 32 (FP64, FP32), 256
--- (TF32) or 512 (FP16, BF16) FLOPs per cycle at 1.6 GHz (1550: 1,024 engines, 512 of which are a stack, which programs see as
--- a GPU of 64 GB) and 1.55 GHz (1100: 448). Arc: half of the INT8 TOPS of the product page.
+-- A trace tells no clock of GPUs of AMD and Intel, so all their peaks come from data sheets: FP32 and FP64 are those
+-- of matrix units where there are any. AMD: "AMD Instinct MI210", "MI250", "MI250X", "MI300A", "MI300X", "MI325X",
+-- "MI350X" and "MI355X Accelerator Data Sheet"; a program sees half of an MI250 or MI250X, one of its two dies. They
+-- equal units times FLOPs per cycle times the highest clock: 304 × 2,048 × 2.1 GHz for FP16 on MI300X, 256 × 4,096 ×
+-- 2.4 GHz on MI355X. Intel: "Data Center GPU Max Series Product Brief"; vector and matrix engines times 32 (FP64,
+-- FP32), 256 (TF32) or 512 (FP16, BF16) FLOPs per cycle at 1.6 GHz (1550: 1,024 engines, 512 of which are a stack,
+-- which programs see as a GPU of 64 GB) and 1.55 GHz (1100: 448). Arc: half of the INT8 TOPS of the product page.
 CREATE OR REPLACE VIEW sheet_peak AS
 SELECT place, pattern, gigabytes, unnest(['fp16', 'bf16', 'tf32', 'fp8', 'fp32', 'fp64']) AS precision,
     unnest([half, half, tf32, fp8, fp32, fp64]) AS tflops
