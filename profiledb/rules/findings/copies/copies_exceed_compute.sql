@@ -2,10 +2,11 @@
 -- question: Do copies between CPU and GPU take longer than the GPU computes?
 -- The time in which copies between CPU and GPU run, over the time in which the GPU computes (kernels without
 -- communication, whole graphs). From 1 on the link limits the program, however well copies and kernels overlap. With a
--- copy to the GPU counts the host code ahead of it for which the GPU waits, if the CPU can have filled a buffer of this
--- size in it (`staged_bytes_per_s` or faster): JAX and others copy into pinned memory of their own first. If the copies
--- would exceed the threshold even at the peak of the link, this is the cause, and slow or pageable copies explain only a
--- part of it. The value is 0 if copies run for less than `least_pct` percent of the active span (first to last operation of each GPU).
+-- copy to the GPU counts the host code ahead of it for which the GPU waits, if the CPU can have filled a buffer of
+-- this size in it (`staged_bytes_per_s` or faster): JAX and others copy into pinned memory of their own first. If the
+-- copies would exceed the threshold even at the peak of the link, this is the cause, and slow or pageable copies
+-- explain only a part of it. The value is 0 if copies run for less than `least_pct` percent of the active span (first
+-- to last operation of each GPU).
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory, idle
 -- selects: part

@@ -1,12 +1,12 @@
 -- title: Output in the loop
 -- question: Does the GPU wait while the program prints, logs or writes files?
--- The share of each GPU's active span (first to last operation) that it is idle while the thread that launches the next
--- operation writes (write, fwrite, printf, fflush ... of the OS libraries), or is in a range named like output (print,
--- logging, log_metrics, tensorboard, wandb, progress_bar). In a gap after a copy of `file_bytes` or more to the host, of
--- which writing takes `write_pct` percent or more of the time in one range, the other host code of this range makes the
--- file (it serializes a checkpoint) and counts, too. A plain `log` does not count: it may be a logarithm, as in
--- `log_softmax`. Without such a range or an OS runtime trace the rule cannot judge, unless the GPU is hardly idle at
--- all.
+-- The share of each GPU's active span (first to last operation) that it is idle while the thread that launches the
+-- next operation writes (write, fwrite, printf, fflush ... of the OS libraries), or is in a range named like output
+-- (print, logging, log_metrics, tensorboard, wandb, progress_bar). In a gap after a copy of `file_bytes` or more to
+-- the host, of which writing takes `write_pct` percent or more of the time in one range, the other host code of this
+-- range makes the file (it serializes a checkpoint) and counts, too. A plain `log` does not count: it may be a
+-- logarithm, as in `log_softmax`. Without such a range or an OS runtime trace the rule cannot judge, unless the GPU is
+-- hardly idle at all.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting
 -- selects: part
