@@ -75,12 +75,6 @@ def test_a_recipe_on_the_command_line_and_for_programs(summarized: Library, caps
     assert {line["File"] for line in csv.DictReader(capsys.readouterr().out.splitlines())} == {
         "ddp_strong_2_rank0", "ddp_strong_2_rank1"
     }  # fmt: skip
-    assert main(["run", "cuda_gpu_kern_sum", *shelf]) == 1
-    assert "Name either a report or a run." in capsys.readouterr().err
-
-
-@needs_ddp
-def test_a_report_of_a_single_gpu_says_how_runs_are_found(summarized: Library, dashboard: Dashboard) -> None:
-    at = dashboard("run", report=summarized.find("ddp_1.sqlite").id)
-    assert not at.exception
-    assert any("not of a run" in one.value for one in (*at.markdown, *at.info, *at.warning))
+    with pytest.raises(SystemExit):
+        main(["run", "cuda_gpu_kern_sum", "ddp_strong_2_rank0.sqlite", "--run", "ddp_strong_2", *shelf])
+    assert "not allowed with argument REPORT" in capsys.readouterr().err

@@ -119,7 +119,7 @@ def test_without_a_command_it_serves() -> None:
         (("serve", "--port", "-1"), "invalid port value"),
         (("open", "-x.nsys-rep"), "unrecognized arguments"),
         (("open", "--\x1b[31m\nx"), "unrecognized arguments"),
-        (("run", "class_split"), "required: REPORT"),
+        (("run", "class_split"), "one of the arguments REPORT --run is required"),
         (("completion", "tcsh"), "invalid choice"),
     ],
 )

@@ -19,8 +19,9 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         "cuda_gpu_kern_sum my.nsys-rep --param range=step_2", parents=[common],
     )  # fmt: skip
     command.add_argument("analysis", metavar="ANALYSIS", help="name of the analysis; the command analyses lists them")
-    command.add_argument("report", metavar="REPORT", nargs="?", help=REPORT)
-    command.add_argument(
+    asked = command.add_mutually_exclusive_group(required=True)
+    asked.add_argument("report", metavar="REPORT", nargs="?", help=REPORT)
+    asked.add_argument(
         "--run", metavar="RUN", dest="of_run",
         help=f"all ranks of this run, as the recipe of this name in nsys: its name, or {REPORT}",
     )  # fmt: skip
@@ -34,12 +35,9 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Print the rows as CSV or JSON. Raises AnalysisError unless a report or a run is named, and only one of them."""
-    from profiledb.errors import AnalysisError
+    """Print the rows as CSV or JSON."""
     from profiledb.query import analysis, output
 
-    if (arguments.report is None) == (arguments.of_run is None):
-        raise AnalysisError("Name either a report or a run.", hint="warpdeck run ANALYSIS REPORT, or --run RUN")
     params = parse_params(arguments.param)
     if arguments.of_run is not None:
         _print_recipe(library, arguments, params)

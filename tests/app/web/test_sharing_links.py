@@ -96,7 +96,7 @@ def test_it_opens_no_road_but_those_of_its_pages(address: str, library: Library)
     assert ask(address, f"{PREFIX}/{other}/lanes", Cookie=cookie).status == 404
     assert ask(address, f"{PREFIX}/{shown}/lanes").status == 401
     for operation in operations().values():
-        path = operation.path.format(report=shown, analysis="kernel_summary")
+        path = operation.path.format(report=shown, analysis="kernel_summary", recipe="nccl_sum")
         assert ask(address, f"{openapi.PREFIX}{path}", Cookie=cookie).status == 403, path
     for path, method in (("/mcp", "POST"), ("/api/v1/uploads?name=x", "POST"), ("/anything", "GET")):
         assert ask(address, path, method, b"x", Cookie=cookie).status == 403, path
