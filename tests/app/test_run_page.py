@@ -78,3 +78,10 @@ def test_a_recipe_on_the_command_line_and_for_programs(summarized: Library, caps
     with pytest.raises(SystemExit):
         main(["run", "cuda_gpu_kern_sum", "ddp_strong_2_rank0.sqlite", "--run", "ddp_strong_2", *shelf])
     assert "not allowed with argument REPORT" in capsys.readouterr().err
+
+
+@needs_ddp
+def test_a_report_of_a_single_gpu_says_how_runs_are_found(summarized: Library, dashboard: Dashboard) -> None:
+    at = dashboard("run", report=summarized.find("ddp_1.sqlite").id)
+    assert not at.exception
+    assert any("not of a run" in one.value for one in (*at.markdown, *at.info, *at.warning))
