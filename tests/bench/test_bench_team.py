@@ -52,7 +52,7 @@ def test_reports_that_are_made_up_are_whole_to_a_worker(
     team_lists.list_made_up_reports(library, settings.inbox, fresh.objects / settings.library_url.rpartition("/")[2], 6)
     assert len(library.list()) == len(library.catalog.jobs()) == 6
     lines = [line.partition(":")[0] for line in team_lists.measure_worker(library, settings)]
-    assert lines == ["worker, first look at the inbox", "worker, a further look"]
+    assert lines == ["worker, a sweep of the inbox", "worker, a further look", "worker, a sweep with a file more"]
     library.recover()
     assert len(library.list()) == 6
     assert {len(files) for files in store_of(library).index.all_files().values()} == {2}
