@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 from itertools import pairwise
@@ -23,6 +24,7 @@ from profiledb.query import analysis
 from tests.conftest import SAMPLES, wait_until
 from warpdeck.profile_command import answer, deep, plan
 from warpdeck.profiling import launchers, masking, ncu, nsys, nvml
+from warpdeck.profiling.child import Child
 from warpdeck.profiling.errors import ProfilingError
 from warpdeck.profiling.ranks import Rank, read_rank
 from warpdeck.profiling.recording import Plan, make_child
@@ -350,3 +352,11 @@ def test_the_second_pass_measures_links_and_tells(
     assert "kernels (" in said
     assert "of the kernel time) with ncu 2025.3.1: at most" in said
     assert "attention_kernels.ncu-rep is linked to attention.sqlite, and covers" in said
+
+
+def test_other_children_outlive_a_job(tmp_path: Path) -> None:
+    """The program of a profiler is looked for among our children; those that were there before are none of it."""
+    with subprocess.Popen(["sleep", "60"]) as other:
+        ended = Child(["true"], {}, terminal=False, status=tmp_path / "status").run()
+        assert (ended.running, other.poll()) == (0, None)
+        other.kill()

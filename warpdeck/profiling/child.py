@@ -66,6 +66,7 @@ class Child:
     _process: subprocess.Popen[bytes] | None = None
     _signals: list[int] = field(default_factory=list)
     _group: int = 0
+    _others: frozenset[int] = frozenset()
 
     def run(self) -> Ended:
         """Run the command to its end.
@@ -75,6 +76,7 @@ class Child:
         """
         _adopt_orphans()
         with self._handle_signals():
+            self._others = frozenset(_list_children())
             self._process = self._start_program()
             self._group = self._process.pid
             self._give_terminal()
@@ -87,7 +89,7 @@ class Child:
                     self._end_program(running)
                     running = 0
                 if len(self._signals) > _ENOUGH:
-                    _kill_processes(_list_children(self._process.pid, profiler=True))
+                    _kill_processes(self._list_left(self._process.pid, profiler=True))
         return Ended(status if running else self._read_status(status), bool(self._signals), running)
 
     def settle(self, seconds: float, has_all: Callable[[], bool]) -> None:
@@ -98,7 +100,7 @@ class Child:
             has_all: tells whether all reports are complete.
         """
         limit = time.monotonic() + seconds
-        while left := _list_children(0, profiler=True):
+        while left := self._list_left(0, profiler=True):
             if has_all() or time.monotonic() > limit:
                 _kill_processes(left)
                 return
@@ -109,11 +111,15 @@ class Child:
     def _find_running(self, profiler: int) -> int:
         """Return the program that runs on, or what the profiler left around it; 0 if it has ended."""
         if self.status is None:
-            return next(iter(_list_children(profiler, profiler=False)), 0)
+            return next(iter(self._list_left(profiler, profiler=False)), 0)
         if self.status.exists():
             return 0
-        left = _list_children(profiler, profiler=False) or _list_children(profiler, profiler=True)
+        left = self._list_left(profiler, profiler=False) or self._list_left(profiler, profiler=True)
         return left[0] if left else 0
+
+    def _list_left(self, besides: int, *, profiler: bool) -> list[int]:
+        """Return parts of a profiler, or all others, among our children that the job left, oldest first."""
+        return [pid for pid in _list_children(profiler) if pid != besides and pid not in self._others]
 
     def _read_status(self, otherwise: int) -> int:
         """Return the exit status that the program left, else another one."""
@@ -256,10 +262,10 @@ def _is_reaped(pid: int) -> bool:
         return True
 
 
-def _list_children(besides: int, *, profiler: bool) -> list[int]:
-    """Return our living children, oldest first: parts of a profiler, or all others."""
-    found = sorted(one for one in _list_processes() if one.parent == os.getpid() and one.is_profiler == profiler)
-    return [one.pid for one in found if one.pid != besides]
+def _list_children(is_profiler: bool | None = None) -> list[int]:
+    """Return our living children, oldest first: parts of a profiler, or those that are none, or both."""
+    found = sorted(one for one in _list_processes() if one.parent == os.getpid())
+    return [one.pid for one in found if is_profiler in (None, one.is_profiler)]
 
 
 def _list_program(profiler: int) -> list[int]:
