@@ -71,7 +71,9 @@ def test_minimap_hits_and_traces_are_those_of_every_report(page: Page, address: 
     first, second = (at(page, address, library, rank) for rank in RANKS)
     first.open()
     page.get_by_role("button", name="Add reports").click()
-    _search_option(page, page.get_by_role("dialog").get_by_role("combobox", name="Reports"), RANKS[1]).click()
+    box = page.get_by_role("dialog").get_by_role("combobox", name="Reports")
+    box.press("Backspace")  # the visitor's last choice for this report, if there was one
+    _search_option(page, box, RANKS[1]).click()
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Show them").click()
     page.wait_for_url(re.compile(f"with={second.report}"))
