@@ -94,7 +94,7 @@ class Watch:
         try:
             yield self.finished()
         except BaseException:
-            self.sweep_next()  # what was new is not taken in
+            self.sweep_next()  # the caller did not import the new files
             raise
         if self.swept and (cost_s := time.thread_time() - began) > CHEAP_S:
             self._sweep_at = time.monotonic() + SWEEP_SHARE * cost_s

@@ -130,7 +130,7 @@ class Worker:
             self.library.catalog.put_job(*(Job(str(path), path.name, "", "waiting") for path in fresh))
 
     def look(self, watch: Watch, more: list[Path]) -> int:
-        """Look at the inbox and import what is new, with some files from elsewhere; return the number of files.
+        """Import new files of the inbox and some files from elsewhere; return their number.
 
         A person who wants a file to be tried again has its record removed: everything is looked at then.
         """

@@ -23,7 +23,7 @@ def show(manifest: Manifest, rows: pd.DataFrame) -> None:
     st.subheader("Why it is slow", anchor=False)
     st.markdown(told)
     unfused = bool((rows["part"] == "softmax").any())
-    with st.container(key="attention-advice" if unfused else "attention-fused"):  # room only for what is to come
+    with st.container(key="attention-advice" if unfused else "attention-fused"):  # reserves height for what loads later
         _draw_advice(manifest)
 
 

@@ -20,7 +20,7 @@ ORDERS = {
 
 
 def draw(count: int) -> tuple[str, int]:
-    """Draw the controls of a list of so many reports, if they fill several pages; return order and first position."""
+    """Draw order and pager if the reports fill several pages; return the order and the first position."""
     if count <= PAGE:
         return "newest", 0
     pages = -(-count // PAGE)

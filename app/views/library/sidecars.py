@@ -20,7 +20,7 @@ _NONE = "none"
 
 
 def waiting(alone: int) -> None:
-    """List the sidecars without a report (so many) and those that may be truncated, and ask about unknown columns."""
+    """List sidecars without a report and sidecars that may be truncated, and ask about unknown columns."""
     if alone:
         names = ", ".join(fmt.plain(fmt.shortened(job.name, 48)) for job in session.jobs("alone")[:FEW])
         more = f" and {alone - FEW} more" if alone > FEW else ""

@@ -24,7 +24,7 @@ def page() -> None:
     time_bar.show_steps(manifest.id, times)
     found = judged.known([manifest]).get(manifest.id)
     rows = "unknown" if found is None else min(top_findings.MOST, sum(one.costs for one in found))
-    with st.container(key=f"summary-findings-{rows}"):  # room only for what is to come
+    with st.container(key=f"summary-findings-{rows}"):  # reserves height for what loads later
         _draw_findings(manifest, ask, startup=steady is None)
     judged.covered(manifest)
     told = ""

@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 def first(findings: Sequence[Finding], capture_ns: int | None) -> None:
-    """Say what to do first and what it saves at most; or that nothing stands out."""
+    """State the first thing to do and the most it saves, or that nothing stands out."""
     told = sentences.do_first(findings, capture_ns)
     st.markdown(f"**Do first:** {fmt.sentence(told)}" if told else f"**{sentences.explain_nothing(findings)}**")
 

@@ -111,8 +111,8 @@ def run_recipe(
 
 def _ask_each(library: Library, run: Run, name: str, params: Mapping[str, Any]) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the file name of each rank's report that has rows, and these, in the order of file names."""
-    names = {report.id: report.name for report in library.list()}
-    files = sorted((PurePath(names[one]).stem, one) for one in run.reports if one in names)
+    reports = library.catalog.listing.get(run.reports)
+    files = sorted((PurePath(report.name).stem, report_id) for report_id, report in reports.items())
     for file, report_id in files:
         rows = analysis.rows_or_none(analysis.run, library, report_id, name, params)
         if not rows.empty:
@@ -126,25 +126,23 @@ def _join(frames: Iterator[pd.DataFrame]) -> pd.DataFrame:
 
 def _list_statistics(rows: pd.DataFrame, recipe: Statistics) -> pd.DataFrame:
     """Return the summary of a rank with the columns of the recipe."""
-    shorten = _round if recipe.is_time else _keep
     total = "Total Time" if recipe.is_time else "Total"
     frame = pd.DataFrame({recipe.name: rows["name"]})
     if recipe.is_time:
         frame["Time"] = _round(100 * rows["total"] / rows["total"].sum())
     frame[total] = rows["total"]
     frame[recipe.count] = rows["count"]
-    frame["Avg"] = shorten(rows["mean"])
+    frame["Avg"] = rows["mean"]
     frame["Q1"] = rows["lower_quartile"]
-    frame["Med"] = shorten(rows["median"])
+    frame["Med"] = rows["median"]
     frame["Q3"] = rows["upper_quartile"]
     frame["Min"] = rows["min"]
     frame["Max"] = rows["max"]
-    frame["StdDev"] = shorten(rows["deviation"].fillna(0))
+    frame["StdDev"] = rows["deviation"].fillna(0)
+    if recipe.is_time:
+        for column in ("Avg", "Med", "StdDev"):
+            frame[column] = _round(frame[column])
     return frame
-
-
-def _keep(values: "pd.Series[float]") -> "pd.Series[float]":
-    return values
 
 
 def _round(values: "pd.Series[float]") -> "pd.Series[float]":
