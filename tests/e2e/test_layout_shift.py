@@ -22,9 +22,6 @@ MAIN = ("", "summary", "timeline", "findings", "kernels", "idle")
 LOOKS: tuple[tuple[int, Theme], ...] = ((1440, "light"), (800, "dark"))
 """Width of the window and theme; a theme has its own colors and the same layout."""
 
-
-ABOVE = {(800, "scaling"), (800, "kernel")}
-"""Still above the bar (docs/speed.md)."""
 SLOW = pytest.mark.slow("a document for each page")
 CASES = [
     pytest.param(
@@ -32,9 +29,8 @@ CASES = [
     )
     for width, theme in LOOKS
     for url in EVERY
-    if (width, url) not in ABOVE
 ]
-"""Every page in both looks, but those above the bar; all but the main pages on a desk are slow."""
+"""Every page in both looks; all but the main pages on a desk are slow."""
 
 
 @pytest.mark.alone

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from bench.pages import wait_at_rest
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.studies.summary import headline
@@ -19,9 +20,9 @@ def menu(page: Page, title: str) -> Locator:
 
 
 def at_rest(page: Page, heading: str) -> None:
-    """The page with this title is drawn."""
+    """The page with this title is drawn, and nothing of the page before it is left."""
     expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    wait_at_rest(page, house.HEADING)
 
 
 def summary(page: Page, address: str, name: str) -> None:
@@ -300,6 +301,24 @@ def test_the_menu_folds_on_a_narrow_window(page: Page, address: str) -> None:
     page.mouse.move(700, 500)  # as a hand does that goes on to the table
     click_first_row(page)
     at_rest(page, "Kernel")
+
+
+def test_a_narrow_table_tells_that_columns_follow_only_if_they_do(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 800, "height": 900})
+    house.show(page, address, f"/api?report={house.TRAINING}")
+    at_rest(page, "API")
+    page.wait_for_function(FITTING)
+
+
+FITTING = """() => {
+  const tables = [...document.querySelectorAll('[data-testid="stDataFrame"]')];
+  const fits = table => {
+    const scroller = table.querySelector('.dvn-scroller');
+    return scroller && scroller.scrollWidth === scroller.clientWidth && !table.hasAttribute('data-more-columns');
+  };
+  return tables.length > 1 && tables.every(fits);
+}"""
+"""A table in a narrow window hides columns until the others fit. It has drawn all of them before."""
 
 
 @pytest.mark.slow("opens a document for each old address")

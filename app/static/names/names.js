@@ -74,8 +74,12 @@ class Card {
     const look = () => {
       frame.toggleAttribute("data-more-columns", scroller.scrollWidth - scroller.clientWidth - scroller.scrollLeft > EDGE_PX);
     };
-    this.edge = new ResizeObserver(look);
-    for (const part of [scroller, ...scroller.children]) this.edge.observe(part);
+    const sizes = new ResizeObserver(look);
+    for (const part of [scroller, ...scroller.children]) sizes.observe(part);
+    // With other columns Streamlit draws the table, or the part that gives it its width, anew.
+    const changes = new MutationObserver(() => (scroller.isConnected ? look() : this.watchEdge()));
+    changes.observe(frame, { childList: true, subtree: true });
+    this.edge = { disconnect: () => [sizes, changes].forEach((one) => one.disconnect()) };
     scroller.addEventListener("scroll", look, { signal: this.listening.signal, passive: true });
     look();
   }

@@ -71,7 +71,7 @@ def _read_summary(manifest: Manifest) -> "pd.Series[Any] | None":
 
 def _draw_heading(manifest: Manifest, summary: "pd.Series[Any]") -> None:
     st.subheader(fmt.plain(summary["name"]), anchor=False)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key="kernel-list"):
         kernel_links.to_list(manifest.id, "All kernels")
         for column, label, icon in (
             ("previous_kernel", "Previous by total", ":material/arrow_back:"),
