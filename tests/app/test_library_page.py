@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.ui import page_elements
 from app.views.library import table as library_table
-from app.views.library.table import gpu
+from app.views.library.table import cut_finding, gpu
 from app.web import inbox_upload as received
 from profiledb.findings import digest, judge, rulebook
 from profiledb.library.catalog import Job, Manifest
@@ -258,3 +258,8 @@ def test_the_worst_finding_of_what_was_judged(dashboard: Dashboard, library: Lib
 )
 def test_a_gpu_fits_its_column(name: str | None, shown: str) -> None:
     assert gpu(name) == shown
+
+
+def test_a_long_finding_ends_in_an_ellipsis() -> None:
+    assert cut_finding("High: Matrix products without tensor cores") == "High: Matrix product…"
+    assert cut_finding("High: Data loading") == "High: Data loading"

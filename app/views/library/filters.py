@@ -32,7 +32,7 @@ def choose() -> Filters:
         named = sorted(titles, key=lambda name: titles[name].casefold())
         rules = _choose_any("Finding", "finding", named, titles.__getitem__) if named else []
         days = st.date_input(
-            "Captured", value=[], label_visibility="collapsed", width=222, **url_widgets.days("captured")
+            "Captured", value=[], label_visibility="collapsed", width=236, **url_widgets.days("captured")
         )
     since, until = _read_span(days)
     filters = Filters(

@@ -31,6 +31,7 @@ COLUMNS = {
 """Heading and width in pixels of each column."""
 _NAME_LETTERS = 29
 _GPU_LETTERS = 15
+_FINDING_LETTERS = 21
 _SHOWN = "library-shown"
 _FAMILY = re.compile(r"(^|(?<=\d x ))(NVIDIA )?((GeForce|Tesla) )?")
 
@@ -40,7 +41,13 @@ def gpu(name: Any) -> str:
     return fmt.shortened(_FAMILY.sub("", tables.text(name)), _GPU_LETTERS)
 
 
-_WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": gpu}
+def cut_finding(finding: Any) -> str:
+    """Shorten a finding to fit its column: its first words tell it."""
+    shown = tables.text(finding)
+    return shown if len(shown) <= _FINDING_LETTERS else f"{shown[: _FINDING_LETTERS - 1].rstrip()}…"
+
+
+_WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": gpu, "worst": cut_finding}
 
 Texts = Mapping[str, Sequence[str]]
 """Text by report id."""
