@@ -60,6 +60,12 @@ def test_a_recipe_lists_all_ranks(summarized: Library, dashboard: Dashboard) -> 
     ranks = dashboard("run", report=report, recipe="nccl_sum", per="One per name and rank").dataframe[-1].value
     assert list(ranks["File"]) == ["ddp_strong_2_rank0", "ddp_strong_2_rank1"]
     assert int(rows["Sum"].iloc[0]) == int(ranks["Sum"].sum()) > 0
+    unnamed = dashboard("run", report=report, recipe="nvtx_pace")
+    assert any("Each occurrence is an iteration" in one.value for one in unnamed.caption)
+    paces = dashboard("run", report=report, recipe="nvtx_pace", of="allreduce").dataframe[-1].value
+    assert {*paces["File"]} == {"ddp_strong_2_rank0", "ddp_strong_2_rank1"}
+    bins = dashboard("run", report=report, recipe="nccl_gpu_time_util_map").dataframe[-1].value
+    assert len(bins) == 2 * 30
 
 
 @needs_ddp
@@ -75,6 +81,19 @@ def test_a_recipe_on_the_command_line_and_for_programs(summarized: Library, caps
     assert {line["File"] for line in csv.DictReader(capsys.readouterr().out.splitlines())} == {
         "ddp_strong_2_rank0", "ddp_strong_2_rank1"
     }  # fmt: skip
+    main(["run", "cuda_gpu_kern_sum", "--run", "ddp_strong_2", "--diff", "ddp_strong_2", *shelf])
+    nothing = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [one["Name"] for one in nothing] == [line["Name"] for line in lines]
+    assert {float(one["Total Time"]) for one in nothing} == {0}
+    same = get("run_recipe").run(summarized, asked | {"other": "ddp_strong_2_rank0.sqlite"}).plain()
+    assert {row["Instances"] for row in same["rows"]} == {0}
+    for wrong in (
+        ["idle_gaps", "--run", "ddp_strong_2", "--diff", "ddp_strong_2"],
+        ["idle_gaps", "ddp_1", "--diff", "ddp_1"],
+    ):
+        with pytest.raises(SystemExit):
+            main(["run", *wrong, *shelf])
+    assert "--diff needs --run" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["run", "cuda_gpu_kern_sum", "ddp_strong_2_rank0.sqlite", "--run", "ddp_strong_2", *shelf])
     assert "not allowed with argument REPORT" in capsys.readouterr().err

@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tests.conftest import ROOT
-
-TABLES = ("all_stats", "rank_stats", "analysis", "trace")
+PACE = ("start", "end", "duration", "delta", "duration_accum", "delta_accum")
+"""Columns of which the pace recipes write a table each, a column per rank and a row per iteration."""
+TABLES = ("all_stats", "rank_stats", "analysis", "trace", *(f"pace_{column}" for column in PACE))
 """Files in which recipes write their tables."""
 _PLACES = ("", "root/usr/lib/*/nsight-systems/", "lib/*/nsight-systems/")
 """Where the installed package lies, seen from the folder of the program or from its parent."""
 _EXPORTED = {
     "StringIds": "*",
+    "ANALYSIS_DETAILS": "*",
+    "TARGET_INFO_SESSION_START_TIME": "*",
     "NVTX_EVENTS": 'text, start, "end", textId, globalTid, endGlobalTid, domainId, eventType',
     "CUPTI_ACTIVITY_KIND_RUNTIME": "*",
     "CUPTI_ACTIVITY_KIND_KERNEL": "*",
@@ -59,21 +61,39 @@ def place_exports(exports: Sequence[tuple[str, Path]], folder: Path) -> None:
                 pd.read_sql(f"SELECT {_EXPORTED[table]} FROM {table}", db).to_parquet(tables / f"{table}.parquet")
 
 
-def run_recipe(nsys: Path, recipe: str, reports: Path, folder: Path) -> dict[str, pd.DataFrame]:
+def run_recipe(nsys: Path, recipe: str, reports: Path, folder: Path, *options: str) -> dict[str, pd.DataFrame]:
     """Return the tables that a recipe writes about the reports of a folder; {} if it finds no data."""
+    asked = ["--input", str(reports), "--mode", "none", *options, "--output", str(folder / recipe)]
+    return _run(nsys, recipe, folder, folder / recipe, asked)
+
+
+def run_diff(nsys: Path, folder: Path, first: Path, second: Path) -> dict[str, pd.DataFrame]:
+    """Return the tables of the recipe ``diff`` about two output folders of a recipe."""
+    return _run(nsys, "diff", folder, folder / f"{first.name}-diff-1", ["--input", str(first), str(second)])
+
+
+def _run(nsys: Path, recipe: str, folder: Path, out: Path, options: Sequence[str]) -> dict[str, pd.DataFrame]:
     package = find_recipes(nsys)
     copy = folder / "packages" / package.name
     if not copy.exists():
         shutil.copytree(package, copy)
         (copy / "third_party").mkdir(exist_ok=True)  # distributions leave out its notebooks' libraries
-    out = folder / recipe
     done = subprocess.run(
-        [sys.executable, "-m", "nsys_recipe", recipe, "--input", str(reports), "--output", str(out), "--mode", "none"],
+        [sys.executable, "-m", "nsys_recipe", recipe, *options],
         env={**os.environ, "NSYS_DIR": str(package.parents[3]), "PYTHONPATH": str(copy.parent)},
-        capture_output=True, text=True, timeout=200, check=False, cwd=ROOT,
+        capture_output=True, text=True, timeout=200, check=False, cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return {name: _read(out / f"{name}.parquet") for name in TABLES if (out / f"{name}.parquet").exists()}
+
+
+def join_pace(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the tables of a pace recipe as one: a row per rank and iteration."""
+    long = {
+        column: tables[f"pace_{column}"].rename_axis("Iteration").rename(columns=int).unstack().dropna()
+        for column in PACE
+    }
+    return pd.DataFrame(long).rename_axis(["Rank", "Iteration"]).reset_index()
 
 
 def _read(path: Path) -> pd.DataFrame:

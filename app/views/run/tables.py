@@ -5,7 +5,7 @@ import streamlit as st
 
 from app import session
 from app.ui import share_bar, table_columns, tables, url_widgets
-from profiledb.studies.runs import recipes
+from profiledb.studies.runs import pace, recipes
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.runs.run_rows import COMMUNICATORS, KERNELS, RANKS
 
@@ -71,11 +71,19 @@ def draw_recipe(run: Run) -> None:
     if not name:
         st.caption("A table over all ranks, with the columns of `nsys recipe`. Each report is asked in turn.")
         return
+    params = {}
+    if name in pace.PACE:
+        params["name"] = st.text_input(
+            "Name", placeholder="Short name of a kernel, or text of a range", **url_widgets.text("of")
+        ).strip()
+        if not params["name"]:
+            st.caption("Each occurrence is an iteration: when it runs on each rank, and how long after the one before.")
+            return
     library, by_rank = session.library(), per == _PER[1]
     with st.spinner("Asking each rank …"):
         rows = session.worked_out(
-            (library.folder, "recipe", name, by_rank, tuple(run.reports)),
-            lambda: recipes.run_recipe(library, run, name, by_rank=by_rank),
+            (library.folder, "recipe", name, by_rank, *params.values(), tuple(run.reports)),
+            lambda: recipes.run_recipe(library, run, name, params, by_rank=by_rank),
         )
     if rows.empty:
         st.info("No rank has such events.")

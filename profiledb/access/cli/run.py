@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
 from profiledb.access.cli.params import DEFAULT, PARAM, REPORT, parse_params
+from profiledb.errors import AnalysisError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +30,11 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         "--per", choices=("name", "rank"), default="name",
         help="with --run: rows of a summary, one per name over all ranks, or one per name and rank (default: name)",
     )  # fmt: skip
+    command.add_argument(
+        "--diff",
+        metavar="RUN",
+        help="with --run: the numbers of a summary less those of this run, as nsys' recipe diff",
+    )
     command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=PARAM)
     command.add_argument("--format", choices=("csv", "json"), default="csv", help=DEFAULT)
     command.set_defaults(command=run)
@@ -39,6 +45,8 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.query import analysis, output
 
     params = parse_params(arguments.param)
+    if arguments.diff is not None and arguments.of_run is None:
+        raise AnalysisError("--diff needs --run.")
     if arguments.of_run is not None:
         _print_recipe(library, arguments, params)
         return
@@ -57,7 +65,10 @@ def _print_recipe(library: "Library", arguments: argparse.Namespace, params: dic
 
     summary_refresh.refresh(library)
     found = run_lookup.require_named(library, arguments.of_run)
-    rows = recipes.run_recipe(library, found, arguments.analysis, params, by_rank=arguments.per == "rank")
+    other = run_lookup.require_named(library, arguments.diff) if arguments.diff is not None else None
+    rows = recipes.run_recipe(
+        library, found, arguments.analysis, params, by_rank=arguments.per == "rank", without=other
+    )
     if arguments.format == "json":
         _print_json(rows)
     else:

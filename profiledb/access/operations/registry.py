@@ -15,7 +15,7 @@ SQL = "ask_sql"
 _REPORT = Param("report", "id of the report, the start of its id, or its file name", required=True)
 _STARTUP = Param("startup", "yes: time before and after the steps counts, too", choices=("no", "yes"))
 _ANALYSIS = Param("analysis", "name of the analysis", required=True)
-_OWN = frozenset({"startup", "report", "analysis", "a", "b", "table", "basis", "verdict", "recipe", "per"})
+_OWN = frozenset({"startup", "report", "analysis", "a", "b", "table", "basis", "verdict", "recipe", "per", "other"})
 
 
 def _select_further(values: Values) -> dict[str, Any]:
@@ -146,7 +146,10 @@ def _run_recipe(library: Library, values: Values) -> Result:
 
     one = library.find(str(values["report"]))
     found, name = run_lookup.require_run(library, one.id), str(values["recipe"])
-    rows = recipes.run_recipe(library, found, name, _select_further(values), by_rank=values.get("per") == "rank")
+    other = run_lookup.require_run(library, library.find(str(values["other"])).id) if "other" in values else None
+    rows = recipes.run_recipe(
+        library, found, name, _select_further(values), by_rank=values.get("per") == "rank", without=other
+    )
     page = {"page": answer_context.page_address(one, "run")}
     return Result(run_lookup.describe_briefly(found) | page, rows, lambda: spreadsheet.csv_text(rows).encode())
 
@@ -305,6 +308,7 @@ def _list_report_operations() -> tuple[Operation, ...]:
             (
                 _REPORT, Param("recipe", "name of a recipe of nsys, or of an analysis", required=True),
                 Param("per", "rank: a row per name and rank of a summary", choices=("name", "rank")),
+                Param("other", "a report of another run, whose numbers of a summary are subtracted"),
             ), _run_recipe,
             further=True, rows=True,
         ),

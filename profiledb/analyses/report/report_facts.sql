@@ -7,6 +7,7 @@
 -- column: tool_version | text | | version of the profiler
 -- column: converter | text | | reader of the file: program, version and format
 -- column: captured_at | text | | start of the session, UTC
+-- column: session_ns | ns | | start of the session since 1970, to a microsecond
 -- column: duration_ns | ns | | length of the capture, as stated by the profiler
 -- column: command | text | | profiled program, with its arguments
 -- column: gpus | count | | number of GPUs in the machine
@@ -17,8 +18,8 @@
 -- column: os | text | | operating system
 -- column: cpu | text | | processor
 -- column: processes | count | | number of recorded processes
-SELECT kind, tool, tool_version, converter, strftime(captured_at, '%Y-%m-%dT%H:%M:%S') AS captured_at, duration_ns,
-    command, (SELECT nullif(count(*), 0) FROM gpu) AS gpus,
+SELECT kind, tool, tool_version, converter, strftime(captured_at, '%Y-%m-%dT%H:%M:%S') AS captured_at,
+    epoch_ns(captured_at) AS session_ns, duration_ns, command, (SELECT nullif(count(*), 0) FROM gpu) AS gpus,
     (SELECT string_agg(DISTINCT name, ', ' ORDER BY name) FROM gpu WHERE name <> '') AS gpu_names,
     (
         SELECT string_agg(n || ' × ' || name, ', ' ORDER BY n DESC, name)

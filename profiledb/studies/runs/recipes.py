@@ -5,7 +5,7 @@ events: the quartiles are the extremes of the ranks' quartiles, and the median i
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -13,10 +13,15 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from profiledb.errors import AnalysisError
 from profiledb.library.library import Library
 from profiledb.query import analysis, header
 from profiledb.query.header import Column
+from profiledb.report.manifest import Manifest
+from profiledb.studies.runs import pace, utilization_map
+from profiledb.studies.runs.pace import PACE
 from profiledb.studies.runs.run_list import Run
+from profiledb.studies.runs.utilization_map import MAPS
 
 DURATIONS = "durations_by_name"
 FILE = "File"
@@ -75,24 +80,42 @@ ROWS = (
     "nvtx_gpu_proj_trace",
 )
 """Recipes that list the rows of the analysis of their name for each rank."""
-RECIPES = tuple(sorted((*STATISTICS, *DESCRIPTIONS, *ROWS)))
+RECIPES = tuple(sorted((*STATISTICS, *DESCRIPTIONS, *ROWS, *PACE, *MAPS)))
 
 
 def run_recipe(
-    library: Library, run: Run, name: str, params: Mapping[str, Any] | None = None, *, by_rank: bool = False
+    library: Library,
+    run: Run,
+    name: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    by_rank: bool = False,
+    without: Run | None = None,
 ) -> pd.DataFrame:
     """Return the rows of a recipe over the reports of a run; of any other analysis the rows of each rank.
 
     Each report is asked in turn, so the time grows with their number. Reports without such events have no rows.
 
     Args:
-        params: selection, and parameters of an analysis that is no summary.
+        params: selection, and parameters of an analysis that is no summary; a pace recipe needs ``name``, the short
+            name of a kernel or the text of a range, and a map takes ``bins``, their number.
         by_rank: return one row per rank and name of a summary, not one per name.
+        without: subtract the numbers of a summary of this run.
 
     Raises:
-        AnalysisError: neither a recipe nor an analysis has this name.
+        AnalysisError: neither a recipe nor an analysis has this name; a parameter is missing or no choice; or
+            ``without`` stands beside a recipe that is no summary.
     """
     chosen = dict(params or {})
+    if without:
+        if name not in STATISTICS and name not in DESCRIPTIONS:
+            raise AnalysisError(f"Only summaries can be subtracted: {', '.join((*STATISTICS, *DESCRIPTIONS))}.")
+        rows, other = (run_recipe(library, one, name, chosen, by_rank=by_rank) for one in (run, without))
+        return subtract_summary(rows, other)
+    if name in PACE:
+        return _list_pace(library, run, PACE[name], chosen)
+    if name in MAPS:
+        return _list_map(library, run, MAPS[name], chosen)
 
     def ask(of: str) -> Iterator[tuple[str, pd.DataFrame]]:
         return _ask_each(library, run, DURATIONS, chosen | {"of": of})
@@ -111,12 +134,70 @@ def run_recipe(
 
 def _ask_each(library: Library, run: Run, name: str, params: Mapping[str, Any]) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the file name of each rank's report that has rows, and these, in the order of file names."""
-    reports = library.catalog.listing.get(run.reports)
-    files = sorted((PurePath(report.name).stem, report_id) for report_id, report in reports.items())
-    for file, report_id in files:
-        rows = analysis.rows_or_none(analysis.run, library, report_id, name, params)
+    for report in _list_reports(library, run):
+        rows = analysis.rows_or_none(analysis.run, library, report.id, name, params)
         if not rows.empty:
-            yield file, rows
+            yield _name_file(report), rows
+
+
+def _list_reports(library: Library, run: Run) -> list[Manifest]:
+    """Return the reports of a run in the order of their file names."""
+    return sorted(library.catalog.listing.get(run.reports).values(), key=lambda report: (_name_file(report), report.id))
+
+
+def _name_file(report: Manifest) -> str:
+    return PurePath(report.name).stem
+
+
+def _list_pace(library: Library, run: Run, of: str, params: dict[str, Any]) -> pd.DataFrame:
+    if not params.get("name"):
+        raise AnalysisError(
+            "A pace recipe needs the parameter name: the short name of a kernel, or the text of a range."
+        )
+    with_rows = []
+    for report in _list_reports(library, run):
+        rows = analysis.rows_or_none(analysis.run, library, report.id, pace.OCCURRENCES, params | {"of": of})
+        if not rows.empty:
+            with_rows.append((report, rows))
+    shifts = _measure_shifts(library, [report for report, _ in with_rows])
+    return pace.list_iterations([pace.Rank(_name_file(report), shifts[report.id], rows) for report, rows in with_rows])
+
+
+def _list_map(library: Library, run: Run, columns: Mapping[str, str], params: dict[str, Any]) -> pd.DataFrame:
+    bins = _read_bins(params.pop("bins", utilization_map.BINS))
+    reports = [report for report in _list_reports(library, run) if report.duration_ns]
+    if not reports:
+        return pd.DataFrame()
+    shifts = _measure_shifts(library, reports)
+    sessions = {one.id: utilization_map.Session(shifts[one.id], one.duration_ns or 0) for one in reports}
+    bin_ns = utilization_map.measure_bin(list(sessions.values()), bins)
+    frames = []
+    for report in reports:
+        session = sessions[report.id]
+        asked = params | {"bin_ns": bin_ns, "shift_ns": session.shift_ns}
+        used = {
+            column: analysis.rows_or_none(
+                analysis.run, library, report.id, utilization_map.KERNEL_USE, asked | {"of": of}
+            )
+            for column, of in columns.items()
+        }
+        if not any(rows.empty for column, rows in used.items() if column != "Compute"):
+            frames.append(utilization_map.list_bins(used, session, bin_ns, bins).assign(**{FILE: _name_file(report)}))
+    return _join(iter(frames))
+
+
+def _read_bins(value: Any) -> int:
+    if str(value).isdecimal() and 1 <= int(value) <= utilization_map.MOST_BINS:
+        return int(value)
+    raise AnalysisError(f"bins is a number from 1 to {utilization_map.MOST_BINS}.")
+
+
+def _measure_shifts(library: Library, reports: Sequence[Manifest]) -> dict[str, int]:
+    """Return by report how long after the first session its own began, ns, to a microsecond; 0 where it is unknown."""
+    facts = {report.id: analysis.run(library, report.id, "report_facts") for report in reports}
+    began = {one: int(rows["session_ns"].iloc[0]) for one, rows in facts.items() if rows["session_ns"].notna().all()}
+    first = min(began.values(), default=0)
+    return {report.id: began.get(report.id, first) - first for report in reports}
 
 
 def _join(frames: Iterator[pd.DataFrame]) -> pd.DataFrame:
@@ -208,6 +289,31 @@ def aggregate_descriptions(ranks: pd.DataFrame) -> pd.DataFrame:
     return frame.round(1).reset_index()
 
 
+def subtract_summary(rows: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers of a summary less those of the same summary of another run, as the recipe ``diff`` does.
+
+    Rows meet by name, and those of a rank with the rank that has the same place in the order of file names. A name that
+    the other run lacks has no numbers; a name that only the other one has no row.
+
+    Raises:
+        AnalysisError: the runs differ in the number of ranks with such events.
+    """
+    keys = [rows.columns[0]] if len(rows) else []
+    if FILE in rows and len(rows):
+        files, others = (sorted(frame[FILE].unique()) if len(frame) else [] for frame in (rows, other))
+        if len(files) != len(others):
+            raise AnalysisError(f"{len(files)} ranks of one run have such events, {len(others)} of the other.")
+        other = other.assign(**{FILE: other[FILE].map(dict(zip(others, files, strict=True)))})
+        keys.append(FILE)
+    if other.empty or rows.empty:
+        return rows.iloc[:0]
+    left, right = (
+        frame.assign(_turn=frame.groupby(keys).cumcount()).set_index([*keys, "_turn"]).select_dtypes("number")
+        for frame in (rows, other)
+    )
+    return (left - right.reindex(left.index)).reset_index().drop(columns="_turn")
+
+
 def _strip_units(rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows in the base units and under the names of a recipe: bytes instead of MB, ``Duration`` for ns."""
     names = {}
@@ -221,6 +327,12 @@ def _strip_units(rows: pd.DataFrame) -> pd.DataFrame:
 
 def list_columns(name: str, rows: pd.DataFrame) -> tuple[Column, ...]:
     """Return the columns of ``run_recipe``'s rows with their units and meanings."""
+    if name in PACE or name in MAPS:
+        meanings = MEANINGS | (pace.MEANINGS if name in PACE else utilization_map.MEANINGS)
+        unit = dict.fromkeys(MAPS.get(name, ()), "%") | dict.fromkeys(("Rank", "Iteration", "PID", "Device ID"), "id")
+        return tuple(
+            Column(one, "text" if one == FILE else unit.get(one, "ns"), "", meanings[one]) for one in rows.columns
+        )
     if name not in STATISTICS and name not in DESCRIPTIONS:
         known = {_UNIT.sub("", column.name): column for column in header.get(name).columns}
         unit = {one: "bytes" if column.unit == "MB" else column.unit for one, column in known.items()}

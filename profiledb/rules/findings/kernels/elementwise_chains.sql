@@ -57,7 +57,7 @@ WITH light AS (
             AS begins
     FROM paired WINDOW one AS (PARTITION BY device_id, stream_id, number ORDER BY start_ns, kernel_id)
 ), member AS (
-    SELECT *, count(*) FILTER (begins) OVER (
+    SELECT *, count_if(begins) OVER (
             PARTITION BY device_id, stream_id, number ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
         ) AS round
     FROM led

@@ -45,7 +45,7 @@ WITH synced AS MATERIALIZED (
     SELECT *, row_number() OVER (PARTITION BY tid, s ORDER BY a, gap_id) = 1 AS leads FROM finding_synced_gap()
 ), held AS MATERIALIZED (
     FROM synced QUALIFY sum(host_ns) OVER (PARTITION BY tid, s, device_id) >= $least_ns::BIGINT
-        OR count(*) FILTER (leads) OVER (PARTITION BY function) >= $times::BIGINT
+        OR count_if(leads) OVER (PARTITION BY function) >= $times::BIGINT
 ), total AS (
     SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(DISTINCT {'tid': tid, 's': s}) AS calls,
         avg(waited_ns) FILTER (leads) AS waited_ns, avg(duration_ns) FILTER (leads) AS gap_ns, sum(

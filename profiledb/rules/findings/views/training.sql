@@ -54,7 +54,7 @@ WITH outermost AS (
     ASOF LEFT JOIN (FROM launched WHERE is_backward) AS back ON back.pid = pid_of(outermost.tid) AND end_ns >= s
     WHERE coalesce(s < start_ns, true)
 ), numbered AS (
-    SELECT *, count(*) FILTER (is_edge) OVER (PARTITION BY pid ORDER BY s ROWS UNBOUNDED PRECEDING) AS part
+    SELECT *, count_if(is_edge) OVER (PARTITION BY pid ORDER BY s ROWS UNBOUNDED PRECEDING) AS part
     FROM launched
 ), edge AS (
     SELECT pid, part, is_backward, e, lead(s) OVER (PARTITION BY pid ORDER BY s) AS next_ns FROM numbered WHERE is_edge
