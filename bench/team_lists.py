@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -43,6 +44,8 @@ from profiledb.library.report_list import PAGE, Filters
 from profiledb.library.team_database import open_database
 from profiledb.library.workers import WorkerInfo
 from profiledb.report.schema import SCHEMA_VERSION
+from profiledb.studies.trends import gate
+from profiledb.studies.trends.budget import Budget
 from profiledb.studies.trends.series_board import Board
 from tests.support.s3 import S3
 
@@ -218,6 +221,12 @@ def measure(root: Path, url: str, count: int) -> Iterator[str]:
             yield format_cost("list of objects", library.storage.store.index.all_files)
             yield format_cost("Trends, changes never looked for", lambda: series_table.frame(Board(library).listed))
             yield format_cost("Trends, first look of a process", lambda: series_table.frame(Board(library).listed))
+            put_report(library, count + 1)
+            yield format_cost("Trends, a new report, whoever looks first", lambda: Board(library).listed)
+            newest = library.find(f"{count + 1:016x}")
+            check = partial(gate.check_report, library, newest, "series", Budget())
+            yield format_cost("gate, a report against its series", check)
+            yield format_cost("gate, again", check)
             yield from measure_worker(library, settings)
             yield from measure_pages(library, env)
             bucket.stop()

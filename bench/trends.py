@@ -127,7 +127,7 @@ def main(count: int) -> int:
         board = Board(library)
         print(f"Trends, first look of a process: {time_cpu_s(lambda: series_table.frame(board.listed)):.2f} s")
         print(f"Trends, again: {time_cpu_s(lambda: series_table.frame(board.listed)):.2f} s")
-        one = board.listed[0].series
+        one = board.find(board.listed[0].series)
         print(f"a series of {len(one.points)}: {time_cpu_s(lambda: (board.one(one), board.measures(one))):.2f} s")
         checked = time_cpu_s(
             lambda: printout.format_check(gate.check_report(library, reports[0], "series", Budget()), "md")

@@ -39,8 +39,8 @@ NAME = "streams_serial"
 """A sample with sidecars, whose answers are compared."""
 OTHERS = ("aaaa000000000001", "bbbb000000000002", "cccc000000000003")
 FEW = ("cuda_gpu_kern_sum", "cuda_api_sum", "energy_ranges")
-DERIVED = {"summary", "summary_change", "measure", "rank", "detected"}
-OF_ITSELF = {"library", "revision", "worker", "stored_file", "alembic_version"}
+DERIVED = {"summary", "summary_change", "measure", "rank", "detected", "series_member", "series_line", "series_state"}
+OF_ITSELF = {"library", "revision", "worker", "stored_file", "alembic_version", "removal", "removal_look"}
 Team = Callable[[], Library]
 
 
