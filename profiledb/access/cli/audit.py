@@ -30,9 +30,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         " backups: the newest first. Entries are kept for WARPDECK_AUDIT_DAYS.",
     )  # fmt: skip
     command.add_argument("--search", metavar="TEXT", default="", help="only entries that hold this text")
-    command.add_argument(
-        "--month", metavar="YYYY-MM", type=_parse_month, default="", help="only entries of this month (UTC)"
-    )
+    command.add_argument("--month", metavar="YYYY-MM", type=_parse_month, help="only entries of this month (UTC)")
     command.add_argument(
         "--most", type=int, metavar="N", help=f"at most N entries (default: {USUAL:,} as text, all as CSV and JSON)"
     )
@@ -45,7 +43,7 @@ def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
     from profiledb.library.audit import COLUMNS, MOST
 
     most = MOST if arguments.most is None else arguments.most
-    entries = catalog.audit.iterate(arguments.search, most=most, month=arguments.month)
+    entries = catalog.audit.iterate(arguments.search, most=most, month=arguments.month or "")
     if arguments.format == "json":
         _print_json(entries)
     elif arguments.format == "csv":

@@ -73,6 +73,8 @@ _ROW = ", ".join(("report_id", *(f.name for f in fields(Row))))
 _RANK = tuple(f.name for f in fields(RankSummary) if f.name != "tables")
 _OF_REPORT = ("summary", "measure", "rank")
 """Tables with rows of a report."""
+_ADDED = ("summary_change", "series_member", "series_line", "series_state")
+"""Tables that files of earlier versions lack; a file without one of the others is damaged."""
 
 
 class Summaries:
@@ -224,11 +226,21 @@ class Summaries:
         if not self.path.exists():
             return []
         try:
-            with closing(_open_database(self.path)) as db:
-                return db.execute(query, values).fetchall()
+            return self._query(query, values)
         except sqlite3.Error as error:
             self._set_aside(error)
             return []
+
+    def _query(self, query: str, values: Sequence[Any]) -> list[Any]:
+        """Return rows; a file of an earlier version gets its new tables first."""
+        with closing(_open_database(self.path)) as db:
+            try:
+                return db.execute(query, values).fetchall()
+            except sqlite3.OperationalError as error:
+                if str(error).removeprefix("no such table: ") not in _ADDED:
+                    raise
+                self.make()
+                return db.execute(query, values).fetchall()
 
     def open_for_writing(self) -> AbstractContextManager[Connection]:
         """Open a transaction; writers come one after another."""
@@ -312,7 +324,7 @@ def _open_with_tables(path: Path) -> sqlite3.Connection:
 
 def _is_whole(path: Path) -> bool:
     """Return True if another process has repaired a file meanwhile."""
-    wanted = {*_OF_REPORT, "detected", "series_member", "series_line", "series_state"}
+    wanted = {*_OF_REPORT, "detected"}
     try:
         with closing(_open_database(path)) as db:
             tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

@@ -317,6 +317,14 @@ def test_a_damaged_file_is_set_aside(empty_library: Library) -> None:
         assert list(kept.values("wall_ns")) == [f"{1:016x}"]
 
 
+def test_a_file_of_an_earlier_version_gets_its_new_tables(empty_library: Library) -> None:
+    assert Board(filled(empty_library, 3)).listed
+    with sqlite3.connect(Summaries(empty_library.folder).path) as db:
+        for table in ("series_member", "series_line", "series_state", "summary_change"):
+            db.execute(f"DROP TABLE {table}")
+    require_as_made_anew(Board(empty_library), empty_library)
+
+
 def test_summaries_of_another_version_are_made_again(empty_library: Library) -> None:
     library = filled(empty_library, 2)
     kept = Summaries(library.folder)
