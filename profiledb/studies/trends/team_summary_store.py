@@ -44,7 +44,7 @@ class SharedSummaries(Summaries):
         retired = "SELECT 1 FROM retired WHERE retired.report_id = series_member.report_id"
         query = (
             "SELECT report_id, series FROM series_member"
-            f" WHERE NOT ((EXISTS ({listed}) OR EXISTS ({retired})) AND {condition})"
+            f" WHERE NOT EXISTS ({listed}) AND NOT EXISTS ({retired}) OR NOT ({condition})"
         )
         return {row["report_id"]: row["series"] for row in self.read_rows(query, values)}
 
