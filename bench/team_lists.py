@@ -25,7 +25,7 @@ from unittest.mock import patch
 from app.views.trends import series_table
 from bench.load import measure_cpu_s, open_session
 from bench.pages import server
-from bench.trends import NEW, fill_catalog, put_report, time_cpu_s
+from bench.trends import NEW, SERIES, fill_catalog, put_report, time_cpu_s
 from ingest import fingerprints
 from ingest.queue import Queue
 from ingest.team_worker import TeamWorker
@@ -172,7 +172,7 @@ def measure_worker(library: Library, settings: Settings) -> Iterator[str]:
 def measure_pages(library: Library, env: Mapping[str, str]) -> Iterator[str]:
     """Measure views of a real server's pages: without a write since the last view, and after progress of a file."""
     report, job = library.find(NEW.name), library.catalog.jobs()[0]
-    numbers = itertools.count(len(library.catalog.report_ids()) + 1)
+    numbers = itertools.count(10 * len(library.catalog.report_ids()))
     ways: tuple[tuple[str, Callable[[], None]], ...] = (
         ("nothing changed", lambda: None),
         ("a file went on", lambda: library.catalog.put_job(job)),
@@ -221,9 +221,11 @@ def measure(root: Path, url: str, count: int) -> Iterator[str]:
             yield format_cost("list of objects", library.storage.store.index.all_files)
             yield format_cost("Trends, changes never looked for", lambda: series_table.frame(Board(library).listed))
             yield format_cost("Trends, first look of a process", lambda: series_table.frame(Board(library).listed))
-            put_report(library, count + 1)
-            yield format_cost("Trends, a new report, whoever looks first", lambda: Board(library).listed)
-            newest = library.find(f"{count + 1:016x}")
+            numbers = range(count + 1, count + 1 + SERIES * (gate.MOST + 1), SERIES)  # of one series
+            for number in numbers:
+                put_report(library, number)
+            yield format_cost("Trends, new reports of a series, whoever looks first", lambda: Board(library).listed)
+            newest = library.find(f"{numbers[-1]:016x}")
             check = partial(gate.check_report, library, newest, "series", Budget())
             yield format_cost("gate, a report against its series", check)
             yield format_cost("gate, again", check)
