@@ -150,9 +150,9 @@ def measure_rows(folder: Path, url: str, count: int) -> Iterator[str]:
         yield format_cost(name, ask)
 
 
-def put_report_of_series(library: Library, number: int) -> None:
+def put_report_of_series(library: Library, number: int) -> Manifest:
     """List a report of the first series with its summary."""
-    serial.put(library, serial.facts(number), serial.rows(9e6 + number % 97, {"gemm": 5e6}))
+    return serial.put(library, serial.facts(number), serial.rows(9e6 + number % 97, {"gemm": 5e6}))
 
 
 def put_series_rows(library: Library, count: int) -> None:
