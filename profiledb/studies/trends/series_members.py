@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from profiledb.errors import CatalogError
 from profiledb.library.catalog import Catalog, upsert_sql
 from profiledb.library.library import Library
 from profiledb.library.series_decisions import LEFT_OUT
@@ -53,8 +54,13 @@ def refresh(library: Library, store: Summaries, rules: Rules) -> None:
         due = _find_due(store, catalog, rules, state)
         if due.reports is not None and not due.reports:
             return
-        if _place(store, catalog, rules, state, due):
-            return
+        try:
+            if _place(store, catalog, rules, state, due):
+                return
+        except CatalogError:
+            if not state.turn:
+                raise
+            return  # a full disk: series are as they were
 
 
 def _parse_state(rows: Sequence[Any]) -> _State:

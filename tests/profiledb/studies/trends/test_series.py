@@ -8,11 +8,12 @@ from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
-from profiledb.errors import AnalysisError, ConfigError
+from profiledb.errors import AnalysisError, CatalogError, ConfigError
 from profiledb.library.catalog import Catalog
 from profiledb.library.library import Library
 from profiledb.library.series_decisions import LEFT_OUT, Note
@@ -270,6 +271,19 @@ def test_members_are_made_anew_where_the_log_of_changes_or_the_rules_do_not_tell
     (tmp_path / "own.toml").write_text("program = ['name']\napart = []")
     monkeypatch.setenv("WARPDECK_SERIES", str(tmp_path / "own.toml"))
     require_as_made_anew(Board(library), library)
+
+
+def test_where_nothing_can_be_written_series_are_as_they_were(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert Board(filled(library, 3)).names == [SERIES]
+    library.catalog.decisions.choose(f"{1:016x}", "mine")
+    full = Mock(side_effect=CatalogError("The disk is full."))
+    monkeypatch.setattr(type(summaries_of(library)), "open_for_writing", full)
+    assert Board(library).names == [SERIES]
+    assert full.called
+    monkeypatch.undo()
+    assert Board(library).names == ["mine", SERIES]
 
 
 def test_of_a_long_series_a_line_has_the_last_figures(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
