@@ -376,5 +376,3 @@ CHANGES = {
     )
 }  # fmt: skip
 """All changes by name, in the order of the documentation."""
-VERSION = 2
-"""The version of the changes and the prediction model. Stored predictions of another version are recomputed."""

@@ -144,22 +144,8 @@ def predict(
     """
     if len(wanted) > MOST_CHANGES:
         raise AnalysisError(f"At most {MOST_CHANGES} changes can be replayed at once.")
-    changes = [_find_change(name, value) for name, value in wanted]
-    count = min(1 + len(peers), MOST_RANKS)
-    with library.cursor(report_id) as db:
-        own = _read_source(db, choose_window(library, report_id, db, MOST_OPERATIONS // count))
-    case, alone = _Case(graph.build(own.recording), own), ""
-    if peers:
-        try:
-            case = _join_ranks(library, own, peers)
-        except NotCapturedError as error:
-            alone, count = f"The other ranks of this run are left out: {error.message}", 1
-    if case.error_pct > MOST_ERROR_PCT:
-        raise NotCapturedError(
-            f"Nothing in this report explains waits of {case.error_pct:.0f} % of its time, so a replay would mislead.",
-            why="Operations begin long after their launch and all that is known to hold them back: they may wait for"
-            " events, for other processes or for other GPUs.",
-        )
+    changes = [find_change(name, value) for name, value in wanted]
+    case = open_case(library, report_id, peers)
     tries = changes or [(one, value) for one in CHANGES.values() for value in one.values(case.graph, case.part)]
     least = -float("inf") if changes else LEAST_SAVING_PCT / 100 * case.baseline
     found, refused = list[Predicted](), list[Refused]()
@@ -178,10 +164,35 @@ def predict(
         together = next(iter(found), None)
     else:
         found.sort(key=lambda one: one.predicted_ns)
+    window = case.window
     return WhatIf(
-        own.window.begin_ns, own.window.end_ns, len(own.window.steps), count, alone, case.baseline, case.explained,
+        window.begin_ns, window.end_ns, len(window.steps), case.ranks, case.alone, case.baseline, case.explained,
         case.error_pct, case.path(), case.slack(), found, refused, together,
     )  # fmt: skip
+
+
+def open_case(library: Library, report_id: str, peers: Sequence[str] = ()) -> "Case":
+    """Read the part of a report to replay, with the same part of its peers if they have it.
+
+    Raises:
+        NotCapturedError: the report has no calls or no operations, or its unchanged replay is too inaccurate.
+    """
+    count = min(1 + len(peers), MOST_RANKS)
+    with library.cursor(report_id) as db:
+        own = _read_source(db, choose_window(library, report_id, db, MOST_OPERATIONS // count))
+    case = Case(graph.build(own.recording), own)
+    if peers:
+        try:
+            case = _join_ranks(library, own, peers)
+        except NotCapturedError as error:
+            case.alone = f"The other ranks of this run are left out: {error.message}"
+    if case.error_pct > MOST_ERROR_PCT:
+        raise NotCapturedError(
+            f"Nothing in this report explains waits of {case.error_pct:.0f} % of its time, so a replay would mislead.",
+            why="Operations begin long after their launch and all that is known to hold them back: they may wait for"
+            " events, for other processes or for other GPUs.",
+        )
+    return case
 
 
 def kinds(pieces: Sequence[critical_path.Piece]) -> tuple[tuple[str, int], ...]:
@@ -197,7 +208,7 @@ def parse(texts: Sequence[str]) -> list[tuple[str, str]]:
     return [(name, value) for name, _, value in (text.partition("=") for text in texts)]
 
 
-def _find_change(name: str, value: str) -> tuple[Change, str]:
+def find_change(name: str, value: str) -> tuple[Change, str]:
     if name not in CHANGES:
         raise AnalysisError(f"There is no change {name!r}.", hint=f"Changes: {', '.join(CHANGES)}.")
     change = CHANGES[name]
@@ -232,7 +243,7 @@ def _read_source(db: duckdb.DuckDBPyConnection, window: Window) -> Source:
     return Source(recorded, window, read_ranges(db, window))
 
 
-def _join_ranks(library: Library, own: Source, peers: Sequence[str]) -> "_Case":
+def _join_ranks(library: Library, own: Source, peers: Sequence[str]) -> "Case":
     """Return the case of all ranks of a run, whose parts are the same steps."""
     if not own.window.steps:
         raise NotCapturedError("No steps tell which parts are the same.")
@@ -246,7 +257,7 @@ def _join_ranks(library: Library, own: Source, peers: Sequence[str]) -> "_Case":
     joined = ranks.join([one.recording for one in sources], [
         _find_launched(one.recording, _find_inside(one.recording.calls, one.window)) for one in sources
     ])  # fmt: skip
-    return _Case(graph.build(joined.recording, joined.collectives), *sources, joined=joined)
+    return Case(graph.build(joined.recording, joined.collectives), *sources, joined=joined)
 
 
 def _find_inside(calls: recording.Calls, window: Window, shift: int = 0) -> Flags:
@@ -330,11 +341,15 @@ def _measure_step_lengths(built: Graph, window: Window, replayed: Replayed) -> n
     return np.diff(_map_moments(built, window, replayed, begins)).astype(np.float64)
 
 
-class _Case:
-    """A program with its length as recorded and without unexplained waits, in ns."""
+class Case:
+    """A program with its length as recorded and without unexplained waits, in ns.
+
+    ``alone`` says why the other ranks of its run are not among its ``ranks``.
+    """
 
     def __init__(self, built: Graph, *sources: Source, joined: ranks.Joined | None = None) -> None:
         self.graph, self.window = built, sources[0].window
+        self.ranks, self.alone = len(sources), ""
         self.part = _build_part(built, sources, joined)
         own = np.ones(len(built.chain), np.bool_) if joined is None else joined.rank_of_call == 0
         self._own = self.part.operations & _find_launched(built.recording, own)
