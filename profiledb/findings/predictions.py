@@ -27,12 +27,12 @@ def combine(found: Sequence[Finding], savings: Savings, window_ns: int | None) -
     for one in found:
         if one.prediction and one.prediction.pct >= LEAST_PCT and one.parent is None:
             first.setdefault(one.prediction.changes, one)
-    chosen = list(first.values())[:MOST_TOGETHER]
-    changes = tuple(change for one in chosen for change in one.prediction.changes) if len(chosen) > 1 else ()
-    saving = savings.find(changes) if changes else None
+    chosen = list(first)[:MOST_TOGETHER]
+    changes = tuple(change for several in chosen for change in several)
+    saving = savings.find(changes) if len(chosen) > 1 else None
     if saving is None:
         return [*found]
-    rules = tuple(one.rule for one in chosen)
+    rules = tuple(first[several].rule for several in chosen)
     together = Together(rules, _convert_saving(changes, saving, window_ns or 0))
     return [replace(one, together=together) if one.rule in rules else one for one in found]
 
@@ -52,7 +52,8 @@ def _predict_finding(finding: Finding, savings: Savings, window_ns: int) -> Find
 def _convert_saving(changes: tuple[str, ...], saving: Saving, window_ns: int) -> Prediction:
     """Return the saving of the time that is judged. An interval that reaches below zero begins there."""
     pct, low, high = (min(100.0, max(0.0, one)) for one in (saving.pct, saving.low_pct, saving.high_pct))
-    return Prediction(changes, *(int(window_ns * one / 100) for one in (pct, low, high)), pct, high)
+    ns, low_ns, high_ns = (int(window_ns * one / 100) for one in (pct, low, high))
+    return Prediction(changes, ns, low_ns, high_ns, pct, high)
 
 
 def _fill_change(finding: Finding) -> str:

@@ -22,8 +22,8 @@ The header is that of an analysis (profiledb.query.header), with these additiona
     -- clear: The GPU is idle {value} of the time.
     -- advice: [launch call, PyTorch] Compile {place|the step}.     conditions first: cause, traits of the program
     -- advice: -> launch_less              lines that several rules share
-    -- change: host_code={range}           the change (profiledb.replay.changes) that is its fix, from which its saving is
-                                           predicted; of a column with a range, the innermost name
+    -- change: host_code={range}           the change (profiledb.replay.changes) whose replay predicts the saving; of a
+                                           column with a range it takes the innermost name
     -- source: where formula and threshold come from
 
 The query returns one row. Its ``value`` is compared with the threshold. If there is nothing to judge, ``value`` is NULL

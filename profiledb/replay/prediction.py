@@ -371,7 +371,7 @@ class Case:
         mine = np.flatnonzero(self.graph.chain == self.graph.chain[_find_first_call(self.graph, self.window)])
         last = int(np.searchsorted(calls.start[mine], self.window.end_ns, "right")) - 1
         if last >= 0:  # the host leaves the part as long after its last call as recorded
-            rest = max(0, self.window.end_ns - int(calls.end[mine[last]]))
+            rest = max(0, self._find_host_end() - int(calls.end[mine[last]]))
             leaves[int(mine[last])] = end - rest
         latest = slack.latest(self.graph, self._original, ends, leaves)
         return slack.of_part(self.graph, self._original, self.part, latest)
@@ -415,9 +415,16 @@ class Case:
 
     def _find_bounds(self, replayed: Replayed) -> tuple[int, int]:
         """Return the start of the part in a replay, and when the host has left it and its last operation has ended."""
-        bounds = np.array([self.window.begin_ns, self.window.end_ns])
+        bounds = np.array([self.window.begin_ns, self._find_host_end()])
         begin, left = _map_moments(self.graph, self.window, replayed, bounds).tolist()
         return begin, max(left, int(np.array(replayed.end)[self._own].max(initial=left)))
+
+    def _find_host_end(self) -> int:
+        """Return when the host leaves the part: without steps, nothing tells of host work after the last call."""
+        if self.window.steps:
+            return self.window.end_ns
+        mine = self.graph.chain == self.graph.chain[_find_first_call(self.graph, self.window)]
+        return min(self.window.end_ns, int(self.graph.recording.calls.end[mine].max()))
 
     def _measure_length(self, replayed: Replayed) -> int:
         begin, end = self._find_bounds(replayed)

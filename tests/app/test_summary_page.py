@@ -94,7 +94,7 @@ def test_overview_of_a_training(page: Open, library: Library) -> None:
     assert busy
     assert 0 < float(busy[1]) <= 100
     assert "Do first:" in said
-    assert "Saves about 12.0 ms (22.9 %)" in said
+    assert "Saves at most" in said
     for part in ("Time by kernel class", "Top kernels", "Memcpy and memset", "Ranges", "all classified"):
         assert part in said
     findings, classes, top = (at.dataframe[place].value for place in range(3))
