@@ -128,8 +128,8 @@ def _judge_rows(
     library: Library, report: Manifest, rules: Iterable[Rule], rows: Mapping[str, Row], window: Window, of: Program,
     savings: Savings | None,
 ) -> list[Finding]:  # fmt: skip
-    found = [_make_finding(rule, rows[rule.name], window, of) for rule in rules]
-    found = causes.nest(predictions.predict(found, savings, window.ns) if savings else found, window.parts)
+    found = causes.nest((_make_finding(rule, rows[rule.name], window, of) for rule in rules), window.parts)
+    found = predictions.predict(found, savings, window.ns) if savings else found
     lines = _find_lines(library, report, found, window)
     return [replace(one, line=lines.get(one.rule.name)) for one in found]
 
@@ -185,9 +185,13 @@ def _order_findings(found: Sequence[Finding], savings: Savings | None, window: W
 
 
 def _weigh_saving(finding: Finding) -> float:
-    """Return its own saving in ns, reduced by ``CHOICE`` if its fix is a choice."""
+    """Return its own saving in ns, reduced by ``CHOICE`` if its fix is a choice.
+
+    If a replay predicts more than the rule's bound, it grows in proportion.
+    """
     own = finding.saving_ns if finding.own_saving_ns is None else finding.own_saving_ns
-    return (CHOICE if finding.rule.is_choice else 1.0) * (own or 0)
+    more = max(1.0, (finding.saving_ns or 0) / finding.at_most_ns) if finding.prediction and finding.at_most_ns else 1.0
+    return (CHOICE if finding.rule.is_choice else 1.0) * (own or 0) * more
 
 
 def _weigh_saving_pct(finding: Finding) -> float:

@@ -45,8 +45,8 @@ def _predict_finding(finding: Finding, savings: Savings, window_ns: int) -> Find
     if saving is None or not saving.stands_for(window_ns):
         return finding
     told = _convert_saving((change,), saving, window_ns)
-    explains = max(finding.explains_ns, finding.at_most_ns or 0)
-    return replace(finding, saving_ns=told.ns, saving_pct=told.pct, explains_ns=explains, prediction=told)
+    own = None if finding.own_saving_ns is None else min(finding.own_saving_ns, told.ns)
+    return replace(finding, saving_ns=told.ns, saving_pct=told.pct, own_saving_ns=own, prediction=told)
 
 
 def _convert_saving(changes: tuple[str, ...], saving: Saving, window_ns: int) -> Prediction:

@@ -45,7 +45,12 @@ from profiledb.replay.speed_changes import (
     batch_hopeful,
     faster_link,
     faster_link_hopeful,
+    list_precisions,
+    parse_precision,
     parse_times,
+    precision,
+    precision_cautious,
+    precision_hopeful,
 )  # fmt: skip
 
 LEAST_WAITS = 5
@@ -360,6 +365,12 @@ CHANGES = {
             " collectives stay. The time is that for as many items as before.",
             batch, "a factor", lambda _graph, part: ["2"] * bool(part.steps), lambda value: parse_times("batch", value),
             batch_cautious, batch_hopeful,
+        ),
+        Change(
+            "precision", "Matrix products compute in {}",
+            "They are as many times as fast as the GPU's peak is higher, beyond the time of the shortest.",
+            precision, "a precision", list_precisions, lambda value: (parse_precision(value)[0].upper(),),
+            precision_cautious, precision_hopeful,
         ),
         Change("without_memsets", "Memory is not set", "Nothing reads it before it is written.", without_memsets),
         Change(

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -10,6 +11,8 @@ import numpy as np
 
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
+from profiledb.query import views
+from profiledb.query.views import Views
 from profiledb.replay import critical_path, graph, ranks, recording, simulation, slack
 from profiledb.replay.changes import CHANGES, Apply, Change
 from profiledb.replay.graph import Graph
@@ -178,7 +181,7 @@ def open_case(library: Library, report_id: str, peers: Sequence[str] = ()) -> "C
         NotCapturedError: the report has no calls or no operations, or its unchanged replay is too inaccurate.
     """
     count = min(1 + len(peers), MOST_RANKS)
-    with library.cursor(report_id) as db:
+    with library.cursor(report_id, views=_find_views()) as db:
         own = _read_source(db, choose_window(library, report_id, db, MOST_OPERATIONS // count))
     case = Case(graph.build(own.recording), own)
     if peers:
@@ -193,6 +196,11 @@ def open_case(library: Library, report_id: str, peers: Sequence[str] = ()) -> "C
             " events, for other processes or for other GPUs.",
         )
     return case
+
+
+@cache
+def _find_views() -> tuple[Views, ...]:
+    return tuple(views.needed(recording.VIEWS))
 
 
 def kinds(pieces: Sequence[critical_path.Piece]) -> tuple[tuple[str, int], ...]:
@@ -249,7 +257,7 @@ def _join_ranks(library: Library, own: Source, peers: Sequence[str]) -> "Case":
         raise NotCapturedError("No steps tell which parts are the same.")
     sources = [own]
     for peer in peers[: MOST_RANKS - 1]:
-        with library.cursor(peer) as db:
+        with library.cursor(peer, views=_find_views()) as db:
             steps = read_steps(library, peer, db)
             if not own.window.steps.keys() <= steps.keys():
                 raise NotCapturedError("One of their reports lacks some of the steps.")
