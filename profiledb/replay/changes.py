@@ -368,7 +368,7 @@ CHANGES = {
         ),
         Change(
             "precision", "Matrix products compute in {}",
-            "They are as many times as fast as the GPU's peak is higher, beyond the time of the shortest.",
+            "They are as many times as fast as the GPU's peak is higher, beyond the time of the shortest kernel.",
             precision, "a precision", list_precisions, lambda value: (parse_precision(value)[0].upper(),),
             precision_cautious, precision_hopeful,
         ),

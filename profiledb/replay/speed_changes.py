@@ -84,7 +84,7 @@ def parse_precision(value: str) -> tuple[str]:
 def precision(graph: Graph, part: Part, value: str) -> Graph | None:
     """Compute matrix products in a narrower precision: as many times as fast as its peak is higher.
 
-    A product takes a fixed time, that of the shortest of them, and the time of its arithmetic.
+    A product takes a fixed time, that of the shortest kernel, and the time of its arithmetic.
     """
     return _change_precision(graph, part, value, lambda _, ratio: ratio)
 
@@ -116,10 +116,8 @@ def _change_precision(
     require_nodes(graph, part)
     if wanted not in peaks:
         raise NotCapturedError(f"The peak of this GPU in {wanted.upper()} is unknown, or it has none.")
-    products = np.zeros(len(length), np.bool_)
-    for name in PRECISIONS:
-        products |= operations.in_precision(name) & part.operations
-    fixed = int(length[products].min()) if products.any() else 0
+    kernels = part.operations & (operations.kind == KERNEL)
+    fixed = int(length[kernels].min()) if kernels.any() else 0
     for name, bits in PRECISIONS.items():
         ratio = peaks[wanted] / peaks[name] if name in peaks else 1.0
         mine = operations.in_precision(name) & part.operations

@@ -17,7 +17,7 @@ MOST = 5
 COLUMNS = (
     Col("title", "Finding", width=280, click=True, help="Opens the finding: evidence, and what to do"),
     Col("saving_ns", "Saves", kind="duration", help="Savings of several findings overlap."),
-    Col("between", "Between", width=150, help="Interval of a saving that What if predicts; others are upper bounds"),
+    Col("between", "Between", width=150, help="Interval of a saving that What if predicts"),
     Col(
         "saving_pct", "Share", kind="bar", unit="%", width=130, help="Of the time from the first to the last operation"
     ),
@@ -56,5 +56,5 @@ def _describe_interval(finding: Finding) -> str:
     """Return the interval of a predicted saving, or that it is an upper bound."""
     told = finding.prediction
     if told is None:
-        return "at most" if finding.saving_ns else ""
+        return "upper bound" if finding.saving_ns else ""
     return f"{fmt.duration(told.low_ns)} – {fmt.duration(told.high_ns)}"

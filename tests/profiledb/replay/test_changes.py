@@ -326,7 +326,7 @@ PRODUCTS = _make_products(
 @pytest.mark.parametrize(
     ("value", "bound", "expected"),
     [
-        # The peak of TF32 is 8 times that of FP32, and each product has a fixed time of 100 ns.
+        # The peak of TF32 is 8 times that of FP32, and the shortest kernel, of 100 ns, is the fixed time of each.
         ("tf32", "apply", [100, 200, 500, 740, 820, 300]),
         # 16 times that of FP32 and twice that of TF32.
         ("BF16", "apply", [100, 150, 500, 420, 820, 300]),
