@@ -119,7 +119,8 @@ def _join_recordings(ranks: Sequence[Recording], lists: Sequence[Integers], shif
         Calls(start[order], end[order], thread, name, call_names),
         Operations(
             **{field: values[moved] for field, values in every.items()},
-            **{field: [told[place] for told in names] for place, field in enumerate(_BY_NAME)},
+            names=[short for short, *_ in names], classes=[class_ for _, class_, _ in names],
+            precisions=[precision for *_, precision in names],
         ),
         threads, ranks[0].multiprocessors, ranks[0].link_rate, ranks[0].peaks,
     )  # fmt: skip
