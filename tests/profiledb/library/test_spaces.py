@@ -139,7 +139,8 @@ def test_a_catalog_tells_nothing_of_what_is_not_seen(catalog: Catalog) -> None:
         otto.decisions.notes(), otto.job(FILES["hidden"]), otto.marks.get(OPEN.id), otto.jobs_in("ready"),
         otto.jobs_below("/inbox"), otto.jobs_at(list(FILES.values())), otto.warned_jobs(9),
         otto.jobs_beside(list(FILES.values())), otto.count_jobs("ready"),
-        otto.listing.page(), otto.listing.ids(), otto.removals.retired(), otto.listing.get([OPEN.id, HIDDEN.id, LOST.id]),
+        otto.listing.page(), otto.listing.ids(), otto.listing.get([OPEN.id, HIDDEN.id, LOST.id]),
+        otto.removals.retired(),
     ]  # fmt: skip
     assert (otto.count_jobs("ready"), catalog.count_jobs("ready", "failed")) == ({"ready": 1}, {"ready": 2})
     assert otto.listing.count() == 1
