@@ -9,8 +9,8 @@ saving. A rule that names another rule among its parts details that rule's time 
 fires.
 
 A place leads the causes within it if none of them explains half of it, or if its rule says that none removes it
-(``is_cause``). So does a symptom whose rule knows its cause (``is_cause``). For example, if the GPU waits for `save` 78 % of the time, that finding comes before the output and the
-copies inside it, which are then nested under it.
+(``is_cause``). So does a symptom whose rule knows its cause (``is_cause``). For example, if the GPU waits for `save`
+78 % of the time, that finding comes before the output and the copies inside it, which are then nested under it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

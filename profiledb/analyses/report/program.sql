@@ -95,7 +95,8 @@ WITH named AS MATERIALIZED (
     UNION ALL
     SELECT 'DDP', evidence || ', the only collective of a training' FROM found CROSS JOIN has
     WHERE trait = 'all-reduce' AND list_has_all(traits, ['PyTorch', 'training']) AND NOT list_has_any(traits, [
-                'DDP', 'all-gather', 'reduce-scatter', 'send', 'FSDP', 'DeepSpeed', 'tensor parallel', 'pipeline parallel'
+                'DDP', 'all-gather', 'reduce-scatter', 'send', 'FSDP', 'DeepSpeed', 'tensor parallel',
+                'pipeline parallel'
             ])
     UNION ALL
     SELECT 'FSDP', evidence || ', and an all-gather' FROM found CROSS JOIN has

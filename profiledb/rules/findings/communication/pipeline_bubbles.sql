@@ -37,7 +37,7 @@ WITH sent AS (
     QUALIFY count(*) OVER (PARTITION BY device_id) >= $least::INTEGER
 ), wait AS MATERIALIZED (
     SELECT * REPLACE (end_ns - shortest_ns AS end_ns), end_ns - start_ns AS ns FROM timed
-), bubble AS MATERIALIZED (  -- while another GPU computes; if none does, its CPU is late
+), bubble AS MATERIALIZED ( -- noqa: ST03
     SELECT wait.device_id, greatest(wait.start_ns, one.start_ns) AS start_ns, least(wait.end_ns, one.end_ns) AS end_ns
     FROM wait JOIN finding_compute AS one
         ON one.device_id <> wait.device_id AND one.start_ns < wait.end_ns AND one.end_ns > wait.start_ns

@@ -74,7 +74,8 @@ WITH numbered AS (
     SELECT least(coalesce((SELECT sum(ns) FROM uneven), 0)::BIGINT, (SELECT ns FROM finding_window)) AS wait_ns,
         count(*) AS collectives
     FROM met
-), late AS MATERIALIZED (SELECT last_gpu AS device_id, since_ns AS start_ns, until_ns AS end_ns FROM met
+), late AS MATERIALIZED ( -- noqa: ST03
+    SELECT last_gpu AS device_id, since_ns AS start_ns, until_ns AS end_ns FROM met
 ), awaited AS MATERIALIZED (FROM finding_union('late')
 ), slow AS (
     SELECT pattern, sum(least(e, awaited.end_ns) - greatest(s, awaited.start_ns))::BIGINT AS ns
@@ -99,7 +100,8 @@ SELECT CASE WHEN collectives >= $least::INTEGER OR every = 0
         ELSE 'The report has collectives of one GPU only: `warpdeck scaling` compares the reports of several ranks.'
         END AS unjudged,
     least(wait_ns + coalesce(late_ns, 0), finding_window.ns) AS saving_ns, wait_ns, late_ns, range,
-    IF(late_ns > 0, 'late CPU', NULL) AS cause, collectives, last_gpu, 100.0 * times / nullif(collectives, 0) AS last_pct,
+    IF(late_ns > 0, 'late CPU', NULL) AS cause, collectives, last_gpu,
+    100.0 * times / nullif(collectives, 0) AS last_pct,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN (SELECT count(*) AS every FROM finding_communication)
 LEFT JOIN latest ON true LEFT JOIN cpu ON true;

@@ -27,7 +27,8 @@
 -- advice: [else, pinned memory] Copy without waiting in {place|the program}: `cudaMemcpyAsync` on a stream of its own, then an event where the data is needed.
 -- advice: [else] Copy without waiting in {place|the program}: `cudaMemcpyAsync` on a stream of its own from pinned memory (`cudaMallocHost`), then an event where the data is needed.
 -- source: Nsight Systems rule cuda_memcpy_sync (64,000 bytes, without copies inside a GPU); share of the time: ours
-WITH edge AS (SELECT device_id, min(start_ns) AS first_ns, max(end_ns) AS last_ns FROM finding_compute GROUP BY device_id
+WITH edge AS (
+    SELECT device_id, min(start_ns) AS first_ns, max(end_ns) AS last_ns FROM finding_compute GROUP BY device_id
 ), held AS MATERIALIZED (
     SELECT finding_held_copy.* FROM finding_held_copy LEFT JOIN edge USING (device_id)
     WHERE held = 'synchronous' AND coalesce(end_ns > first_ns AND start_ns < last_ns, true)
