@@ -12,7 +12,7 @@
 -- includes: finding, work, nccl, waiting, idle
 -- selects: part
 -- once: compute, communication, steps, functions, idle
--- parts: communication, idle (late_ns)
+-- parts: communication (wait_ns), host code (late_ns)
 -- unit: %
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span

@@ -12,7 +12,7 @@
 -- includes: finding, work, nccl, waiting, idle
 -- selects: part
 -- once: compute, communication, finding_steps, functions, idle
--- parts: communication, idle (cpu_ns)
+-- parts: communication, host code (cpu_ns)
 -- unit: %
 -- fires: above
 -- param: threshold = 2 fires at or above this share of the active span
