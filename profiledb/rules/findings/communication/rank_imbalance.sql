@@ -31,6 +31,7 @@
 -- advice: [else, pipeline parallel] Give all stages the same work: move layers away from the stage of GPU {last_gpu}, which arrives last.
 -- advice: [else, PyTorch, training] Give all ranks the same work: equal batches and sequence lengths (a sampler that groups by length); check input, CPU and clocks of GPU {last_gpu}, which arrives last.
 -- advice: [else] Give all ranks the same work; check input, CPU and clocks of GPU {last_gpu}, which arrives last.
+-- change: balanced_ranks
 -- source: HTA straggler; TraceLens NCCL analyzer (wait until the latest start); 5 %: ours
 WITH numbered AS (
     SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns,

@@ -35,6 +35,7 @@
 -- advice: [buckets, else, PyTorch] Reduce gradients in buckets of 25 MB or more, not one parameter after the other.
 -- advice: [shards, PyTorch] Wrap larger units with FSDP, whole blocks instead of single layers; DeepSpeed: raise `allgather_bucket_size` and `reduce_bucket_size`.
 -- advice: [not PyTorch] Join buffers before the collective, or put several into one `ncclGroupStart` and `ncclGroupEnd`.
+-- change: merged_collectives=8
 -- source: PyTorch DDP (25 MB buckets), NCCL (latency and bandwidth of collectives, nccl-tests); thresholds: ours
 WITH said AS (
     SELECT one.*, nccl_operation(short) AS operation, coalesce(nccl_message.bytes, told.size_bytes) AS bytes, cpu_ns,
