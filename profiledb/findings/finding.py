@@ -58,7 +58,7 @@ class Finding:
         own_saving_ns: the part of the saving that no earlier finding claims. Savings overlap; own savings add up.
         parent: the rule that claims most of the saving (causes.py).
         explains_ns: the time of its parts that only it explains, whether or not a fix saves it.
-        leads: True for a place that comes before the causes within it (causes.py).
+        leads: True for a place or symptom that comes before the causes within it (causes.py).
         is_cause: True if its rule knows that fixing the causes within a place would not remove it.
         why, command: if the rule cannot be judged, the missing data and the command that captures it.
         program: the traits of the program, which select the advice.

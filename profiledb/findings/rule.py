@@ -26,14 +26,15 @@ The header is that of an analysis (profiledb.query.header), with these additiona
                                            column with a range it takes the innermost name
     -- source: where formula and threshold come from
 
-The query returns one row. Its ``value`` is compared with the threshold. If there is nothing to judge, ``value`` is NULL
-or the row is missing, and ``unjudged`` may give the reason in a sentence. ``saving_ns`` is an upper bound of the time
-that a fix saves, summed over all GPUs of the selection. ``explains_ns``, if larger, is time of the parts that no other
-rule can explain until this one is fixed. ``is_cause`` is true if a place leads the causes within it, whatever they
-explain, because fixing them would not remove it. ``evidence`` is a list of structs, the most important first, with any
-of the fields of ``EVIDENCE``. All other columns are facts for the sentences. Of several ``says`` or ``clear`` lines,
-the first whose columns all have values is used. ``{gaps} {gaps|gap|gaps}`` is a count followed by the singular or
-plural noun, and ``{range|the step}`` a column with a fallback text.
+The query returns one row. Its ``value`` is compared with the threshold. If there is nothing to judge, ``value`` is
+NULL or the row is missing, and ``unjudged`` may give the reason in a sentence. ``saving_ns`` is an upper bound of
+the time that a fix saves, summed over all GPUs of the selection. ``explains_ns``, if larger, is time of the parts
+that no other rule can explain until this one is fixed. ``is_cause`` is true if a place leads the causes within it,
+whatever they explain, because fixing them would not remove it, or if a symptom names its cause. ``evidence`` is a
+list of structs, the most important first, with any of the fields of ``EVIDENCE``. All other columns are facts for
+the sentences. Of several ``says`` or ``clear`` lines, the first whose columns all have values is used. ``{gaps}
+{gaps|gap|gaps}`` is a count followed by the singular or plural noun, and ``{range|the step}`` a column with a
+fallback text.
 
 Advice starts with the change and its location: ``{place}`` is the range of the finding or of its first piece of
 evidence, and ``{part}`` the same without operators. advice.py describes the conditions. A line is left out if one of
