@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from profiledb.replay.prediction import Case
 
-VERSION = 3
+VERSION = 4
 """The version of the changes and the prediction model. Stored predictions of another version are recomputed."""
 LEAST_COVERED = 0.9
 """Minimum ratio, either way, of the time that is judged and the time that the replay stands for."""
@@ -89,7 +89,8 @@ class Savings:
         )
         gpus = len(np.unique(devices[part.operations]))
         window = self._case.window
-        return Saving(pct, low, high, window.represents_ns * gpus, window.repeats)
+        tail_ns = found.baseline_ns - (window.end_ns - window.begin_ns)  # the GPU may end after the host
+        return Saving(pct, low, high, (window.represents_ns + tail_ns) * gpus, window.repeats)
 
 
 def _holds_all_ranks(case: "Case") -> bool:
