@@ -180,6 +180,17 @@ def _read_links(folder: Path, version: tuple[int, int], kind: object, to: Partne
     return library().catalog.links.all(to)
 
 
+def count_removals() -> tuple[int, int]:
+    """Return the number of reports that retention is about to remove, and their bytes."""
+    shelf = library()
+    return _count_removals(shelf.folder, shelf.catalog.version(), shelf.catalog.visibility.cache_key())
+
+
+@lasting(maxsize=_VIEWS)
+def _count_removals(folder: Path, version: Any, kind: object) -> tuple[int, int]:  # noqa: ARG001 (the key)
+    return library().catalog.removals.count()
+
+
 def board() -> Board:
     """Return the library's series; recomputed only after a change to a report, a summary, a rule or a user's note."""
     shelf = library()

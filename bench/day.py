@@ -3,7 +3,8 @@
 ``python -m bench.day`` starts the dashboard with its worker on a new library, drops small reports of three kinds and
 has sessions open every page of them. Each sample lists the holders of the server's memory by size, from ``/metrics``,
 and the median of the resident memory since the previous sample, because a query that runs at that moment may take 150
-MB. The result is the growth over the second half: a line through the samples, relative to their median.
+MB. The result is the growth over the second half: a line through the samples, relative to their median; of the server,
+and of each process that lives as long. ``--visit 2`` has people leave after two views: 10,000 short visits are 20,000.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from profiledb.library.locations import open_library
 from profiledb.report.manifest import Manifest
 
 KERNELS = 1_000
-LOOKS_OF_A_SESSION = 20
+VISIT = 20
 """Views until the tab is closed and another one opens."""
 LEAD = 3
 """Number of files by which views may run ahead of ready files, and dropped files ahead of views."""
@@ -48,7 +49,8 @@ _MB = 1e6
 @dataclass(frozen=True)
 class Sample:
     """State of the server after some views: views, files ready, seconds, resident bytes (the median since the previous
-    sample), those of the worker's tree now, and holders now."""
+    sample), those of the worker's tree now, holders now, and resident bytes of each process below the server by its
+    program and number."""
 
     views: int
     files: int
@@ -56,6 +58,7 @@ class Sample:
     resident: int
     worker: int
     held: dict[str, float]
+    processes: dict[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         holders = ", ".join(f"{name} {size / _MB:.0f}" for name, size in sorted(self.held.items()))
@@ -97,21 +100,27 @@ def take_sample(
     day: Day, sizes: Sequence[int], process: psutil.Process, port: int, shelf: Library, began: float
 ) -> Sample:
     """Measure the memory now; ``sizes`` are those of the server since the previous sample."""
-    below = 0
+    below: dict[str, int] = {}
     for child in process.children(recursive=True):
         try:
-            below += child.memory_info().rss
+            below[f"{name_program(child.cmdline())} {child.pid}"] = child.memory_info().rss
         except psutil.NoSuchProcess:
             continue
     ready = shelf.catalog.job_states().get("ready", 0)
     resident = int(statistics.median(sizes))
-    return Sample(day.views, ready, time.monotonic() - began, resident, below, read_holders(port))
+    seconds, all_bytes = time.monotonic() - began, sum(below.values())
+    return Sample(day.views, ready, seconds, resident, all_bytes, read_holders(port), below)
 
 
-def choose_address(reports: Sequence[Manifest], rng: random.Random) -> Iterator[str]:
-    """Return an address that people open: any page that fits a report, mostly a new one, or one of the library's
+def name_program(argv: Sequence[str]) -> str:
+    """Return the module that a process runs, else its first argument."""
+    return argv[argv.index("-m") + 1] if "-m" in argv[:-1] else Path(argv[0]).name if argv else "?"
+
+
+def choose_addresses(reports: Sequence[Manifest], rng: random.Random, views: int) -> Iterator[str]:
+    """Yield addresses that people open: any page that fits a report, mostly a new one, or one of the library's
     pages."""
-    for _ in range(LOOKS_OF_A_SESSION):
+    for _ in range(views):
         if not reports or rng.random() < 0.1:
             yield rng.choice(("/", "/trends"))
             continue
@@ -125,7 +134,7 @@ def _visit(day: Day, running: Server, shelf: Library, options: argparse.Namespac
     rng = random.Random(seed)
     while day.views < options.views:
         with open_session(running.address) as one:
-            for path in choose_address(shelf.list(), rng):
+            for path in choose_addresses(shelf.list(), rng, options.visit):
                 while (
                     options.views
                     > day.views
@@ -188,11 +197,11 @@ def _lead(options: argparse.Namespace) -> int:
     return min(LEAD, int(options.files) // 4)
 
 
-def measure_growth(samples: Sequence[Sample]) -> tuple[float, float]:
+def measure_growth(samples: Sequence[Sample], program: str = "") -> tuple[float, float]:
     """Return the growth of the resident memory over the second half as a share of its median: by a line, and at
-    most."""
+    most. It is that of the server, or of a process that lives through that half."""
     half = [one for one in samples if one.views >= samples[-1].views / 2]
-    sizes = [float(one.resident) for one in half]
+    sizes = [float(one.processes[program] if program else one.resident) for one in half]
     slope = statistics.linear_regression([float(one.views) for one in half], sizes).slope
     median = statistics.median(sizes)
     return slope * (half[-1].views - half[0].views) / median, (max(sizes) - min(sizes)) / median
@@ -204,15 +213,23 @@ def main() -> None:
     parser.add_argument("--views", type=int, default=3_000)
     parser.add_argument("--files", type=int, default=600)
     parser.add_argument("--sessions", type=int, default=4)
+    parser.add_argument("--visit", type=int, default=VISIT, help="views until a person leaves")
     parser.add_argument("--samples", type=int, default=30)
     parser.add_argument("--log", type=Path, help="where the server's log is kept")
     options = parser.parse_args()
     print("| views | files ready | s | server MB | worker MB | held by (MB) |\n|---:|---:|---:|---:|---:|---|")
     with TemporaryDirectory(prefix="warpdeck-day-") as root:
         day = run_day(options, Path(root))
-    line, span = measure_growth(day.samples)
     print(f"{day.views} views, {sum(day.errors.values())} errors {dict(day.errors)}")
-    print(f"second half: {line:+.1%} by a line through the samples, {span:.1%} between the smallest and the largest")
+    half = [one for one in day.samples if one.views >= day.samples[-1].views / 2]
+    lasting = [name for name in half[0].processes if all(name in one.processes for one in half)]
+    for program in ("", *lasting):
+        line, span = measure_growth(day.samples, program)
+        size = half[-1].processes[program] if program else half[-1].resident
+        print(
+            f"second half, {program.rpartition(' ')[0] or 'server'}: {size / _MB:.0f} MB, {line:+.1%} by a line through"
+            f" the samples, {span:.1%} between the smallest and the largest"
+        )
 
 
 if __name__ == "__main__":

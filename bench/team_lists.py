@@ -17,14 +17,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
+import psycopg
+
 from app.views.trends import series_table
 from bench.load import measure_cpu_s, open_session
 from bench.pages import server
-from bench.trends import NEW, fill_catalog, put_report, time_cpu_s
+from bench.trends import NEW, SERIES, SUMMARY, fill_catalog, put_report, time_cpu_s
 from ingest import fingerprints
 from ingest.queue import Queue
 from ingest.team_worker import TeamWorker
@@ -43,7 +46,12 @@ from profiledb.library.report_list import PAGE, Filters
 from profiledb.library.team_database import open_database
 from profiledb.library.workers import WorkerInfo
 from profiledb.report.schema import SCHEMA_VERSION
+from profiledb.studies.trends import change_points, gate
+from profiledb.studies.trends.budget import Budget
 from profiledb.studies.trends.series_board import Board
+from profiledb.studies.trends.series_lines import RECENT
+from profiledb.studies.trends.team_summary_store import summaries_of
+from tests.support import serial
 from tests.support.s3 import S3
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,7 +104,7 @@ def list_made_up_reports(library: Library, inbox: Path, objects: Path, count: in
             (objects / key).touch()
 
 
-def measure_rows(url: str, count: int) -> Iterator[str]:
+def measure_rows(folder: Path, url: str, count: int) -> Iterator[str]:
     """Measure questions of the list of reports to rows alone: there is nothing else of these reports."""
     migrations.move(url)
     catalog = Catalog(open_database(url))
@@ -119,8 +127,11 @@ def measure_rows(url: str, count: int) -> Iterator[str]:
                 f" FROM {table}, generate_series(1, ?) AS n",
                 [count - 1],
             )
-    with catalog.transaction() as db:
-        db.execute("ANALYZE")
+    library = Library(folder, catalog)
+    put_series_rows(library, count)
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("VACUUM ANALYZE")  # as autovacuum does sooner or later
+    numbers = itertools.count(count)
     listing = catalog.listing
     yield f"{count:,} rows"
     ways: tuple[tuple[str, Callable[[], object]], ...] = (
@@ -135,10 +146,39 @@ def measure_rows(url: str, count: int) -> Iterator[str]:
         ("switcher: 300 newest", lambda: listing.page(most=300)),
         ("find by id", lambda: listing.find(f"{count // 2:016x}")),
         ("find by name", lambda: listing.find(f"train_{count // 2}.nsys-rep")),
+        ("Trends, first look of a process", lambda: Board(library).listed),
+        ("a new report, and Trends", lambda: (put_report_of_series(library, next(numbers)), Board(library).listed)),
     )  # fmt: skip
     for name, ask in ways:
         ask()
         yield format_cost(name, ask)
+
+
+def put_report_of_series(library: Library, number: int) -> Manifest:
+    """List a report of the first series with its summary."""
+    return serial.put(library, serial.facts(number), serial.rows(9e6 + number % 97, {"gemm": 5e6}))
+
+
+def put_series_rows(library: Library, count: int) -> None:
+    """Put made-up reports into series of 500, each with the line of the first one."""
+    store = summaries_of(library)
+    for number in range(RECENT):
+        store.put(serial.facts(number), "", serial.rows(9e6 + number, {"gemm": 5e6}))
+    assert Board(library).listed
+    name = f"'program ' || n / {change_points.MOST} || ' · nsys · NVIDIA H200'"
+    added = f"FROM {{}}, generate_series({RECENT}, {count - 1}) AS n WHERE report_id = '{0:016x}'"
+    tables = {
+        "summary": f"version, stamp, {SUMMARY}, meta",
+        "measure": "measure, name, value + n % 97, low, high, title",
+        "series_member": f"{name}, hint, at, captured_at",
+    }
+    with store.open_for_cache() as db:
+        for table, columns in tables.items():
+            db.execute(f"INSERT INTO {table} SELECT lpad(to_hex(n), 16, '0'), {columns} {added.format(table)}")
+        db.execute(
+            f"INSERT INTO series_line SELECT {name}, turn, {change_points.MOST}, lines FROM series_line,"
+            f" generate_series({RECENT}, {count - 1}, {change_points.MOST}) AS n"
+        )
 
 
 def database_of(library: Library) -> Shared:
@@ -169,7 +209,7 @@ def measure_worker(library: Library, settings: Settings) -> Iterator[str]:
 def measure_pages(library: Library, env: Mapping[str, str]) -> Iterator[str]:
     """Measure views of a real server's pages: without a write since the last view, and after progress of a file."""
     report, job = library.find(NEW.name), library.catalog.jobs()[0]
-    numbers = itertools.count(len(library.catalog.report_ids()) + 1)
+    numbers = itertools.count(10 * len(library.catalog.report_ids()))
     ways: tuple[tuple[str, Callable[[], None]], ...] = (
         ("nothing changed", lambda: None),
         ("a file went on", lambda: library.catalog.put_job(job)),
@@ -218,6 +258,14 @@ def measure(root: Path, url: str, count: int) -> Iterator[str]:
             yield format_cost("list of objects", library.storage.store.index.all_files)
             yield format_cost("Trends, changes never looked for", lambda: series_table.frame(Board(library).listed))
             yield format_cost("Trends, first look of a process", lambda: series_table.frame(Board(library).listed))
+            numbers = range(count + 1, count + 1 + SERIES * (gate.MOST + 1), SERIES)  # of one series
+            for number in numbers:
+                put_report(library, number)
+            yield format_cost("Trends, new reports of a series, whoever looks first", lambda: Board(library).listed)
+            newest = library.find(f"{numbers[-1]:016x}")
+            check = partial(gate.check_report, library, newest, "series", Budget())
+            yield format_cost("gate, a report against its series", check)
+            yield format_cost("gate, again", check)
             yield from measure_worker(library, settings)
             yield from measure_pages(library, env)
             bucket.stop()
@@ -234,12 +282,9 @@ def main() -> None:
     parser.add_argument("--reports", type=int, default=10_000)
     parser.add_argument("--rows-only", action="store_true", help="rows of the list of reports and nothing else")
     given = parser.parse_args()
-    if given.rows_only:
-        for line in measure_rows(given.database, given.reports):
-            print(line, flush=True)
-        return
     with TemporaryDirectory(prefix="warpdeck-lists-") as root:
-        for line in measure(Path(root), given.database, given.reports):
+        run = measure_rows if given.rows_only else measure
+        for line in run(Path(root), given.database, given.reports):
             print(line, flush=True)
 
 

@@ -40,7 +40,7 @@ SERIES, KERNELS, MADE = 100, 40, 500
 """Programs; kernels of each report; generated reports, of which the others are copies."""
 NEW = config.ROOT / "sample_reports" / "idle_fixed.sqlite"
 _AT_ONCE = 10_000
-_SUMMARY = "name, kind, gpu, gpus, command, captured_at, driver, tool, machine, capture, basis"
+SUMMARY = "name, kind, gpu, gpus, command, captured_at, driver, tool, machine, capture, basis"
 
 
 def time_cpu_s(action: Callable[[], object]) -> float:
@@ -73,8 +73,8 @@ def fill_catalog(library: Library, count: int) -> None:
         with _open_transaction(library, SUMMARIES, TOPIC) as db:
             _set_names(db, ids[at : at + _AT_ONCE])
             db.execute(
-                f"INSERT INTO summary (report_id, version, stamp, {_SUMMARY}, meta)"
-                f" SELECT new, version, copy.stamp, {_SUMMARY}, meta FROM summary JOIN copy ON old = report_id"
+                f"INSERT INTO summary (report_id, version, stamp, {SUMMARY}, meta)"
+                f" SELECT new, version, copy.stamp, {SUMMARY}, meta FROM summary JOIN copy ON old = report_id"
             )
             db.execute(
                 "INSERT INTO measure SELECT new, measure, name, value * factor, low, high, title"
@@ -127,7 +127,7 @@ def main(count: int) -> int:
         board = Board(library)
         print(f"Trends, first look of a process: {time_cpu_s(lambda: series_table.frame(board.listed)):.2f} s")
         print(f"Trends, again: {time_cpu_s(lambda: series_table.frame(board.listed)):.2f} s")
-        one = board.listed[0].series
+        one = board.find(board.listed[0].series)
         print(f"a series of {len(one.points)}: {time_cpu_s(lambda: (board.one(one), board.measures(one))):.2f} s")
         checked = time_cpu_s(
             lambda: printout.format_check(gate.check_report(library, reports[0], "series", Budget()), "md")

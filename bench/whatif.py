@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,7 +54,7 @@ CHANGES: Mapping[str, str] = {
     "llama.unfused_elementwise": "compiled",
     "offloaded.optimizer_on_cpu": "without_range=weights",
     "resnet.loss_read_each_step": "without_waits",
-    "segmenter.single_precision": "faster_kernels=convolution:7.4",
+    "segmenter.single_precision": "precision=tf32",
     "spectral.allocation_in_each_step": "without_allocations",
     "spectrograms.pageable_batches": "pinned_copies",
     "speech_decoder.decoding_without_graph": "cuda_graph",
@@ -180,11 +180,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.whatif", description=__doc__)
     parser.add_argument("folder", type=Path, nargs="*")
     parser.add_argument("--samples", action="store_true", help="the pairs in sample_reports, too")
+    parser.add_argument(
+        "--library", type=Path, help="a library that has the captures of the folder, not to import them"
+    )
     given = parser.parse_args()
     found = []
     for folder in given.folder:
         names = [name for name in CHANGES if (folder / f"{name}.bad.sqlite").exists()]
-        with imported([folder / f"{name}.bad.sqlite" for name in names]) as library:
+        captures = [folder / f"{name}.bad.sqlite" for name in names]
+        with nullcontext(Library(given.library)) if given.library else imported(captures) as library:
             found += [row(library, folder, name) for name in names]
     if given.samples:
         with imported([Path("sample_reports", f"{name}.sqlite") for pair in SAMPLES for name in pair]) as library:

@@ -24,7 +24,7 @@ class RetentionRunner:
 
     def run_if_due(self) -> None:
         """Start the process if an hour has passed. It prints errors on standard error and the next run tries again."""
-        if self._settings.retention is None or self._clock() < self._due:
+        if not (self._settings.retention or self._settings.retention_by_default) or self._clock() < self._due:
             return
         if self._process is not None and self._process.poll() is None:
             return

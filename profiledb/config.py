@@ -111,7 +111,13 @@ SETTINGS = (
     Setting(
         "login_link_days", "WARPDECK_LOGIN_LINK_DAYS", "0", "days that a link without a login may last; 0 allows none"
     ),
-    Setting("retention", "WARPDECK_RETENTION", "", "a TOML file of rules which reports and uploads go, and when"),
+    Setting("audit_days", "WARPDECK_AUDIT_DAYS", "400", "days that entries of the audit are kept; 0: without end"),
+    Setting(
+        "retention",
+        "WARPDECK_RETENTION",
+        "",
+        "a TOML file of rules which reports and uploads go, and when; ``off``: none do, as without a database",
+    ),
     Setting("log", "WARPDECK_LOG", "plain", "form of the log: 'plain', or 'json' for an object a line"),
     Setting("metrics", "WARPDECK_METRICS", "", "PORT or HOST:PORT on which the server tells Prometheus its figures"),
     Setting(
@@ -162,7 +168,9 @@ class Settings:
     login_viewers: frozenset[str]
     login_hours: float
     login_link_days: float
+    audit_days: float
     retention: Path | None
+    retention_by_default: bool
     log: str
     metrics: str
     worker_metrics: str
@@ -235,7 +243,9 @@ def _build_settings(given: tuple[tuple[str, str], ...]) -> Settings:
         "login_viewers": _split_values(text["login_viewers"]),
         "login_hours": _parse_number(text, "login_hours", 1),
         "login_link_days": min(_parse_number(text, "login_link_days"), MOST_LINK_DAYS),
+        "audit_days": _parse_number(text, "audit_days"),
         "retention": _parse_folder(text["retention"]),
+        "retention_by_default": not text["retention"] and bool(text["database"]),
         "log": _parse_choice(text, "log", ("plain", "json")),
     }
     values = text | values

@@ -100,12 +100,6 @@ def sentence(finding: Finding) -> str:
     return sentences.says(finding)
 
 
-def bound(finding: Finding) -> str:
-    """Return the most that a fix can save, in addition to the finding's sentence; "" if unknown."""
-    saved = sentences.bound(finding)
-    return f"Saves at most {saved}" if saved else ""
-
-
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _load_rules(folder: Path | None, stamp: int) -> dict[str, Rule]:  # noqa: ARG001 (part of the key)
     return rulebook.load(folder)

@@ -9,8 +9,8 @@ saving. A rule that names another rule among its parts details that rule's time 
 fires.
 
 A place leads the causes within it if none of them explains half of it, or if its rule says that none removes it
-(``is_cause``). For example, if the GPU waits for `save` 78 % of the time, that finding comes before the output and the
-copies inside it, which are then nested under it.
+(``is_cause``). So does a symptom whose rule knows its cause (``is_cause``). For example, if the GPU waits for `save`
+78 % of the time, that finding comes before the output and the copies inside it, which are then nested under it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -77,9 +77,12 @@ def _make_sort_key(one: Finding) -> tuple[int, str]:
 
 
 def _does_lead(one: Finding, costs: Iterable[Finding], parts: Sequence[Part]) -> bool:
-    """Return True for a place that contains causes of which none explains half of its time, or removes it."""
+    """Return True for a place that contains causes of which none explains half of its time, or removes it.
+
+    Also for a symptom whose rule knows its cause.
+    """
     if one.rule.level != PLACE:
-        return False
+        return one.is_cause
     mine = set(claimed(one.rule, parts))
     shares = [other for other in costs if other.rule.level == CAUSE and mine.intersection(claimed(other.rule, parts))]
     most = max((max(other.saving_ns or 0, other.explains_ns) for other in shares), default=0)

@@ -20,6 +20,7 @@ from profiledb.findings.rule import Rule
 from profiledb.library.library import Library
 from profiledb.library.report_links import Partner
 from profiledb.query import answer_store, request
+from profiledb.replay import saving
 from profiledb.report.derived_files import FINDINGS
 
 MOST_BYTES = 1_000_000
@@ -29,7 +30,7 @@ Links = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Found:
-    """A rule that fires: its name, severity (finding.SEVERITIES), largest possible saving in percent, and sentence."""
+    """A rule that fires: its name, severity (finding.SEVERITIES), saving in percent, and sentence."""
 
     rule: str
     severity: str
@@ -107,5 +108,5 @@ def _compute_key(library: Library, report_id: str, linked: Links, rules: Iterabl
 
 @lru_cache(maxsize=8)
 def _hash_rules(rules: tuple[Rule, ...]) -> str:
-    text = repr([(rule.name, rule.version, rule.analysis.params) for rule in rules])
+    text = repr((saving.VERSION, [(rule.name, rule.version, rule.change, rule.analysis.params) for rule in rules]))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -15,8 +15,32 @@ SEVERITIES = ("high", "medium", "low", "warning", "note")
 """Severities, the worst first: by the largest saving as a share of the time, then remarks without a cost of
 their own."""
 HIGH_PCT, MEDIUM_PCT = 10.0, 2.0
-_SLASH = re.compile(r"(?<!\\)/")
+SLASH = re.compile(r"(?<!\\)/")
+"""The separator of the names in a path of ranges."""
 _OPERATOR = re.compile(r"\w+::|\w+Backward\d*\**$|Optimizer\.")
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The saving of changes that is predicted from a replay, with an interval of about 95 %.
+
+    ``pct`` and ``high_pct`` are shares of the time that is judged.
+    """
+
+    changes: tuple[str, ...]
+    ns: int
+    low_ns: int
+    high_ns: int
+    pct: float
+    high_pct: float
+
+
+@dataclass(frozen=True)
+class Together:
+    """The rules whose changes are made together, and their saving."""
+
+    rules: tuple[Rule, ...]
+    prediction: Prediction
 
 
 @dataclass(frozen=True)
@@ -25,13 +49,16 @@ class Finding:
 
     Attributes:
         value, threshold: in the unit of the rule.
-        saving_ns: an upper bound of the saving.
+        saving_ns: the predicted saving, or an upper bound of it without ``prediction``.
         saving_pct: its share of the time from the first to the last operation over all GPUs, or of the capture if no
             GPU worked.
+        at_most_ns: the upper bound that the rule knows.
+        prediction: what a replay with the change of the rule tells.
+        together: what the changes of the first findings save if all are made.
         own_saving_ns: the part of the saving that no earlier finding claims. Savings overlap; own savings add up.
         parent: the rule that claims most of the saving (causes.py).
         explains_ns: the time of its parts that only it explains, whether or not a fix saves it.
-        leads: True for a place that comes before the causes within it (causes.py).
+        leads: True for a place or symptom that comes before the causes within it (causes.py).
         is_cause: True if its rule knows that fixing the causes within a place would not remove it.
         why, command: if the rule cannot be judged, the missing data and the command that captures it.
         program: the traits of the program, which select the advice.
@@ -58,6 +85,9 @@ class Finding:
     leads: bool = False
     explains_ns: int = 0
     is_cause: bool = False
+    at_most_ns: int | None = None
+    prediction: Prediction | None = None
+    together: Together | None = None
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -76,7 +106,7 @@ class Finding:
     @property
     def part(self) -> str | None:
         """Return its place up to the first PyTorch operator, or None if nothing is left."""
-        names = _SLASH.split(self.place or "")
+        names = SLASH.split(self.place or "")
         kept = itertools.takewhile(lambda name: not _OPERATOR.match(name), names)
         return "/".join(kept) or None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from profiledb import words
 from profiledb.errors import NotCapturedError
-from profiledb.findings import causes, program, rule_runner
+from profiledb.findings import causes, predictions, program, rule_runner
 from profiledb.findings.causes import PLACE
 from profiledb.findings.finding import HIGH_PCT, Finding, Verdict
 from profiledb.findings.program import Program
@@ -16,6 +16,7 @@ from profiledb.findings.rule_runner import COMMAND, Row, Window
 from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
 from profiledb.query import answer_store, header
+from profiledb.replay.saving import Savings
 from profiledb.selection import model
 
 if TYPE_CHECKING:
@@ -83,17 +84,24 @@ def judge(
     """
     asked = [rule for rule in rules if rule.subjects.intersection(report.subjects)]
     of = program.recognize(library, report.id)
+    savings = Savings(library, report.id) if _is_whole(report, params) else None
     if part is None:
         window, rows = rule_runner.answers(library, report, model.parse(params), asked)
-        return _order_findings(_judge_rows(library, report, asked, rows, window, of))
+        return _order_findings(_judge_rows(library, report, asked, rows, window, of, savings), savings, window)
     inside = [rule for rule in asked if _does_look_inside(rule)]
     around = [rule for rule in asked if not _does_look_inside(rule)]
     window, rows = rule_runner.answers(library, report, model.parse({**params, **part.times}), inside)
     whole, others = rule_runner.answers(library, report, model.parse(params), around)
-    found = _judge_rows(library, report, [rule for rule in asked if rule.costs], rows | others, window, of)
+    found = _judge_rows(library, report, [rule for rule in asked if rule.costs], rows | others, window, of, savings)
     found += [_make_finding(rule, rows[rule.name], window, of) for rule in inside if not rule.costs]
     found += [_make_finding(rule, others[rule.name], whole, of) for rule in around if not rule.costs]
-    return _order_findings(found)
+    return _order_findings(found, savings, window)
+
+
+def _is_whole(report: Manifest, params: Mapping[str, Any]) -> bool:
+    """Return True if no ranges, steps, times or GPUs of a timeline are selected."""
+    selection = model.parse(params)
+    return TIMELINE in report.subjects and selection == model.Selection(warmup=selection.warmup, mode=selection.mode)
 
 
 def _does_look_inside(rule: Rule) -> bool:
@@ -106,8 +114,7 @@ def steady_part(library: Library, report: Manifest, params: Mapping[str, Any], a
 
     ``ask`` runs an analysis of the report, for callers that cache answers in memory.
     """
-    selection = model.parse(params)
-    if TIMELINE not in report.subjects or selection != model.Selection(warmup=selection.warmup, mode=selection.mode):
+    if not _is_whole(report, params):
         return None
     try:
         rows = ask("steady_part", params) if ask else answer_store.run(library, report.id, "steady_part", params)
@@ -118,9 +125,11 @@ def steady_part(library: Library, report: Manifest, params: Mapping[str, Any], a
 
 
 def _judge_rows(
-    library: Library, report: Manifest, rules: Iterable[Rule], rows: Mapping[str, Row], window: Window, of: Program
-) -> list[Finding]:
+    library: Library, report: Manifest, rules: Iterable[Rule], rows: Mapping[str, Row], window: Window, of: Program,
+    savings: Savings | None,
+) -> list[Finding]:  # fmt: skip
     found = causes.nest((_make_finding(rule, rows[rule.name], window, of) for rule in rules), window.parts)
+    found = predictions.predict(found, savings, window.ns) if savings else found
     lines = _find_lines(library, report, found, window)
     return [replace(one, line=lines.get(one.rule.name)) for one in found]
 
@@ -164,20 +173,25 @@ def below(finding: Finding, findings: Iterable[Finding]) -> list[Finding]:
     return [one for one in findings if one.parent == finding.rule.name]
 
 
-def _order_findings(found: Sequence[Finding]) -> list[Finding]:
+def _order_findings(found: Sequence[Finding], savings: Savings | None, window: Window) -> list[Finding]:
     least = max((_weigh_saving_pct(one) for one in costly(found)), default=0.0) * LEAST_OF_LARGEST
 
     def place(one: Finding) -> tuple[Any, ...]:
         return _make_sort_key(one, max(HIGH_PCT, least))
 
     first = sorted((one for one in found if one.parent is None), key=place)
-    return [one for top in first for one in (top, *sorted(below(top, found), key=place))]
+    ordered = [one for top in first for one in (top, *sorted(below(top, found), key=place))]
+    return predictions.combine(ordered, savings, window.ns) if savings else ordered
 
 
 def _weigh_saving(finding: Finding) -> float:
-    """Return its own saving in ns, reduced by ``CHOICE`` if its fix is a choice."""
+    """Return its own saving in ns, reduced by ``CHOICE`` if its fix is a choice.
+
+    If a replay predicts more than the rule's bound, it grows in proportion.
+    """
     own = finding.saving_ns if finding.own_saving_ns is None else finding.own_saving_ns
-    return (CHOICE if finding.rule.is_choice else 1.0) * (own or 0)
+    more = max(1.0, (finding.saving_ns or 0) / finding.at_most_ns) if finding.prediction and finding.at_most_ns else 1.0
+    return (CHOICE if finding.rule.is_choice else 1.0) * (own or 0) * more
 
 
 def _weigh_saving_pct(finding: Finding) -> float:
@@ -222,6 +236,7 @@ def _make_finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
         rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
         tuple(_make_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]), program=of,
         slowed=slowed, explains_ns=int(row.get("explains_ns") or 0), is_cause=bool(row.get("is_cause")),
+        at_most_ns=saved,
     )  # fmt: skip
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from profiledb import spreadsheet, words
 from profiledb.findings import program, sentences
-from profiledb.findings.finding import Finding
+from profiledb.findings.finding import Finding, Together
 from profiledb.findings.judge import Steady, below, program_of
 
 FORMATS = ("json", "csv", "md")
 _FLAT = (
     "rule", "title", "verdict", "severity", "sentence", "value", "threshold", "unit", "saving_ns", "saving_pct",
-    "own_saving_ns", "parent", "why", "command",
+    "own_saving_ns", "parent", "why", "command", "saving_low_ns", "saving_high_ns", "at_most_ns", "change",
 )  # fmt: skip
 
 
@@ -21,7 +21,7 @@ def record(finding: Finding) -> dict[str, Any]:
 
     It leaves out the program, which is the same in all findings of a report (program.records).
     """
-    rule = finding.rule
+    rule, told, together = finding.rule, finding.prediction, finding.together
     return {
         "rule": rule.name,
         "title": rule.title,
@@ -34,6 +34,11 @@ def record(finding: Finding) -> dict[str, Any]:
         "unit": rule.unit,
         "saving_ns": finding.saving_ns,
         "saving_pct": finding.saving_pct,
+        "saving_low_ns": told.low_ns if told else None,
+        "saving_high_ns": told.high_ns if told else None,
+        "at_most_ns": finding.at_most_ns,
+        "change": told.changes[0] if told else None,
+        "together": _describe_together(together) if together else None,
         "own_saving_ns": finding.own_saving_ns,
         "parent": finding.parent,
         "cause": finding.cause,
@@ -43,6 +48,18 @@ def record(finding: Finding) -> dict[str, Any]:
         "command": finding.command or None,
         "source": rule.source,
         "version": rule.version,
+    }
+
+
+def _describe_together(together: Together) -> dict[str, Any]:
+    told = together.prediction
+    return {
+        "rules": [rule.name for rule in together.rules],
+        "changes": list(told.changes),
+        "saving_ns": told.ns,
+        "saving_pct": told.pct,
+        "saving_low_ns": told.low_ns,
+        "saving_high_ns": told.high_ns,
     }
 
 
@@ -74,6 +91,7 @@ def as_markdown(found: Sequence[Finding], title: str, part: Steady | None = None
     lines += [sentences.judged(part), ""] if part else []
     lines += [line for one in fires if one.parent is None for line in _describe_firing(one, below(one, fires))]
     lines += [] if fires else ["No rule fires.", ""]
+    lines += [f"{together}", ""] if (together := sentences.together(found)) else []
     if open_:
         lines += ["## Not judged", "", *(f"- {one.rule.title}: {_describe_lack(one)}" for one in open_), ""]
     if clear:
@@ -82,8 +100,8 @@ def as_markdown(found: Sequence[Finding], title: str, part: Steady | None = None
 
 
 def _describe_firing(finding: Finding, under: Sequence[Finding]) -> list[str]:
-    saved = sentences.bound(finding)
-    bound = f" Mending it saves at most {saved}." if saved else ""
+    saved = sentences.saves(finding)
+    bound = f" {saved}." if saved else ""
     advice = [f"- {one}" for one in sentences.advice(finding)]
     also = [f"- In the same time, {one.rule.title}: {sentences.says(one)}" for one in under]
     title = f"## {finding.rule.title} ({finding.severity})"

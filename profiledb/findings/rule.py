@@ -22,16 +22,19 @@ The header is that of an analysis (profiledb.query.header), with these additiona
     -- clear: The GPU is idle {value} of the time.
     -- advice: [launch call, PyTorch] Compile {place|the step}.     conditions first: cause, traits of the program
     -- advice: -> launch_less              lines that several rules share
+    -- change: host_code={range}           the change (profiledb.replay.changes) whose replay predicts the saving; of a
+                                           column with a range it takes the innermost name
     -- source: where formula and threshold come from
 
-The query returns one row. Its ``value`` is compared with the threshold. If there is nothing to judge, ``value`` is NULL
-or the row is missing, and ``unjudged`` may give the reason in a sentence. ``saving_ns`` is an upper bound of the time
-that a fix saves, summed over all GPUs of the selection. ``explains_ns``, if larger, is time of the parts that no other
-rule can explain until this one is fixed. ``is_cause`` is true if a place leads the causes within it, whatever they
-explain, because fixing them would not remove it. ``evidence`` is a list of structs, the most important first, with any
-of the fields of ``EVIDENCE``. All other columns are facts for the sentences. Of several ``says`` or ``clear`` lines,
-the first whose columns all have values is used. ``{gaps} {gaps|gap|gaps}`` is a count followed by the singular or
-plural noun, and ``{range|the step}`` a column with a fallback text.
+The query returns one row. Its ``value`` is compared with the threshold. If there is nothing to judge, ``value`` is
+NULL or the row is missing, and ``unjudged`` may give the reason in a sentence. ``saving_ns`` is an upper bound of
+the time that a fix saves, summed over all GPUs of the selection. ``explains_ns``, if larger, is time of the parts
+that no other rule can explain until this one is fixed. ``is_cause`` is true if a place leads the causes within it,
+whatever they explain, because fixing them would not remove it, or if a symptom names its cause. ``evidence`` is a
+list of structs, the most important first, with any of the fields of ``EVIDENCE``. All other columns are facts for
+the sentences. Of several ``says`` or ``clear`` lines, the first whose columns all have values is used. ``{gaps}
+{gaps|gap|gaps}`` is a count followed by the singular or plural noun, and ``{range|the step}`` a column with a
+fallback text.
 
 Advice starts with the change and its location: ``{place}`` is the range of the finding or of its first piece of
 evidence, and ``{part}`` the same without operators. advice.py describes the conditions. A line is left out if one of
@@ -83,7 +86,7 @@ OWN = ("value", "saving_ns", "explains_ns", "is_cause", "unjudged", "cause", "ev
 
 _KEYS = (
     "title", "question", "needs", "includes", "selects", "param", "joins", "column", "once", "parts", "level", "unit",
-    "fires", "weight", "says", "clear", "advice", "source",
+    "fires", "weight", "says", "clear", "advice", "change", "source",
 )  # fmt: skip
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
 _MUST = ("title", "question", "unit", "fires", "says", "clear", "advice", "source", "param")
@@ -112,6 +115,7 @@ class Rule:
     parts: tuple[str, ...] = ()
     limits: tuple[tuple[str, str], ...] = ()
     level: str = LEVELS[0]
+    change: str = ""
     own: bool = False
 
     @property
@@ -183,6 +187,7 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
         parts=tuple(_LIMITED.sub(r"\g<part>", one) for one in parts),
         limits=limited,
         level=lines.get("level", [LEVELS[0]])[0],
+        change=lines.get("change", [""])[0],
         own=own,
     )
     _check_rule(rule)
@@ -214,7 +219,7 @@ def _check_rule(rule: Rule) -> None:
     if unknown := [column for _, column in rule.limits if units.get(column) != "ns"]:
         raise wrong(rule.name, f"limits a part by {unknown[0]!r}, which is no column in ns")
     told = [advice.text(line) for line in rule.advice]
-    for place in (match for sentence in (*rule.says, *rule.clear, *told) for match in PLACE.finditer(sentence)):
+    for place in (match for text in (*rule.says, *rule.clear, *told, rule.change) for match in PLACE.finditer(text)):
         if place["column"] not in units and not (place.string in told and place["column"] in WHERE):
             raise wrong(rule.name, f"names a column {place['column']!r} that its header does not declare")
         if place["many"] and units[place["column"]] != "count":

@@ -7,8 +7,9 @@ from typing import Any
 from profiledb import words
 from profiledb.findings import judge
 from profiledb.findings.advice import translate
-from profiledb.findings.finding import Finding
+from profiledb.findings.finding import Finding, Prediction
 from profiledb.findings.judge import Steady
+from profiledb.findings.predictions import LEAST_PCT
 from profiledb.findings.program import names
 from profiledb.findings.rule import PLACE, WHERE
 
@@ -48,15 +49,57 @@ def advice(finding: Finding, name: Callable[[Any], str] = words.code) -> tuple[s
     return tuple(_fill_text(finding, line, name) for line in lines if _has_all_values(finding, line))
 
 
-def bound(finding: Finding) -> str:
-    """Return the saving bound without amounts that the sentence already gives; empty if none is left."""
-    if not finding.saving_ns:
+def saves(finding: Finding) -> str:
+    """Say what mending it saves, without amounts that its sentence already gives; empty if none is left.
+
+    That is the predicted saving with its interval, or else an upper bound.
+    """
+    said, told = plain(finding), finding.prediction
+    if told:
+        return _describe_prediction(told, said)
+    amounts = _list_new(said, finding.saving_ns, finding.saving_pct) if finding.saving_ns else ""
+    return f"Saves at most {amounts}" if amounts else ""
+
+
+def together(findings: Iterable[Finding]) -> str:
+    """Say what the changes of the first findings save if all are made; empty if fewer than two have any."""
+    told = next((one.together for one in findings if one.together), None)
+    if told is None:
         return ""
-    said = plain(finding)
-    share = None if finding.saving_pct is None else words.percent(finding.saving_pct)
-    amounts = [words.duration(finding.saving_ns), *([f"{share} of the time"] if share else [])]
-    new = [one for one in amounts if not re.search(rf"(?<![\d.,]){re.escape(one.removesuffix(' of the time'))}", said)]
+    *most, last = [f"“{rule.title}”" for rule in told.rules]
+    return f"Mending {', '.join(most)} and {last} together {_lower_first(_describe_prediction(told.prediction, ''))}."
+
+
+def _describe_prediction(told: Prediction, said: str) -> str:
+    if told.pct < LEAST_PCT:
+        high = _list_new(said, told.high_ns, told.high_pct) if told.high_ns else ""
+        return f"Saves little by itself, at most {high}" if high else "Saves little by itself"
+    amounts = _list_new(said, told.ns, told.pct)
+    interval = _describe_interval(told, f"{said} {amounts}")
+    return f"Saves about {amounts}{', ' * bool(interval)}{interval}" if amounts else ""
+
+
+def _describe_interval(told: Prediction, said: str) -> str:
+    low, high = words.duration(told.low_ns), words.duration(told.high_ns)
+    new = [bool(_find_new([one], said)) for one in (low, high)]
+    if all(new) and low != high:
+        return f"between {low} and {high}" if told.low_ns else f"at most {high}"
+    return f"at least {low}" if new[0] and told.low_ns else f"at most {high}" if new[1] else ""
+
+
+def _list_new(said: str, ns: int | None, pct: float | None) -> str:
+    """Return a saving and its share without what is said; empty if nothing is left."""
+    share = [] if pct is None else [f"{words.percent(pct)} of the time"]
+    new = _find_new([words.duration(ns), *share], said)
     return f"{new[0]} ({new[1]})" if len(new) == 2 else next(iter(new), "")
+
+
+def _find_new(amounts: Iterable[str], said: str) -> list[str]:
+    return [one for one in amounts if not re.search(rf"(?<![\d.,]){re.escape(one.removesuffix(' of the time'))}", said)]
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def do_first(findings: Sequence[Finding], capture_ns: int | None = None) -> str:
@@ -73,14 +116,14 @@ def do_first(findings: Sequence[Finding], capture_ns: int | None = None) -> str:
     first = next(iter(advice(one)), says(one))
     if not one.saving_ns:
         return f"{first} {says(one)}"
-    saves = f"Saves at most {words.duration(one.saving_ns)}"
+    saved = f"Saves {'about' if one.prediction else 'at most'} {words.duration(one.saving_ns)}"
     if not one.saving_pct:
-        return f"{first} {saves}."
+        return f"{first} {saved}."
     active_ns = 100 * one.saving_ns / one.saving_pct
     if not capture_ns or active_ns > capture_ns * ACTIVE:
-        return f"{first} {saves} ({words.percent(one.saving_pct)})."
+        return f"{first} {saved} ({words.percent(one.saving_pct)})."
     return (
-        f"{first} {saves}: {words.percent(one.saving_pct)} of the {words.duration(active_ns)} from the GPU's first"
+        f"{first} {saved}: {words.percent(one.saving_pct)} of the {words.duration(active_ns)} from the GPU's first"
         f" operation to its last, in a capture of {words.duration(capture_ns)}."
     )
 

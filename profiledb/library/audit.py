@@ -1,17 +1,19 @@
 """The audit: who did what, and when. Part of the catalog.
 
 A change is written in the transaction of the change itself. Access (logins, downloads, questions ...) changes nothing
-and is more frequent, so it has a table of its own and never pushes a change out.
+and is more frequent, so it has a table of its own. Entries are kept for WARPDECK_AUDIT_DAYS and read month by month;
+the tables stay whole, because in a team the user of servers and workers may not create partitions.
 """
 
 import heapq
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
+from profiledb import config
 from profiledb.errors import CatalogError, NotAllowedError
 from profiledb.library.database import Connect, Connection, contains
 from profiledb.library.visitor import Visitor
@@ -32,8 +34,10 @@ ACTIONS: tuple[Action, ...] = (*get_args(Change), *get_args(Access))
 _TABLES: dict[str, tuple[Action, ...]] = {"audit": get_args(Change), "access_log": get_args(Access)}
 LOGS = tuple(_TABLES)
 """Names of the tables; both have the columns of an entry, and a number in the order of writing."""
-MOST = 100_000
-"""Entries kept in each table; the oldest are removed first."""
+MOST = 50_000_000
+"""Entries kept in each table at most; the oldest are removed first."""
+LEAST = 1_000
+"""Newest entries that stay however old they are, so that a clock that jumps ahead removes nothing."""
 LONGEST = 500
 """Length limit of an entry's details, in characters."""
 LONGEST_SEARCH = 200
@@ -41,7 +45,6 @@ AT_ONCE = 5_000
 """Entries read in one transaction."""
 COLUMNS = ("at", "who", "way", "action", "report_id", "report_name", "about")
 _ENTRY = ", ".join(COLUMNS)
-_ABOVE_ALL = (1 << 63) - 1
 _log = logging.getLogger("warpdeck")
 
 
@@ -99,6 +102,7 @@ class Audit:
             ],
         )  # fmt: skip
         db.execute(f"DELETE FROM {table} WHERE id <= (SELECT max(id) FROM {table}) - ?", [MOST])
+        _remove_old(db, table)
 
     def write(self, action: Action, report_id: str = "", about: str = "") -> None:
         """Write an entry in a transaction of its own."""
@@ -117,38 +121,80 @@ class Audit:
         """Return the newest entries; see ``iterate``."""
         return list(self.iterate(search, action, report_id, most))
 
-    def iterate(self, search: str = "", action: str = "", report_id: str = "", most: int = MOST) -> Iterator[Entry]:
-        """Yield entries, newest first, that contain a text in any column and case, or have an action or a report.
+    def months(self) -> list[str]:
+        """Return the months from the last entry to the first, as ``2026-11``."""
+        self._require_admin()
+        return sorted({month for table in LOGS for month in self._read_months(table)}, reverse=True)
+
+    def iterate(
+        self, search: str = "", action: str = "", report_id: str = "", most: int = MOST, month: str = ""
+    ) -> Iterator[Entry]:
+        """Yield entries, newest first, that contain a text in any column and case, or have an action or a report, or
+        are of a month (``2026-11``).
 
         Raises:
             NotAllowedError: the visitor does not see all reports, which the audit tells about.
         """
-        if self._visitor.groups is not None or self._visitor.only:
-            raise NotAllowedError("Only an admin may see the audit.", hint="Ask for the admin role.")
+        self._require_admin()
         held = " OR ".join(f"lower({column}) LIKE :held ESCAPE '!'" for column in COLUMNS)
         conditions = [f"({held})"] if search else []
         conditions += ["action = :action"] if action else []
         conditions += ["report_id = :report"] if report_id else []
         values = {"held": contains(search[:LONGEST_SEARCH].lower()), "action": action, "report": report_id}
-        where = " AND ".join(["id < :before", *conditions])
+        below = "at >= :begin AND at <= :at AND (at < :at OR id < :before)"
+        where = " AND ".join([below, *conditions])
         tables = [table for table, actions in _TABLES.items() if not action or action in actions]
-        logs = (self._read_entries(table, where, values, most) for table in tables)
+        logs = (self._read_entries(table, where, values, most, month) for table in tables)
         return islice(heapq.merge(*logs, key=lambda entry: entry.at, reverse=True), max(0, most))
 
-    def _read_entries(self, table: str, where: str, values: dict[str, str], left: int) -> Iterator[Entry]:
-        """Yield entries in several short transactions, each below the last one, so that none holds the catalog for
-        long.
+    def _require_admin(self) -> None:
+        if self._visitor.groups is not None or self._visitor.only:
+            raise NotAllowedError("Only an admin may see the audit.", hint="Ask for the admin role.")
+
+    def _read_months(self, table: str) -> list[str]:
+        """Return the months from the last entry of a table to the first."""
+        with self._connect() as db:
+            ((first, last),) = db.execute(f"SELECT min(at), max(at) FROM {table}").fetchall()
+        months = [last[:7]] if last else []
+        while months and months[-1] > first[:7]:
+            months.append(_add_months(months[-1], -1))
+        return months
+
+    def _read_entries(
+        self, table: str, where: str, values: Mapping[str, Any], left: int, month: str
+    ) -> Iterator[Entry]:
+        """Yield entries in several short transactions, each of one month and below the last one, so that none holds
+        the catalog for long.
         """
-        query = f"SELECT id, {_ENTRY} FROM {table} WHERE {where} ORDER BY id DESC LIMIT :most"
-        before = _ABOVE_ALL
-        while left > 0:
-            most = min(left, AT_ONCE)
-            with self._connect() as db:
-                rows = db.execute(query, values | {"before": before, "most": most}).fetchall()
-            yield from (Entry(*(row[name] for name in COLUMNS)) for row in rows)
-            if len(rows) < most:
-                return
-            before, left = rows[-1]["id"], left - most
+        query = f"SELECT id, {_ENTRY} FROM {table} WHERE {where} ORDER BY at DESC, id DESC LIMIT :most"
+        for one in [month] if month else self._read_months(table):
+            at: dict[str, str | int] = {"at": _add_months(one, 1), "before": 0}
+            while left > 0:
+                most = min(left, AT_ONCE)
+                with self._connect() as db:
+                    rows = db.execute(query, {**values, **at, "begin": one, "most": most}).fetchall()
+                yield from (Entry(*(row[name] for name in COLUMNS)) for row in rows)
+                left -= len(rows)
+                if len(rows) < most:
+                    break
+                at = {"at": rows[-1]["at"], "before": rows[-1]["id"]}
+
+
+def _add_months(month: str, count: int) -> str:
+    """Return the month so many months later, as ``2026-11``."""
+    year, number = divmod(12 * int(month[:4]) + int(month[5:]) - 1 + count, 12)
+    return f"{year:04}-{number + 1:02}"
+
+
+def _remove_old(db: Connection, table: str) -> None:
+    """Remove the entries that are older than the setting says, but none of the last ``LEAST``."""
+    days = config.load().audit_days
+    if not days:
+        return
+    newest = f"SELECT at FROM {table} ORDER BY id DESC LIMIT {LEAST}"
+    ((at,),) = db.execute(f"SELECT min(at) FROM ({newest}) AS newest").fetchall()
+    end = min(at, (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds"))
+    db.execute(f"DELETE FROM {table} WHERE at < ?", [end])
 
 
 def _find_table(action: Action) -> str:

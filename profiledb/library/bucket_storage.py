@@ -182,12 +182,12 @@ class BucketStorage:
         self.store.invalidate(report_id)
         return True
 
-    def delete(self, report_id: str, catalog: Catalog) -> None:
+    def delete(self, report_id: str, catalog: Catalog, summary: str = "") -> None:
         """Remove first the manifests, which would list the report anew, then its rows, then all objects and copies."""
         objects = self.store.list_keys(report_id)
         self.store.bucket.delete(key for key in objects if key.endswith(".json"))
         self.store.index.forget_all(report_id)
-        catalog.remove_report(report_id)
+        catalog.remove_report(report_id, summary)
         self.files.remove(report_id)
         self.store.remove_copies(report_id)
         self.store.remove(objects)

@@ -13,7 +13,7 @@ from typing import Any
 
 from profiledb.config import Settings
 from profiledb.errors import AnalysisError
-from profiledb.library import report_links, report_list, spaces, team_database
+from profiledb.library import removals, report_links, report_list, spaces, team_database
 from profiledb.library.access_check import Visibility
 from profiledb.library.audit import Audit
 from profiledb.library.bucket.object_index import ObjectIndex
@@ -21,6 +21,7 @@ from profiledb.library.catalog_file import CatalogFile
 from profiledb.library.database import FILES, LOGINS, Connect, Connection, Database, Shared
 from profiledb.library.logins import Logins
 from profiledb.library.marks import Marks
+from profiledb.library.removals import Removals
 from profiledb.library.report_links import ReportLinks
 from profiledb.library.report_list import ReportList
 from profiledb.library.series_decisions import SeriesDecisions
@@ -79,6 +80,8 @@ _COLUMNS_ABOUT_REPORTS = {
     "change_note": "measure, state, note, changed_at",
 }
 """Columns, besides the report's id, of the tables that hold what people said of a report; links are apart."""
+_STAY = ("report_space", "series_choice", "change_note")
+"""Tables with rows of a retired report: who sees it, and what its series go by."""
 
 
 def open_catalog(settings: Settings) -> "Catalog":
@@ -130,6 +133,7 @@ class Catalog:
         self.decisions = SeriesDecisions(self._connect, self.audit, self.visibility)
         self.links = ReportLinks(self._connect, self.audit, self.visibility)
         self.listing = ReportList(self._connect, self.visibility)
+        self.removals = Removals(self._connect, self.visibility)
         self.sharing_links = SharingLinks(self._connect, self.audit, self.visibility, visitor)
 
     def _find_visibility(self, visitor: Visitor) -> Visibility:
@@ -206,6 +210,7 @@ class Catalog:
             else:
                 db.execute(statement, row)
             report_list.write_row(db, manifest.id)
+            removals.unretire(db, manifest.id)
             spaces.add_report(db, manifest.id, manifest.space)
 
     def complete_listing(self) -> None:
@@ -214,13 +219,20 @@ class Catalog:
         with self._connect() as db:
             report_list.fill(db)
 
-    def remove_report(self, report_id: str) -> None:
-        """Remove a report with its labels, marks and links; the files that it came from are remembered as deleted."""
+    def remove_report(self, report_id: str, summary: str = "") -> None:
+        """Remove a report with its labels, marks and links; the files that it came from are remembered as deleted.
+
+        With a summary it is retired: this stays, with its place among spaces and series.
+        """
         self.visibility.require_reports(report_id)
         with self._connect() as db:
-            self.audit.note(db, "deleted", report_id)
+            self.audit.note(db, "deleted", report_id, "retention; its figures stay" if summary else "")
             db.execute("DELETE FROM report WHERE id = ?", [report_id])
-            for table in (*_COLUMNS_ABOUT_REPORTS, "report_space", "share", "listing", "finding"):
+            stay = _STAY if summary else ()
+            removals.unretire(db, report_id)
+            if summary:
+                removals.retire(db, report_id, now(), summary)
+            for table in {*_COLUMNS_ABOUT_REPORTS, "report_space", "share", "listing", "finding"} - {*stay}:
                 db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
             report_links.forget(db, report_id)
             db.execute("UPDATE job SET state = 'deleted', changed_at = ? WHERE report_id = ?", [now(), report_id])

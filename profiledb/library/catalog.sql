@@ -136,6 +136,24 @@ CREATE TABLE IF NOT EXISTS stored_file ( -- of a library in a bucket: the object
     damaged INTEGER NOT NULL,       -- 1 where a reader found that it was damaged when it was put
     PRIMARY KEY (report_id, name)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS retired ( -- reports that retention removed, of which the figures stay (studies/retention.py)
+    report_id TEXT PRIMARY KEY,
+    retired_at TEXT NOT NULL,       -- ISO 8601, UTC
+    summary TEXT NOT NULL           -- facts and figures of its series, JSON
+) STRICT;
+CREATE TABLE IF NOT EXISTS removal ( -- what retention will remove, announced before
+    what TEXT NOT NULL,             -- report, upload
+    thing TEXT NOT NULL,            -- id of the report, path of the upload
+    name TEXT NOT NULL,             -- for people
+    why TEXT NOT NULL,              -- the rule
+    bytes INTEGER NOT NULL,
+    announced_at TEXT NOT NULL,     -- ISO 8601, UTC
+    PRIMARY KEY (what, thing)
+) STRICT;
+CREATE TABLE IF NOT EXISTS removal_look ( -- one row: when the announcements were last brought up to date
+    id INTEGER PRIMARY KEY,
+    at TEXT NOT NULL                -- ISO 8601, UTC
+) STRICT;
 CREATE TABLE IF NOT EXISTS audit (
     id INTEGER PRIMARY KEY,         -- in the order of writing
     at TEXT NOT NULL,               -- ISO 8601, UTC
@@ -156,6 +174,8 @@ CREATE TABLE IF NOT EXISTS access_log ( -- the other half of the audit: what peo
     report_name TEXT NOT NULL,
     about TEXT NOT NULL
 ) STRICT;
+CREATE INDEX IF NOT EXISTS audit_at ON audit (at, id);
+CREATE INDEX IF NOT EXISTS access_log_at ON access_log (at, id);
 CREATE TABLE IF NOT EXISTS login ( -- who is logged in: the cookie of a person without a row opens nothing
     person TEXT PRIMARY KEY,        -- SHA-256 of what the identity provider calls them
     name TEXT NOT NULL,             -- what the audit calls them

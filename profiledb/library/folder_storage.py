@@ -108,8 +108,8 @@ class FolderStorage:
         self.files.work.mkdir(parents=True, exist_ok=True)
         return file_hashes.copy_verified(path, self.files.reports / path.name, self.files.work / path.name)
 
-    def delete(self, report_id: str, catalog: Catalog) -> None:
-        catalog.remove_report(report_id)
+    def delete(self, report_id: str, catalog: Catalog, summary: str = "") -> None:
+        catalog.remove_report(report_id, summary)
         self.files.remove(report_id)
 
     def recover(self, catalog: Catalog) -> None:

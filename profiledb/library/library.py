@@ -217,11 +217,14 @@ class Library:
         self.require_visible(report_id)
         return self.storage.take_over(report_id, path, manifest)
 
-    def delete(self, report_id: str) -> None:
-        """Remove a report, damaged or not. Readers that have it open keep their snapshot."""
+    def delete(self, report_id: str, summary: str = "") -> None:
+        """Remove a report, damaged or not. Readers that have it open keep their snapshot.
+
+        With a summary the catalog keeps this of it (``Catalog.remove_report``).
+        """
         self.require_visible(report_id)
         self._attached.close(report_id)
-        self.storage.delete(report_id, self.catalog)
+        self.storage.delete(report_id, self.catalog, summary)
 
     def replace(self, before: str, after: str) -> None:
         """Remove a report in favor of another one, which takes over its labels and links."""

@@ -90,6 +90,12 @@ class ReportList:
             ids = [row["report_id"] for row in db.execute(listed, values)]
             return list(_read_manifests(db, ids).values())
 
+    def ids(self, filters: Filters = ALL) -> list[str]:
+        """Return the ids of the reports, in no order."""
+        where, values = self._make_condition(filters)
+        with self._connect() as db:
+            return [row["report_id"] for row in db.execute(f"SELECT report_id FROM listing WHERE {where}", values)]
+
     def get(self, ids: Iterable[str]) -> dict[str, Manifest]:
         """Return the visible ones of some reports by id, in the order of the ids."""
         asked = [report_id for report_id in dict.fromkeys(ids) if report_id.isascii()]

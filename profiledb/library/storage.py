@@ -85,8 +85,8 @@ class Storage(TextStore, Protocol):
     def take_over(self, report_id: str, path: Path, manifest: str) -> bool:
         """Copy a file of another library's report with its time; see ``Library.take_over``."""
 
-    def delete(self, report_id: str, catalog: Catalog) -> None:
-        """Remove a report from the catalog, and all of its files."""
+    def delete(self, report_id: str, catalog: Catalog, summary: str = "") -> None:
+        """Remove a report from the catalog, where a summary may stay (``Catalog.remove_report``), and all its files."""
 
     def recover(self, catalog: Catalog) -> None:
         """Bring files and catalog together after a crash, or after files were damaged or lost."""

@@ -45,7 +45,12 @@ from profiledb.replay.speed_changes import (
     batch_hopeful,
     faster_link,
     faster_link_hopeful,
+    list_precisions,
+    parse_precision,
     parse_times,
+    precision,
+    precision_cautious,
+    precision_hopeful,
 )  # fmt: skip
 
 LEAST_WAITS = 5
@@ -361,6 +366,12 @@ CHANGES = {
             batch, "a factor", lambda _graph, part: ["2"] * bool(part.steps), lambda value: parse_times("batch", value),
             batch_cautious, batch_hopeful,
         ),
+        Change(
+            "precision", "Matrix products compute in {}",
+            "They are as many times as fast as the GPU's peak is higher, beyond the time of the shortest kernel.",
+            precision, "a precision", list_precisions, lambda value: (parse_precision(value)[0].upper(),),
+            precision_cautious, precision_hopeful,
+        ),
         Change("without_memsets", "Memory is not set", "Nothing reads it before it is written.", without_memsets),
         Change(
             "data_on_gpu", "Data stays on the GPU",
@@ -376,5 +387,3 @@ CHANGES = {
     )
 }  # fmt: skip
 """All changes by name, in the order of the documentation."""
-VERSION = 2
-"""The version of the changes and the prediction model. Stored predictions of another version are recomputed."""

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -10,6 +11,8 @@ import numpy as np
 
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
+from profiledb.query import views
+from profiledb.query.views import Views
 from profiledb.replay import critical_path, graph, ranks, recording, simulation, slack
 from profiledb.replay.changes import CHANGES, Apply, Change
 from profiledb.replay.graph import Graph
@@ -144,22 +147,8 @@ def predict(
     """
     if len(wanted) > MOST_CHANGES:
         raise AnalysisError(f"At most {MOST_CHANGES} changes can be replayed at once.")
-    changes = [_find_change(name, value) for name, value in wanted]
-    count = min(1 + len(peers), MOST_RANKS)
-    with library.cursor(report_id) as db:
-        own = _read_source(db, choose_window(library, report_id, db, MOST_OPERATIONS // count))
-    case, alone = _Case(graph.build(own.recording), own), ""
-    if peers:
-        try:
-            case = _join_ranks(library, own, peers)
-        except NotCapturedError as error:
-            alone, count = f"The other ranks of this run are left out: {error.message}", 1
-    if case.error_pct > MOST_ERROR_PCT:
-        raise NotCapturedError(
-            f"Nothing in this report explains waits of {case.error_pct:.0f} % of its time, so a replay would mislead.",
-            why="Operations begin long after their launch and all that is known to hold them back: they may wait for"
-            " events, for other processes or for other GPUs.",
-        )
+    changes = [find_change(name, value) for name, value in wanted]
+    case = open_case(library, report_id, peers)
     tries = changes or [(one, value) for one in CHANGES.values() for value in one.values(case.graph, case.part)]
     least = -float("inf") if changes else LEAST_SAVING_PCT / 100 * case.baseline
     found, refused = list[Predicted](), list[Refused]()
@@ -178,10 +167,40 @@ def predict(
         together = next(iter(found), None)
     else:
         found.sort(key=lambda one: one.predicted_ns)
+    window = case.window
     return WhatIf(
-        own.window.begin_ns, own.window.end_ns, len(own.window.steps), count, alone, case.baseline, case.explained,
+        window.begin_ns, window.end_ns, len(window.steps), case.ranks, case.alone, case.baseline, case.explained,
         case.error_pct, case.path(), case.slack(), found, refused, together,
     )  # fmt: skip
+
+
+def open_case(library: Library, report_id: str, peers: Sequence[str] = ()) -> "Case":
+    """Read the part of a report to replay, with the same part of its peers if they have it.
+
+    Raises:
+        NotCapturedError: the report has no calls or no operations, or its unchanged replay is too inaccurate.
+    """
+    count = min(1 + len(peers), MOST_RANKS)
+    with library.cursor(report_id, views=_find_views()) as db:
+        own = _read_source(db, choose_window(library, report_id, db, MOST_OPERATIONS // count))
+    case = Case(graph.build(own.recording), own)
+    if peers:
+        try:
+            case = _join_ranks(library, own, peers)
+        except NotCapturedError as error:
+            case.alone = f"The other ranks of this run are left out: {error.message}"
+    if case.error_pct > MOST_ERROR_PCT:
+        raise NotCapturedError(
+            f"Nothing in this report explains waits of {case.error_pct:.0f} % of its time, so a replay would mislead.",
+            why="Operations begin long after their launch and all that is known to hold them back: they may wait for"
+            " events, for other processes or for other GPUs.",
+        )
+    return case
+
+
+@cache
+def _find_views() -> tuple[Views, ...]:
+    return tuple(views.needed(recording.VIEWS))
 
 
 def kinds(pieces: Sequence[critical_path.Piece]) -> tuple[tuple[str, int], ...]:
@@ -197,7 +216,7 @@ def parse(texts: Sequence[str]) -> list[tuple[str, str]]:
     return [(name, value) for name, _, value in (text.partition("=") for text in texts)]
 
 
-def _find_change(name: str, value: str) -> tuple[Change, str]:
+def find_change(name: str, value: str) -> tuple[Change, str]:
     if name not in CHANGES:
         raise AnalysisError(f"There is no change {name!r}.", hint=f"Changes: {', '.join(CHANGES)}.")
     change = CHANGES[name]
@@ -232,13 +251,13 @@ def _read_source(db: duckdb.DuckDBPyConnection, window: Window) -> Source:
     return Source(recorded, window, read_ranges(db, window))
 
 
-def _join_ranks(library: Library, own: Source, peers: Sequence[str]) -> "_Case":
+def _join_ranks(library: Library, own: Source, peers: Sequence[str]) -> "Case":
     """Return the case of all ranks of a run, whose parts are the same steps."""
     if not own.window.steps:
         raise NotCapturedError("No steps tell which parts are the same.")
     sources = [own]
     for peer in peers[: MOST_RANKS - 1]:
-        with library.cursor(peer) as db:
+        with library.cursor(peer, views=_find_views()) as db:
             steps = read_steps(library, peer, db)
             if not own.window.steps.keys() <= steps.keys():
                 raise NotCapturedError("One of their reports lacks some of the steps.")
@@ -246,7 +265,7 @@ def _join_ranks(library: Library, own: Source, peers: Sequence[str]) -> "_Case":
     joined = ranks.join([one.recording for one in sources], [
         _find_launched(one.recording, _find_inside(one.recording.calls, one.window)) for one in sources
     ])  # fmt: skip
-    return _Case(graph.build(joined.recording, joined.collectives), *sources, joined=joined)
+    return Case(graph.build(joined.recording, joined.collectives), *sources, joined=joined)
 
 
 def _find_inside(calls: recording.Calls, window: Window, shift: int = 0) -> Flags:
@@ -330,11 +349,15 @@ def _measure_step_lengths(built: Graph, window: Window, replayed: Replayed) -> n
     return np.diff(_map_moments(built, window, replayed, begins)).astype(np.float64)
 
 
-class _Case:
-    """A program with its length as recorded and without unexplained waits, in ns."""
+class Case:
+    """A program with its length as recorded and without unexplained waits, in ns.
+
+    ``alone`` says why the other ranks of its run are not among its ``ranks``.
+    """
 
     def __init__(self, built: Graph, *sources: Source, joined: ranks.Joined | None = None) -> None:
         self.graph, self.window = built, sources[0].window
+        self.ranks, self.alone = len(sources), ""
         self.part = _build_part(built, sources, joined)
         own = np.ones(len(built.chain), np.bool_) if joined is None else joined.rank_of_call == 0
         self._own = self.part.operations & _find_launched(built.recording, own)
@@ -356,7 +379,7 @@ class _Case:
         mine = np.flatnonzero(self.graph.chain == self.graph.chain[_find_first_call(self.graph, self.window)])
         last = int(np.searchsorted(calls.start[mine], self.window.end_ns, "right")) - 1
         if last >= 0:  # the host leaves the part as long after its last call as recorded
-            rest = max(0, self.window.end_ns - int(calls.end[mine[last]]))
+            rest = max(0, self._find_host_end() - int(calls.end[mine[last]]))
             leaves[int(mine[last])] = end - rest
         latest = slack.latest(self.graph, self._original, ends, leaves)
         return slack.of_part(self.graph, self._original, self.part, latest)
@@ -400,9 +423,16 @@ class _Case:
 
     def _find_bounds(self, replayed: Replayed) -> tuple[int, int]:
         """Return the start of the part in a replay, and when the host has left it and its last operation has ended."""
-        bounds = np.array([self.window.begin_ns, self.window.end_ns])
+        bounds = np.array([self.window.begin_ns, self._find_host_end()])
         begin, left = _map_moments(self.graph, self.window, replayed, bounds).tolist()
         return begin, max(left, int(np.array(replayed.end)[self._own].max(initial=left)))
+
+    def _find_host_end(self) -> int:
+        """Return when the host leaves the part: without steps, nothing tells of host work after the last call."""
+        if self.window.steps:
+            return self.window.end_ns
+        mine = self.graph.chain == self.graph.chain[_find_first_call(self.graph, self.window)]
+        return min(self.window.end_ns, int(self.graph.recording.calls.end[mine].max()))
 
     def _measure_length(self, replayed: Replayed) -> int:
         begin, end = self._find_bounds(replayed)

@@ -13,6 +13,8 @@ MOST_RANKS = 16
 """Maximum number of reports that are replayed together."""
 LEAST_MATCHED = 0.9
 """Minimum fraction of the collectives of a rank that end on the others at the same time."""
+_BY_NAME = ("names", "classes", "precisions")
+"""Fields of operations that are lists by name."""
 _THREAD_BITS = 52
 """Bits of a thread's id that differ within a machine: process and thread."""
 
@@ -78,7 +80,7 @@ def _list_collectives(rank: Recording, inside: Flags) -> Integers:
 
 
 def _join_recordings(ranks: Sequence[Recording], lists: Sequence[Integers], shifts: list[int], same: Flags) -> Joined:
-    names = sorted({pair for one in ranks for pair in zip(one.operations.names, one.operations.classes, strict=True)})
+    names = sorted({told for one in ranks for told in _list_names(one.operations)})
     call_names = sorted({name for one in ranks for name in one.calls.names})
     calls, operations, threads = [], [], list[int]()
     first_call = first_stream = first_device = 0
@@ -89,8 +91,7 @@ def _join_recordings(ranks: Sequence[Recording], lists: Sequence[Integers], shif
             call_names,
         ))  # fmt: skip
         mine = one.operations
-        pairs = [*zip(mine.names, mine.classes, strict=True)]
-        codes = np.array([names.index(pair) for pair in pairs] + [-1], np.int64)
+        codes = np.array([names.index(told) for told in _list_names(mine)] + [-1], np.int64)
         operations.append(replace(
             mine, start=mine.start + shift, end=mine.end + shift,
             call=np.where(mine.call >= 0, mine.call + first_call, -1), stream=mine.stream + first_stream,
@@ -106,7 +107,7 @@ def _join_recordings(ranks: Sequence[Recording], lists: Sequence[Integers], shif
     place = _invert_order(order)
     every = {
         field: np.concatenate([getattr(one, field) for one in operations])
-        for field in Operations.__dataclass_fields__ if field not in ("names", "classes")
+        for field in Operations.__dataclass_fields__ if field not in _BY_NAME
     }  # fmt: skip
     moved = np.lexsort((every["end"], every["start"]))
     every["call"] = np.where(every["call"] >= 0, place[every["call"]], -1)
@@ -118,12 +119,17 @@ def _join_recordings(ranks: Sequence[Recording], lists: Sequence[Integers], shif
         Calls(start[order], end[order], thread, name, call_names),
         Operations(
             **{field: values[moved] for field, values in every.items()},
-            names=[short for short, _ in names], classes=[class_ for _, class_ in names],
+            names=[short for short, *_ in names], classes=[class_ for _, class_, _ in names],
+            precisions=[precision for *_, precision in names],
         ),
-        threads, ranks[0].multiprocessors, ranks[0].link_rate,
+        threads, ranks[0].multiprocessors, ranks[0].link_rate, ranks[0].peaks,
     )  # fmt: skip
     starts, last = recording.operations.start[groups].max(axis=1), recording.operations.end[groups].min(axis=1)
     return Joined(recording, [tuple(one) for one in groups[starts < last].tolist()], shifts, of_rank[order])
+
+
+def _list_names(operations: Operations) -> list[tuple[str, ...]]:
+    return [*zip(*(getattr(operations, field) for field in _BY_NAME), strict=True)]
 
 
 def _invert_order(order: Integers) -> Integers:

@@ -1,7 +1,7 @@
 """The calls and operations of a report as arrays, ordered by start time."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
@@ -50,13 +50,30 @@ SELECT min(call.start_ns) FROM (
 WHERE operation.end_ns >= $begin AND operation.start_ns <= $end
 """
 """The host runs ahead, so operations of a part may have been launched before it."""
-_KERNEL_NAMES = "SELECT name_id, coalesce(short, demangled, ''), coalesce(class, '') FROM kernel_name"
+_KERNEL_NAMES = """
+SELECT name_id, coalesce(name.short, name.demangled, ''), coalesce(name.class, ''),
+    CASE WHEN bits = 64 THEN 'fp64' WHEN unit = 'cuda' THEN 'fp32' WHEN unit = 'tensor' THEN
+        CASE bits WHEN 8 THEN 'fp8' WHEN 16 THEN 'fp16' WHEN 32 THEN 'tf32' ELSE '' END
+        ELSE '' END AS precision
+FROM kernel_name AS name LEFT JOIN product_name USING (name_id)
+"""
+_PEAKS = """
+SELECT precision, min(peak_flops_per_s) FROM (
+    SELECT 'fp32' AS precision, peak_flops_per_s FROM gpu_peak('fp32')
+    UNION ALL SELECT 'tf32', peak_flops_per_s FROM gpu_peak('tf32')
+    UNION ALL SELECT 'fp16', peak_flops_per_s FROM gpu_peak('fp16')
+    UNION ALL SELECT 'bf16', peak_flops_per_s FROM gpu_peak('bf16')
+    UNION ALL SELECT 'fp8', peak_flops_per_s FROM gpu_peak('fp8')
+) GROUP BY precision HAVING count(*) = count(peak_flops_per_s)
+"""
 
 _GPU = "SELECT coalesce(min(sm_count), 0), coalesce(min(TRY_CAST(compute_capability AS DOUBLE)), 0) FROM gpu"
 LINK_RATES = {9.0: 54.4, 8.0: 27.2, 7.0: 13.6}
 """Bytes per ns of copies from pinned memory, by the compute capability from which on GPUs have this link: 0.85 of the
 64, 32 and 16 GB/s of 16 lanes of PCIe 5, 4 and 3. H200s reach 55 GB/s."""
 
+VIEWS = ("peak", "tensor")
+"""Files of the views that a recording is read with."""
 KERNEL, COPY, MEMSET, GRAPH = range(4)
 """Kinds of operations."""
 
@@ -83,8 +100,9 @@ class Operations:
     """Kernels, copies, memory sets and whole CUDA graphs, by start; times in ns of the capture.
 
     ``call`` is the index in ``Calls`` of the call that launched the operation, or -1 if the capture lacks it. ``name``
-    is an index into ``names`` and ``classes``, or -1 if the operation is not a kernel. ``blocks`` is the
-    size of the grid, or 0 if unknown.
+    is an index into ``names``, ``classes`` and ``precisions``, or -1 if the operation is not a kernel. ``precisions``
+    are those of matrix products (fp32 on CUDA cores, tf32, fp16, fp8, fp64), or "" if the name does not tell.
+    ``blocks`` is the size of the grid, or 0 if unknown.
     """
 
     start: Integers
@@ -101,9 +119,16 @@ class Operations:
     blocks: Integers
     names: list[str]
     classes: list[str]
+    precisions: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.start)
+
+    def in_precision(self, precision: str) -> Flags:
+        """Return which operations are matrix products of a precision."""
+        codes = [code for code, one in enumerate(self.precisions) if one == precision]
+        products: Flags = (self.kind == KERNEL) & np.isin(self.name, codes)
+        return products
 
     def in_class(self, name: str) -> Flags:
         """Return which operations are kernels of a class."""
@@ -117,7 +142,8 @@ class Recording:
     """The CUDA activity in a capture, on the host and on the GPUs.
 
     ``threads`` are global thread ids. ``multiprocessors`` is the number of a GPU, ``link_rate`` the bytes per ns that
-    copies from pinned memory reach on its PCIe link; 0 if unknown.
+    copies from pinned memory reach on its PCIe link; 0 if unknown. ``peaks`` are the FLOP/s of a GPU by precision, as
+    far as they are known.
     """
 
     calls: Calls
@@ -125,6 +151,7 @@ class Recording:
     threads: list[int]
     multiprocessors: int = 0
     link_rate: float = 0.0
+    peaks: Mapping[str, float] = field(default_factory=dict)
 
     def calls_of(self, thread: int) -> Flags:
         """Return which calls a thread made, given by its global id."""
@@ -133,7 +160,7 @@ class Recording:
 
 
 def read(db: duckdb.DuckDBPyConnection, begin_ns: int, end_ns: int) -> Recording:
-    """Read the calls and operations of a part of the connection's report; bounds in ns."""
+    """Read the calls and operations of a part of the report of a connection that has ``VIEWS``; bounds in ns."""
     bounds = {"begin": begin_ns, "end": end_ns}
     (lead,) = db.execute(_LEAD, bounds).fetchone() or (None,)
     bounds["begin"] = min(begin_ns, lead or begin_ns)
@@ -151,16 +178,17 @@ def read(db: duckdb.DuckDBPyConnection, begin_ns: int, end_ns: int) -> Recording
     multiprocessors, capability = db.execute(_GPU).fetchone() or (0, 0.0)
     link_rate = next((rate for least, rate in LINK_RATES.items() if capability >= least), 0.0)
     operations = _read_operations(db, bounds, _convert_integers(table["call_id"]), place[outer])
-    return Recording(calls, operations, threads.tolist(), int(multiprocessors), link_rate)
+    peaks = dict(db.execute(_PEAKS).fetchall())
+    return Recording(calls, operations, threads.tolist(), int(multiprocessors), link_rate, peaks)
 
 
 def _read_operations(
     db: duckdb.DuckDBPyConnection, bounds: Mapping[str, int], call_ids: Integers, places: Integers
 ) -> Operations:
     table = {name: np.ma.getdata(values) for name, values in db.execute(_OPERATIONS, bounds).fetchnumpy().items()}
-    known = {int(name_id): (str(short), str(class_)) for name_id, short, class_ in db.execute(_KERNEL_NAMES).fetchall()}
+    known = {int(name_id): tuple(map(str, told)) for name_id, *told in db.execute(_KERNEL_NAMES).fetchall()}
     ids, name = np.unique(_convert_integers(table["name_id"]), return_inverse=True)
-    listed = [known.get(int(one), ("", "")) for one in ids]
+    listed = [known.get(int(one), ("", "", "")) for one in ids]
     name = np.where(_convert_integers(table["kind"]) == KERNEL, name.reshape(-1), -1)
     keys = np.stack([_convert_integers(table[key]) for key in ("global_pid", "device_id", "context_id", "stream_id")])
     _, stream = np.unique(keys, axis=1, return_inverse=True)
@@ -170,7 +198,7 @@ def _read_operations(
         _look_up(_convert_integers(table["call_id"]), call_ids, places), stream.reshape(-1), keys[1],
         _convert_integers(table["kind"]), name, _convert_integers(table["bytes"]),
         to_host, from_host, pageable, _convert_integers(table["blocks"]),
-        [short for short, _ in listed], [class_ for _, class_ in listed],
+        *([told[place] for told in listed] for place in range(3)),
     )  # fmt: skip
 
 

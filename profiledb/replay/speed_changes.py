@@ -1,5 +1,6 @@
 """Changes to speeds and sizes: a faster link, another precision, another batch size."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,8 @@ LEAST_COLLECTIVES = 0.1
 """Minimum fraction of the time of operations in collectives for which a faster link needs all ranks."""
 FULL_WAVES = 4
 """Number of waves of blocks from which a kernel takes longer in proportion to its blocks."""
+PRECISIONS = {"fp32": 32, "tf32": 32, "bf16": 16, "fp16": 16, "fp8": 8}
+"""Precisions of matrix products, the widest first, with the bits of their numbers in memory."""
 _FIXED = frozenset({"optimizer", "communication"})
 """Classes of kernels whose work does not depend on the batch."""
 
@@ -68,6 +71,62 @@ def _speed_up_link(graph: Graph, part: Part, value: str, *, pageable: bool) -> G
             took = np.maximum(length[mine] - waits[mine], 0)
             fixed = int(took.min())
             length[mine] = waits[mine] + fixed + ((took - fixed) / times).astype(np.int64)
+    return replace(graph, length=length) if np.any(length != graph.length) else None
+
+
+def parse_precision(value: str) -> tuple[str]:
+    """Return a precision of matrix products in lower case."""
+    if value.lower() not in PRECISIONS:
+        raise AnalysisError(f"precision takes one of {', '.join(PRECISIONS)}.")
+    return (value.lower(),)
+
+
+def precision(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Compute matrix products in a narrower precision: as many times as fast as its peak is higher.
+
+    A product takes a fixed time, that of the shortest kernel, and the time of its arithmetic.
+    """
+    return _change_precision(graph, part, value, lambda _, ratio: ratio)
+
+
+def precision_cautious(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Limit products by memory: they are only as many times as fast as their numbers are shorter."""
+    return _change_precision(graph, part, value, lambda narrower, _: narrower)
+
+
+def precision_hopeful(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Speed up kernels that CUDA cores need for the same products, too, such as FFTs of convolutions."""
+    return _change_precision(graph, part, value, lambda _, ratio: ratio, unknown=True)
+
+
+def list_precisions(graph: Graph, part: Part) -> list[str]:
+    """Return the next precision for most of the time of products."""
+    operations, peaks = graph.recording.operations, graph.recording.peaks
+    took = {one: int(graph.length[operations.in_precision(one) & part.operations].sum()) for one in PRECISIONS}
+    most = max(took, key=took.__getitem__)
+    following = {"fp32": "tf32", "tf32": "bf16", "fp16": "fp8"}.get(most, "")
+    return [following] if took[most] and following in peaks and most in peaks else []
+
+
+def _change_precision(
+    graph: Graph, part: Part, value: str, speed_up: Callable[[float, float], float], *, unknown: bool = False
+) -> Graph | None:
+    (wanted,) = parse_precision(value)
+    operations, peaks, length = graph.recording.operations, graph.recording.peaks, graph.length.copy()
+    require_nodes(graph, part)
+    if wanted not in peaks:
+        raise NotCapturedError(f"The peak of this GPU in {wanted.upper()} is unknown, or it has none.")
+    kernels = part.operations & (operations.kind == KERNEL)
+    fixed = int(length[kernels].min()) if kernels.any() else 0
+    for name, bits in PRECISIONS.items():
+        ratio = peaks[wanted] / peaks[name] if name in peaks else 1.0
+        mine = operations.in_precision(name) & part.operations
+        if unknown and name == "fp32" and mine.any():
+            mine |= operations.in_class("convolution") & operations.in_precision("") & part.operations
+        if ratio > 1 and bits >= PRECISIONS[wanted] and mine.any():
+            times = min(ratio, speed_up(bits / PRECISIONS[wanted], ratio))
+            moved = np.maximum(length[mine] - fixed, 0)
+            length[mine] -= (moved * (1 - 1 / times)).astype(np.int64)
     return replace(graph, length=length) if np.any(length != graph.length) else None
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 import numpy as np
@@ -45,19 +45,25 @@ _MOST_RANGES = 200_000
 
 @dataclass(frozen=True)
 class Window:
-    """The replayed part of a recording: its bounds on a thread and those of its steps by number, in ns."""
+    """The replayed part of a recording: its bounds on a thread and those of its steps by number, in ns.
+
+    ``represents_ns`` is the time of all that it stands for: of all steps that count, if it has some of them. It
+    ``repeats`` unless it is a part of a program of which nothing is known.
+    """
 
     begin_ns: int
     end_ns: int
     thread: int
     steps: dict[int, tuple[int, int]]
+    represents_ns: int = 0
+    repeats: bool = False
 
 
 def bound_steps(steps: Mapping[int, tuple[int, int, int]]) -> Window:
     """Return the window of steps, given as thread, start and end by number."""
     begin, end = min(begin for _, begin, _ in steps.values()), max(end for *_, end in steps.values())
     thread = next(iter(steps.values()))[0]
-    return Window(begin, end, thread, {number: one[1:] for number, one in steps.items()})
+    return Window(begin, end, thread, {number: one[1:] for number, one in steps.items()}, end - begin, repeats=True)
 
 
 def choose_window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection, most: int) -> Window:
@@ -73,8 +79,10 @@ def choose_window(library: Library, report_id: str, db: duckdb.DuckDBPyConnectio
     if window and (len(steady) or window.end_ns - window.begin_ns >= LEAST_IN_STEPS * (end - begin)):
         starts = np.sort(np.ma.getdata(db.execute(_STARTS).fetchnumpy()["start_ns"]))
         counts = {number: int(np.diff(np.searchsorted(starts, span))[0]) for number, (_, *span) in steps.items()}
-        return bound_steps({number: steps[number] for number in _choose_middle_steps(counts, most)})
-    return _bound_window(db, most, begin, end)
+        chosen = bound_steps({number: steps[number] for number in _choose_middle_steps(counts, most)})
+        return replace(chosen, represents_ns=window.represents_ns)
+    bounded = _bound_window(db, most, begin, end)
+    return replace(bounded, represents_ns=end - begin, repeats=True) if len(steady) else bounded
 
 
 def _bound_window(db: duckdb.DuckDBPyConnection, most: int, begin: int, end: int) -> Window:
@@ -82,7 +90,7 @@ def _bound_window(db: duckdb.DuckDBPyConnection, most: int, begin: int, end: int
     while (count := _count_operations(db, begin, end)) > most:
         end = begin + (end - begin) * most // (count + 1)
     busiest = db.execute(_BUSIEST, {"begin": begin, "end": end}).fetchone()
-    return Window(begin, end, busiest[0] if busiest else -1, {})
+    return Window(begin, end, busiest[0] if busiest else -1, {}, end - begin)
 
 
 def read_steps(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> dict[int, tuple[int, int, int]]:

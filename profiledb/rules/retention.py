@@ -1,4 +1,4 @@
-"""Retention rules from the file that WARPDECK_RETENTION names. Without that file, nothing is ever deleted."""
+"""Retention rules: those of the file that WARPDECK_RETENTION names, else of a team ``DEFAULT``, else none."""
 
 import math
 import tomllib
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from profiledb.config import Settings
 from profiledb.errors import ConfigError
 
 MOST_BYTES = 100_000
@@ -44,6 +45,7 @@ class Rules:
     """The rules of a file. Without any of them, nothing is deleted.
 
     Args:
+        notice_days: announce each deletion so many days before it.
         uploads_days: delete files from the inbox after this many days if their reports are in the library.
         total_gb: size limit of all reports in units of 10**9 bytes; above it, the oldest are deleted.
         rules: which reports to delete by age.
@@ -52,6 +54,29 @@ class Rules:
     uploads_days: float | None = None
     total_gb: float | None = None
     rules: tuple[Rule, ...] = ()
+    notice_days: float = 3.0
+
+    @property
+    def words(self) -> list[str]:
+        """Return what is deleted, a phrase for each rule."""
+        told = [f"reports {rule.words}" for rule in self.rules]
+        told += [] if self.total_gb is None else [f"the oldest reports above {self.total_gb:g} GB"]
+        return told + ([] if self.uploads_days is None else [f"uploads older than {self.uploads_days:g} days"])
+
+
+DEFAULT = Rules(rules=(Rule(30.0),))
+"""Rules of a team that has set none: uploads stay, because they may be the only copy of what somebody recorded."""
+
+
+def current(settings: Settings) -> Rules | None:
+    """Return the rules in force; None if nothing is ever deleted.
+
+    Raises:
+        ConfigError: as ``load`` does.
+    """
+    if settings.retention is not None:
+        return load(settings.retention)
+    return DEFAULT if settings.retention_by_default else None
 
 
 def load(path: Path) -> Rules:
@@ -65,7 +90,7 @@ def load(path: Path) -> Rules:
             told: Mapping[str, Any] = tomllib.loads(file.read(MOST_BYTES).decode())
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as rules of retention.", hint=_HINT, detail=str(error)) from error
-    _check_keys(path, told, ("uploads_days", "total_gb", "rule"))
+    _check_keys(path, told, ("uploads_days", "total_gb", "notice_days", "rule"))
     several = told.get("rule", [])
     if not isinstance(several, list) or len(several) > MOST_RULES:
         raise ConfigError(f"{path}: rule must be sections, [[rule]].", hint=_HINT)
@@ -73,6 +98,7 @@ def load(path: Path) -> Rules:
         _read_number(path, told, "uploads_days"),
         _read_number(path, told, "total_gb"),
         tuple(_make_rule(path, one) for one in several),
+        _read_number(path, told, "notice_days") or Rules.notice_days,
     )
 
 

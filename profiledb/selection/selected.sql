@@ -62,16 +62,17 @@ CREATE OR REPLACE VIEW selected_active AS
 SELECT device_id, min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM busy GROUP BY device_id;
 
 -- A kernel name short enough for a table: without templates and arguments, and for generic launchers such as
--- vectorized_elementwise_kernel the function, functor or operation that they run.
+-- vectorized_elementwise_kernel the function, functor or operation that they run. Numba appends a tag of its ABI.
 CREATE OR REPLACE MACRO readable_name(short, demangled) AS (
-    SELECT CASE WHEN detail IN ('', short) THEN short ELSE short || ' · ' || detail END
+    SELECT CASE WHEN detail IN ('', plain) THEN plain ELSE plain || ' · ' || detail END
     FROM (
         SELECT regexp_replace(coalesce(
             nullif(regexp_extract(demangled, '(\w+)\([^()]*\)(?: const)?::[\[{]lambda', 1), ''),
             nullif(regexp_extract(demangled, '<.*?\b(\w*Functor_\w+|(?:[C-Z]|Add|Bu)\w*Functor)\b', 1), ''),
             nullif(regexp_extract(demangled, '<.*?\b(\w+Ops?)\b', 1), ''),
             nullif(regexp_extract(demangled, '<(cutlass_\w+)', 1), ''), ''
-        ), '(_kernel)?(_cuda|_impl|CUDAKernelImpl|CUDAKernel)?$', '') AS detail
+        ), '(_kernel)?(_cuda|_impl|CUDAKernelImpl|CUDAKernel)?$', '') AS detail,
+            regexp_replace(short, '\[abi:[^\]]*\]$', '') AS plain
     )
 );
 

@@ -130,7 +130,7 @@ def main(arguments: Sequence[str]) -> int:
         rules = rulebook.load(config.load().rules)
         list_findings(library, library.catalog.listing.unjudged(digest.version(rules.values())), rules)
     summary_refresh.refresh(library)
-    _ = Board(library).listed  # computes and caches the changes of all series
+    _ = Board(library).listed  # keeps what lists show of the series that changed
     return 0
 
 

@@ -1,7 +1,8 @@
-"""Apply the rules of retention: first plan without changing anything, then delete one thing at a time.
+"""Apply the rules of retention: plan, announce, and some days later delete one thing at a time.
 
-Samples stay, and so do reports with a label and reports linked to those. A date that is unreadable or in the future is
-no reason to delete.
+What a report told its series stays, so that trends and the gate go on with it (``Catalog.remove_report``). Samples
+stay, and so do reports with a label and reports linked to those. A date that is unreadable or in the future is no
+reason to delete.
 """
 
 import re
@@ -16,9 +17,11 @@ from profiledb.errors import WarpdeckError
 from profiledb.library.catalog import Job, Manifest
 from profiledb.library.inbox import Inbox
 from profiledb.library.library import Library
+from profiledb.library.removals import Removal
 from profiledb.library.report_links import LINKS
 from profiledb.monitoring import logs
 from profiledb.rules.retention import Rule, Rules
+from profiledb.studies.trends import summary_refresh
 
 _TAKEN = ("ready", "duplicate")
 
@@ -43,6 +46,11 @@ class Deletion:
     report_id: str = ""
     path: str = ""
 
+    @property
+    def thing(self) -> str:
+        """What it is announced by: the id of a report, else the path."""
+        return self.report_id if self.what == "report" else self.path
+
 
 def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime) -> list[Deletion]:
     """Return what the rules delete now, oldest first, without changing anything. ``now`` has a time zone."""
@@ -58,6 +66,24 @@ def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: 
         if one.id in going
     ]
     return deletions + list(_plan_uploads(library, inbox, rules, settings, now))
+
+
+def announce(
+    library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime
+) -> tuple[list[Deletion], list[Removal]]:
+    """Announce what the rules delete within the days of notice; return what was announced as long ago and is due, and
+    all announcements. Records of missing files need no announcement.
+    """
+    notice = timedelta(days=rules.notice_days)
+    coming = [
+        Removal(one.what, one.thing, one.name, one.why, one.size)
+        for one in plan(library, inbox, rules, settings, now + notice)
+        if one.what != "record"
+    ]
+    told = library.catalog.removals.announce(coming, now)
+    ripe = {(one.what, one.thing) for one in told if datetime.fromisoformat(one.announced_at) <= now - notice}
+    due = plan(library, inbox, rules, settings, now)
+    return [one for one in due if one.what == "record" or (one.what, one.thing) in ripe], told
 
 
 def carry_out(library: Library, inbox: Inbox, planned: list[Deletion]) -> Iterator[Deletion]:
@@ -81,7 +107,8 @@ def _remove_one(library: Library, inbox: Inbox, one: Deletion) -> bool:
     if one.what == "report":
         if one.report_id in _find_kept(library):
             return False
-        library.delete(one.report_id)
+        report = library.catalog.listing.get([one.report_id]).get(one.report_id)
+        library.delete(one.report_id, summary_refresh.keep_summary(library, report) if report else "")
         return True
     path = Path(one.path)
     if one.what == "upload":
@@ -118,7 +145,7 @@ def _map_series(library: Library, rules: Rules) -> Mapping[str, str]:
         return {}
     from profiledb.studies.trends.series_board import Board
 
-    return {point.id: series.name for series in Board(library).series.values() for point in series.points}
+    return Board(library).names_by_report()
 
 
 def _map_spaces(library: Library, rules: Rules) -> Mapping[str, str]:

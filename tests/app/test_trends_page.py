@@ -48,7 +48,7 @@ def test_all_series_are_listed_with_their_newest_change(dashboard: Dashboard, se
 
 
 def test_one_series_says_what_accounts_for_its_change(dashboard: Dashboard, series: Library) -> None:
-    key = Board(series).series[SERIES].key
+    key = Board(series).find(SERIES).key
     at = open_(dashboard, series=key)
     text = said(at)
     assert f"First report: train_{SLOW}.nsys-rep" in text
@@ -63,7 +63,7 @@ def test_one_series_says_what_accounts_for_its_change(dashboard: Dashboard, seri
 
 
 def test_a_change_is_accepted_with_a_note_and_opened_again(dashboard: Dashboard, series: Library) -> None:
-    at = open_(dashboard, series=Board(series).series[SERIES].key)
+    at = open_(dashboard, series=Board(series).find(SERIES).key)
     box = next(one for one in at.text_input if str(one.key).startswith("trends-note"))
     box.set_value("slower *on purpose*")
     at = next(one for one in at.button if one.label == "Accept").click().run()
@@ -77,7 +77,7 @@ def test_a_change_is_accepted_with_a_note_and_opened_again(dashboard: Dashboard,
 
 
 def test_a_report_is_moved_and_left_out(dashboard: Dashboard, series: Library) -> None:
-    at = open_(dashboard, series=Board(series).series[SERIES].key)
+    at = open_(dashboard, series=Board(series).find(SERIES).key)
     at.multiselect(key="trends-moved").set_value([f"{1:016x}"])
     at.selectbox(key="trends-to").set_value("– in no series –")
     at = next(one for one in at.button if one.label == "Move").click().run()

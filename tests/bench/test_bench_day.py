@@ -22,7 +22,7 @@ def test_growth_is_told_of_the_second_half_alone() -> None:
 
 @pytest.mark.slow("a benchmark of a day")
 def test_a_short_day_has_no_errors_and_names_what_holds_memory(tmp_path: Path) -> None:
-    day = run_day(argparse.Namespace(views=40, files=6, sessions=2, samples=2, log=None), tmp_path)
+    day = run_day(argparse.Namespace(views=40, files=6, sessions=2, samples=2, visit=20, log=None), tmp_path)
     assert not day.errors
     last = day.samples[-1]
     assert (last.views >= 40, last.files >= 4) == (True, True)
@@ -37,6 +37,7 @@ def test_a_short_day_has_no_errors_and_names_what_holds_memory(tmp_path: Path) -
         "files",
         "resident",
     } <= set(last.held)
+    assert {name.rpartition(" ")[0] for name in last.processes} >= {"ingest", "ingest.conversion.fork_server"}
     assert last.held["resident"] == pytest.approx(last.resident, rel=0.4)
     assert 0 < last.held["duckdb"] < last.resident
     assert 0 < last.held["malloc"] < last.resident  # untouched room for rows once made it a hundred times that

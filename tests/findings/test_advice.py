@@ -139,15 +139,15 @@ def test_what_does_not_fire_has_no_advice() -> None:
     ("value", "facts", "saving", "left"),
     [
         (12.0, {}, None, ""),
-        (12.0, {}, 5_000_000, "5.00 ms"),
-        (14.0, {}, 5_000_000, "5.00 ms (12.0 % of the time)"),
+        (12.0, {}, 5_000_000, "Saves at most 5.00 ms"),
+        (14.0, {}, 5_000_000, "Saves at most 5.00 ms (12.0 % of the time)"),
         (12.0, {"range": "5.00 ms"}, 5_000_000, ""),
-        (14.0, {"range": "15.00 ms"}, 5_000_000, "5.00 ms (12.0 % of the time)"),
+        (14.0, {"range": "15.00 ms"}, 5_000_000, "Saves at most 5.00 ms (12.0 % of the time)"),
     ],
 )
 def test_no_number_is_said_twice(value: float, facts: dict[str, str], saving: int | None, left: str) -> None:
     one = finding("Do this.", facts=facts, saving_ns=saving, saving_pct=12.0)
-    assert sentences.bound(Finding(**{**one.__dict__, "value": value})) == left
+    assert sentences.saves(Finding(**{**one.__dict__, "value": value})) == left
 
 
 def test_a_program_in_one_line() -> None:

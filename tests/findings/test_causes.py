@@ -103,6 +103,14 @@ def test_what_nobody_explains_stands_by_itself() -> None:
     }
 
 
+def test_a_symptom_that_knows_its_cause_leads() -> None:
+    busy = finding("busy", 300, "idle", "symptom")
+    collector = finding("collector", 200, "host code")
+    assert nested(replace(busy, is_cause=True), collector)["busy"] == (300, None)
+    (first, *_) = causes.nest([replace(busy, is_cause=True), collector], PARTS)
+    assert (first.leads, causes.nest([busy, collector], PARTS)[0].leads) == (True, False)
+
+
 def test_remarks_and_rules_without_parts_take_nothing() -> None:
     plain = Finding(rules.parse("plain", HEADER + "SELECT 1;", "idle"), "fires", value=20.0, saving_ns=100)
     found = {one.rule.name: one for one in causes.nest([plain, finding("note", 90, "all", weight="note")], PARTS)}

@@ -164,7 +164,7 @@ def test_the_outputs_say_the_same(nsys_samples: Library) -> None:
     assert len(rows) == 4
     text = output.text(found, "md", "a*b")
     assert "# Findings: a\\*b" in text
-    assert "12.0 % in `r`. Mending it saves at most 5.00 ms" in text
+    assert "12.0 % in `r`. Saves at most 5.00 ms" in text
     assert text.index("## Not judged") < text.index("## Clear")
 
 

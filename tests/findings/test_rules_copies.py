@@ -151,6 +151,8 @@ def test_synchronous_copies(nsys_samples: Library, library: Library, small: Any)
     assert (found.verdict, found.value, found.saving_ns, found.facts["copies"]) == ("fires", 48.0, 48, 1)
     assert (found.evidence[0]["start_ns"], found.evidence[0]["end_ns"]) == (10, 70)
     assert judged(nsys_samples, OVERLAPPED, "synchronous_copies").value == 0
+    outside = small([(72, 80), (90, 100)], memop=moved[:1], api_call=calls[:1])
+    assert judged(library, outside, "synchronous_copies").value == 0, "no kernel has run yet"
     alone = small([(0, 10)], memop=[copy(1, 20, 60, 100_000, (1, 2), call_id=None)])
     assert judged(library, alone, "synchronous_copies").verdict == "cannot_judge"
 

@@ -181,6 +181,21 @@ def test_uneven_use(nsys_samples: Library, library: Library, publish: Publish) -
     low = [ns for ns in parts if ns > 10 * MS]
     assert (finding.verdict, finding.saving_ns, finding.facts["stretches"]) == ("fires", sum(low), 2)
     assert finding.value == pytest.approx(100 * len(low) / 30)
+
+
+def test_a_gpu_that_works_little_throughout_has_no_stretches(library: Library, publish: Publish) -> None:
+    """Beside one that is busy all the time: of 600 ms, the second GPU works 5 of each 20."""
+    kernels = [(0, 10, 20, 600 * MS + 20), *((0, 10, n * 20 * MS + 20, n * 20 * MS + 5 * MS) for n in range(31))]
+
+    def change(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute("UPDATE kernel SET device_id = 1 WHERE kernel_id > 100")
+        db.execute("DELETE FROM busy")
+        db.execute("INSERT INTO busy BY NAME SELECT device_id, start_ns, end_ns FROM kernel")
+
+    assert judged(library, by_hand(publish, kernels, after=change), "uneven_use").value == 0
+
+
+def test_even_use_of_samples(nsys_samples: Library) -> None:
     assert sampled(nsys_samples, "energy", "uneven_use").verdict == "clear"
     assert sampled(nsys_samples, "launches_tiny", "uneven_use").verdict == "cannot_judge"
 

@@ -206,6 +206,22 @@ def test_graph_breaks(nsys_samples: Library, library: Library, publish: Publish)
     assert (finding.facts["graphs"], finding.facts["single"]) == (2, 1)
     assert finding.value == pytest.approx(25)
     assert judged(library, captured(0, 1, 2), "graph_breaks").verdict == "clear"
+    read = [made.copy(9, 140_000, 141_000, 4, (2, 1))]
+    calls = [made.call(9, 5, 130_000, 139_000)]
+
+    def copied(*moved: dict[str, Any]) -> float | None:
+        """The value where graphs alone run kernels, with these copies between them."""
+
+        def change(db: duckdb.DuckDBPyConnection) -> None:
+            db.execute("UPDATE api_call SET name_id = 60 WHERE call_id >= 100")
+            db.execute("UPDATE kernel SET graph_node_id = 9")
+
+        made_up = by_hand(publish, kernels, after=change, string=names, memop=list(moved), api_call=calls)
+        return judged(library, made_up, "graph_breaks").value
+
+    assert copied(*read) == 0, "a copy for each graph is its result"
+    several = [copy | {"memop_id": n} for n, copy in enumerate(read * 4, 9)]
+    assert copied(*several)
     assert sampled(nsys_samples, "launches_graph", "graph_breaks", warmup="exclude").verdict == "clear"
     assert sampled(nsys_samples, "launches_tiny", "graph_breaks").verdict == "cannot_judge"
 

@@ -31,11 +31,15 @@ Ranks = Callable[..., str]
 def make_ranks(publish: Publish) -> Ranks:
     """Publishes a capture of kernels of one GPU, those of NCCL on a stream of their own, and rows of other tables."""
 
-    def ranks(ran: list[Ran], **tables: Any) -> str:
+    def ranks(ran: list[Ran], inside: dict[int, int] | None = None, **tables: Any) -> str:
+        inside = inside or {}
         work = [
-            kernel(i, one, a * US, b * US, stream_id=7 if one == GEMM else 8, global_pid=PID, call_id=1000 + i)
+            kernel(
+                i, one, a * US, b * US, stream_id=7 if one == GEMM else 8, global_pid=PID, call_id=1000 + i,
+                process_range=inside.get(i),
+            )
             for i, (one, a, b) in enumerate(ran)
-        ]
+        ]  # fmt: skip
         calls = [call(1000 + i, 1, (a - 3) * US, (a - 1) * US, tid=MAIN) for i, (_, a, _) in enumerate(ran)]
         moved = [(one["start_ns"], one["end_ns"]) for one in tables.get("memop", [])]
         busy = tuple(sorted([*moved, *((a * US, b * US) for _, a, b in ran)]))
@@ -49,6 +53,32 @@ def make_ranks(publish: Publish) -> Ranks:
         return publish(fill)
 
     return ranks
+
+
+Two = tuple[int, int, int, int, int]
+"""A kernel: its name, begin and end, GPU, and the time at which its launch returned, in µs."""
+
+
+@pytest.fixture(name="two")
+def make_two(publish: Publish) -> Ranks:
+    """Publishes a capture of kernels of two GPUs, which one thread launches."""
+
+    def two(ran: list[Two], **tables: Any) -> str:
+        work = [
+            kernel(i, one, a * US, b * US, device_id=gpu, stream_id=7 if one == GEMM else 8, global_pid=PID, call_id=i)
+            for i, (one, a, b, gpu, _) in enumerate(ran, 1)
+        ]
+        calls = [call(i, 1, (end - 1) * US, end * US, tid=MAIN) for i, (*_, end) in enumerate(ran, 1)]
+        calls += tables.pop("api_call", [])
+
+        def fill(db: duckdb.DuckDBPyConnection) -> None:
+            insert(db, "kernel_name", NAMES)
+            made.fill(db, stop=max(b for _, _, b, _, _ in ran) * US, kernel=work, api_call=calls, **tables)
+            insert(db, "busy", [{"device_id": gpu, "start_ns": a * US, "end_ns": b * US} for _, a, b, gpu, _ in ran])
+
+        return publish(fill)
+
+    return two
 
 
 def spans(ran: list[Ran], *names: int) -> list[Span]:
@@ -127,6 +157,67 @@ def test_pipeline_bubbles(library: Library, ranks: Ranks) -> None:
     assert judged(library, ranks(even), "pipeline_bubbles").verdict == "clear"
     slow = judged(library, ranks(ran), "slow_collectives")
     assert slow.verdict != "fires", "a transfer that waits is no slow collective"
+
+
+def late(number: int, computes: tuple[int, int] = (100, 130), launched: int = 20) -> list[Two]:
+    """A round of 100 µs: GPU 0 waits in its all-reduce from 30 to 60 for GPU 1, and then runs what ``computes``."""
+    at = number * 100
+    return [
+        (GEMM, at, at + 30, 1, at),
+        (REDUCED, at + 30, at + 62, 0, at + 10),
+        (REDUCED, at + 60, at + 62, 1, at + 60),
+        (GEMM, at + computes[0], at + computes[1], 0, at + launched),
+    ]
+
+
+def test_a_rank_that_is_late(library: Library, two: Ranks) -> None:
+    """In each of ten rounds GPU 0 waits 30 µs, in which the CPU of GPU 1 is in `metrics` and has launched nothing."""
+    rounds = [one for n in range(10) for one in late(n)]
+    inside = ranges(*((n * 100 * US + 25 * US, n * 100 * US + 59 * US, "metrics") for n in range(10)))
+    found = judged(library, two(rounds, **inside), "rank_imbalance")
+    assert (found.verdict, found.cause, found.facts["range"], found.facts["last_gpu"]) == (
+        "fires", "late CPU", "metrics", 1,
+    )  # fmt: skip
+    assert (found.facts["wait_ns"], found.facts["late_ns"], found.saving_ns) == (300 * US, 300 * US, 600 * US)
+    assert found.value == pytest.approx(100 * 300 / (1000 + 962))
+    busy = [*rounds, *((GEMM, n * 100 + 30, n * 100 + 60, 1, n * 100) for n in range(10))]
+    uneven = judged(library, two(busy), "rank_imbalance")
+    assert (uneven.verdict, uneven.cause, uneven.saving_ns) == ("fires", None, 300 * US), "GPU 1 computes meanwhile"
+
+
+def test_a_wait_that_holds_nothing_up(library: Library, two: Ranks) -> None:
+    """GPU 0 computes until the wait is over, or its CPU launches what follows only later; or waits to launch it."""
+    hidden = [one for n in range(10) for one in late(n, computes=(40, 70))]
+    assert judged(library, two(hidden), "rank_imbalance").value == 0
+    unlaunched = [one for n in range(10) for one in late(n, launched=95)]
+    assert judged(library, two(unlaunched), "rank_imbalance").value == 0
+    waits = [call(500 + n, 2, n * 100 * US + 20 * US, n * 100 * US + 90 * US, tid=MAIN) for n in range(10)]
+    held = judged(library, two(unlaunched, api_call=waits), "rank_imbalance")
+    assert (held.verdict, held.facts["wait_ns"]) == ("fires", 300 * US)
+
+
+@pytest.mark.parametrize(("since", "bubble"), [(0, 100), (40, 60)])
+def test_a_bubble_needs_another_stage_that_computes(library: Library, two: Ranks, since: int, bubble: int) -> None:
+    """GPU 1 waits for GPU 0 in seven of eight transfers, for 100 µs of each: nothing computes in some of that."""
+    ran: list[Two] = []
+    for n in range(8):
+        at = n * 300
+        ran += [(GEMM, at + since, at + 100, 0, at), (SENT, at + 100, at + 110, 0, at)]
+        ran += [(SENT, at + (100 if n == 3 else 0), at + 110, 1, at), (GEMM, at + 110, at + 200, 1, at)]
+    found = judged(library, two(ran), "pipeline_bubbles")
+    assert (found.verdict, found.saving_ns) == ("fires", 7 * bubble * US)
+
+
+def test_the_cpu_pays_for_small_buckets(library: Library, ranks: Ranks) -> None:
+    """NCCL's ranges around each of 40 all-reduces take 20 µs of the CPU; the GPU is idle for far longer."""
+    ran = [one for n in range(4) for one in step(n, 10, 30)]
+    numbers = [i for i, (one, _, _) in enumerate(ran) if one == REDUCED]
+    begun = [(ran[i][1] - 21) * US for i in numbers]
+    told = [(n * 1500 * US - 5 * US, (n + 1) * 1500 * US - 6 * US, f"step_{n}") for n in range(4)]
+    every = ranges(*told, *((at, at + 20 * US, "NCCL:ncclAllReduce") for at in begun))
+    inside = {i: pre for pre, i in enumerate(numbers, len(told) + 1)}
+    found = judged(library, ranks(ran, inside=inside, **every), "small_buckets")
+    assert (found.facts["cpu_ns"], found.saving_ns) == (35 * 20 * US, 35 * (30 + 20) * US)
 
 
 def test_slow_peer_copies(library: Library, ranks: Ranks) -> None:

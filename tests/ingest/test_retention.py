@@ -1,4 +1,4 @@
-"""The worker has what the rules let go removed, once an hour."""
+"""The worker has what the rules let go announced, and removed some days later, once an hour."""
 
 from pathlib import Path
 
@@ -16,16 +16,22 @@ def test_it_looks_once_an_hour(empty_library: Library, tmp_path: Path, monkeypat
     monkeypatch.setenv("WARPDECK_RETENTION", str(tmp_path / "rules.toml"))
     now = [0.0]
     retention = RetentionRunner(config.load(library=empty_library.folder, inbox=tmp_path), clock=lambda: now[0])
+    removals = empty_library.catalog.removals
     publish(empty_library, "aaaa000000000001")  # taken in on 2026-01-01
     retention.run_if_due()
-    wait_until(lambda: not empty_library.list())
-    assert [one.who for one in empty_library.catalog.audit.entries(action="deleted")] == ["worker"]
-    publish(empty_library, "aaaa000000000002")
+    wait_until(lambda: bool(removals.announced()))
+    assert empty_library.list()
+    with empty_library.catalog.transaction() as db:  # as if three days had passed
+        db.execute("UPDATE removal SET announced_at = '2026-11-01T00:00:00+00:00'")
     now[0] = EVERY_S - 1
     retention.run_if_due()
-    retention.stop()
     assert empty_library.list()
     now[0] = EVERY_S
-    retention.run_if_due()
-    wait_until(lambda: not empty_library.list())
+
+    def is_gone() -> bool:
+        retention.run_if_due()  # not while the first process still ends
+        return not empty_library.list()
+
+    wait_until(is_gone)
+    assert [one.who for one in empty_library.catalog.audit.entries(action="deleted")] == ["worker"]
     retention.stop()

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from bench.pages import free_port
 from profiledb.library.catalog import Catalog
 from profiledb.library.database import Shared
 from profiledb.library.library import Library
+from profiledb.library.removals import Removal
 from tests.app.web.client import ask
 from tests.conftest import ROOT, wait_until
 from tests.profiledb.library.test_library import publish
@@ -25,9 +27,12 @@ AWAY_S = 2.0
 
 @pytest.fixture
 def library(team: Shared, tmp_path: Path) -> Library:
-    """One report in it, which was taken in on 2026-01-01."""
+    """One report in it, which was taken in on 2026-01-01 and announced to go for four days."""
     library = Library(tmp_path / "library", Catalog(team))
     publish(library, "aaaa000000000001")
+    for days in (4, 3.1, 2.2, 1.3, 0.4):
+        coming = [Removal("report", "aaaa000000000001", "a", "old", 1)]
+        library.catalog.removals.announce(coming, datetime.now(UTC) - timedelta(days=days))
     return library
 
 

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ Span = tuple[int, int]
 
 
 def judged(library: Library, report: str, rule: str, **params: Any) -> Finding:
-    """Judge a rule on a report, given by id or file name, under the selection in ``params``."""
-    (finding,) = judge.judge(library, library.find(report), params, [rulebook.load()[rule]])
+    """Judge a rule alone, without a replay of its change, under the selection in ``params``.
+
+    ``report`` is an id or a file name.
+    """
+    (finding,) = judge.judge(library, library.find(report), params, [replace(rulebook.load()[rule], change="")])
     assert "error" not in finding.facts, finding.facts["error"]
     return finding
 

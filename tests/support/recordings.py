@@ -9,6 +9,8 @@ from profiledb.replay.recording import COPY, GRAPH, KERNEL, MEMSET, Calls, Opera
 
 PID = 1 << 24
 MULTIPROCESSORS = 100
+PEAKS = {"fp32": 50.0, "tf32": 400.0, "fp16": 800.0, "bf16": 800.0}
+"""FLOP/s of the GPU by precision; it has no FP8."""
 KINDS = {"kernel": KERNEL, "copy": COPY, "memset": MEMSET, "graph": GRAPH}
 
 
@@ -38,11 +40,13 @@ class Operation:
     from_host: bool = False
     pageable: bool = False
     blocks: int = 1
+    precision: str = ""
 
 
 def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recording:
     """Convert calls and operations, both sorted by start, to arrays."""
-    names, classes = sorted({one.name for one in calls}), sorted({one.class_ for one in operations})
+    names, kernels = sorted({one.name for one in calls}), sorted({(one.class_, one.precision) for one in operations})
+    classes = [class_ for class_, _ in kernels]
 
     def numbers(values: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         return np.array(values, np.int64)
@@ -59,11 +63,13 @@ def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recordi
             numbers([one.start for one in operations]), numbers([one.end for one in operations]),
             numbers([one.call for one in operations]), numbers([one.stream for one in operations]),
             numbers([one.device for one in operations]), numbers([KINDS[one.kind] for one in operations]),
-            numbers([classes.index(one.class_) for one in operations]), numbers([one.bytes for one in operations]),
+            numbers([kernels.index((one.class_, one.precision)) for one in operations]),
+            numbers([one.bytes for one in operations]),
             to_host, from_host, pageable, numbers([one.blocks for one in operations]), classes, classes,
+            [precision for _, precision in kernels],
         ),
         [PID + number for number in range(max((one.thread for one in calls), default=0) + 1)],
-        MULTIPROCESSORS,
+        MULTIPROCESSORS, peaks=PEAKS,
     )  # fmt: skip
 
 

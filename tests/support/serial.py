@@ -7,6 +7,8 @@ from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.studies.trends import summary_refresh
+from profiledb.studies.trends.series import Series
+from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.summary_store import Facts, Row
 from profiledb.studies.trends.team_summary_store import summaries_of
 
@@ -38,6 +40,11 @@ def rows(wall: float, kernels: Mapping[str, float], idle: float | None = None) -
     for name, ns in kernels.items():
         found += [Row("kernel", ns, f"void {name}<float>(args)", title=name), Row("class", ns, f"class of {name}")]
     return [*found, Row("range", busy, "step_*/forward")]
+
+
+def all_series(board: Board) -> dict[str, Series]:
+    """Return the series of a board by name."""
+    return {name: board.find(name) for name in board.names}
 
 
 def put(library: Library, of: Facts, figures: Sequence[Row]) -> Manifest:

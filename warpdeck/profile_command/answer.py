@@ -119,8 +119,7 @@ def _print_findings(library: "Library", report: "Manifest", ranks: int) -> None:
 def _print_finding(number: int, finding: "Finding") -> None:
     from profiledb.findings import sentences
 
-    saved = sentences.bound(finding)
-    bound = f" Mending it saves at most {saved}." if saved else ""
-    terminal.say(f"  {number}. {finding.rule.title} ({finding.severity}): {sentences.plain(finding)}{bound}")
+    saved = "".join(f" {one}." for one in [sentences.saves(finding)] if one)
+    terminal.say(f"  {number}. {finding.rule.title} ({finding.severity}): {sentences.plain(finding)}{saved}")
     for line in sentences.plain_advice(finding)[:2]:
         terminal.say(f"     - {line}")

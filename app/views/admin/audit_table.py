@@ -25,6 +25,8 @@ COLUMNS = (
 def show() -> None:
     """Draw the search and the matching entries."""
     st.subheader("Changes", anchor=False)
+    audit = session.administering().catalog.audit
+    months = audit.months()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input(
             "Search",
@@ -36,14 +38,20 @@ def show() -> None:
         action = st.selectbox(
             "What", ACTIONS, index=None, placeholder="Anything", width=200, **url_widgets.option("action", ACTIONS)
         )
-    found = session.administering().catalog.audit.entries(text, action or "", most=MOST + 1)
+        month = st.selectbox(
+            "Month", months, index=None, placeholder="Any", width=120, **url_widgets.option("month", months)
+        )
+    found = list(audit.iterate(text, action or "", most=MOST + 1, month=month or ""))
     if not found:
-        st.info("No entry matches." if text or action else "Nobody has done anything yet.")
+        st.info("No entry matches." if text or action or month else "Nobody has done anything yet.")
         return
     rows = pd.DataFrame([asdict(entry) | {"at": moment(entry.at)} for entry in found[:MOST]])
     tables.table(rows, COLUMNS, key="admin-changes", download="changes.csv", hidden=("report_id",))
     if len(found) > MOST:
-        st.caption(f"The newest {MOST:,} are shown: search for others, or use warpdeck audit.")
+        st.caption(
+            f"The newest {MOST:,} are shown: search for others. `warpdeck audit --month {month or months[0]}"
+            " --format csv` exports all of a month."
+        )
 
 
 def moment(at: str) -> str:

@@ -1,9 +1,9 @@
-"""The Admin page: audit, spaces, logins, sharing links, and tokens for programs. For admins only."""
+"""The Admin page: audit, retention, spaces, logins, sharing links, and tokens for programs. For admins only."""
 
 import streamlit as st
 
 from app.ui import page_elements as ui
-from app.views.admin import audit_table, logins, sharing_links, spaces, tokens
+from app.views.admin import audit_table, logins, retention, sharing_links, spaces, tokens
 from app.web import access
 
 
@@ -16,7 +16,7 @@ def page() -> None:
             " on the command line."
         )
         return
-    for part in (audit_table.show, spaces.show, logins.show, sharing_links.show, tokens.show):
+    for part in (audit_table.show, retention.show, spaces.show, logins.show, sharing_links.show, tokens.show):
         with ui.boundary():
             part()
 

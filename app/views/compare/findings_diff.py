@@ -17,10 +17,10 @@ _TITLES = {
 _COLUMNS = [
     Col("change", "Change", width=140),
     Col("title", "Finding", width=220),
-    Col("a_pct", "A saves at most", unit="%", kind="percent", help="Upper bound: share of the time on A's GPUs"),
-    Col("b_pct", "B saves at most", unit="%", kind="percent", help="Upper bound: share of the time on B's GPUs"),
-    Col("a_ns", "A saves at most", kind="duration", help="Upper bound in A"),
-    Col("b_ns", "B saves at most", kind="duration", help="Upper bound in B"),
+    Col("a_pct", "A saves", unit="%", kind="percent", help="Predicted or at most: share of the time on A's GPUs"),
+    Col("b_pct", "B saves", unit="%", kind="percent", help="Predicted or at most: share of the time on B's GPUs"),
+    Col("a_ns", "A saves", kind="duration", help="Predicted or at most, in A"),
+    Col("b_ns", "B saves", kind="duration", help="Predicted or at most, in B"),
     Col("said", "What it says", width=520, help="From B if it fires there, else from A"),
 ]
 

@@ -22,8 +22,7 @@ def show(report_id: str, finding: Finding, below: Sequence[Finding] = ()) -> Non
     with st.container(border=True, key=f"finding-{finding.rule.name}", gap="xsmall"):
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.markdown(f"{judged_findings.badge(finding)} **{fmt.plain(finding.rule.title)}**", width="content")
-            if bound := judged_findings.bound(finding):
-                st.caption(fmt.plain(bound), width="content")
+            _draw_saving(report_id, finding)
         st.markdown(judged_findings.sentence(finding))
         if advice := sentences.advice(finding):
             st.markdown("\n".join(f"- {fmt.sentence(line)}" for line in advice))
@@ -31,6 +30,19 @@ def show(report_id: str, finding: Finding, below: Sequence[Finding] = ()) -> Non
         for one in below:
             st.markdown(f":gray[In the same time] **{fmt.plain(one.rule.title)}**: {judged_findings.sentence(one)}")
             _draw_evidence(report_id, one)
+
+
+def _draw_saving(report_id: str, finding: Finding) -> None:
+    """Draw what mending it saves, as a link to the page What if where that is predicted."""
+    saves = sentences.saves(finding)
+    if saves and finding.prediction:
+        st.page_link(
+            page_list.get_script("what_if"), label=f":gray[{fmt.plain(saves)}]",
+            query_params=page_selection.link(report_id, change=finding.prediction.changes[0]), width="content",
+            help="Replayed with the change: opens What if",
+        )  # fmt: skip
+    elif saves:
+        st.caption(fmt.plain(saves), width="content")
 
 
 def _draw_evidence(report_id: str, finding: Finding) -> None:

@@ -37,8 +37,13 @@ def show() -> None:
         st.markdown(sentences.explain_nothing(findings) + (" See the remarks." if fires else ""))
     for finding in costly:
         card.show(manifest.id, finding, judge.below(finding, findings))
+    if together := sentences.together(findings):
+        st.caption(fmt.plain(together))
     if costly:
-        st.caption("Savings are upper bounds. A finding that shares most of its time with another one stands under it.")
+        st.caption(
+            "“At most” is an upper bound, “about” a prediction by replay. A finding that shares most of its time with"
+            " another one stands under it."
+        )
     other_verdicts.remarks(manifest.id, remarks)
     other_verdicts.unjudged(open_)
     other_verdicts.clear(clear)

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from app import session, worker_process
+from app.ui import format as fmt
 from app.ui import judged_findings, report_links
 from app.ui import page_elements as ui
 from app.views.library import actions, jobs, paging, sidecars, table, tour, upload
@@ -37,6 +38,7 @@ def page() -> None:
     if total:
         with st.container(gap="xsmall", key="library-list"):
             _draw_list(total, judging=status.state in ("here", "elsewhere", "starting"))
+        _announce_removals()
         if not newcomer:
             tour.draw_button("Tour of the samples", samples)
     else:
@@ -67,6 +69,14 @@ def _draw_list(total: int, *, judging: bool) -> None:
         selected = table.show(shown, labels, partners, known, growing=growing, judging=judging)
     with above:
         actions.bar(selected, labels, partners)
+
+
+def _announce_removals() -> None:
+    count, size = session.count_removals()
+    if count:
+        st.caption(
+            f"Retention is about to remove {fmt.counted(count, 'report')} ({fmt.bytes_(size)}). A label keeps a report."
+        )
 
 
 def _draw_empty() -> None:

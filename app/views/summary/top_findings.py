@@ -16,7 +16,8 @@ from profiledb.findings.finding import Finding
 MOST = 5
 COLUMNS = (
     Col("title", "Finding", width=280, click=True, help="Opens the finding: evidence, and what to do"),
-    Col("saving_ns", "Saves at most", kind="duration", help="Upper bound. Savings of several findings overlap."),
+    Col("saving_ns", "Saves", kind="duration", help="Savings of several findings overlap."),
+    Col("between", "Between", width=150, help="Interval of a saving that What if predicts"),
     Col(
         "saving_pct", "Share", kind="bar", unit="%", width=130, help="Of the time from the first to the last operation"
     ),
@@ -39,10 +40,21 @@ def rows(report_id: str, findings: Sequence[Finding]) -> None:
         {
             "title": [one.rule.title for one in shown],
             "saving_ns": [one.saving_ns for one in shown],
+            "between": [_describe_interval(one) for one in shown],
             "saving_pct": [one.saving_pct for one in shown],
             "place": [one.place or one.facts.get("kernel") or one.line for one in shown],
         }
     )
     chosen = tables.table(frame, COLUMNS, key="top-findings", download="findings.csv", select=True)
+    if together := sentences.together(findings):
+        st.caption(fmt.plain(together))
     if chosen is not None:
         navigation.to(page_list.get_script("findings"), page_selection.link(report_id))
+
+
+def _describe_interval(finding: Finding) -> str:
+    """Return the interval of a predicted saving, or that it is an upper bound."""
+    told = finding.prediction
+    if told is None:
+        return "upper bound" if finding.saving_ns else ""
+    return f"{fmt.duration(told.low_ns)} – {fmt.duration(told.high_ns)}"

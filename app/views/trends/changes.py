@@ -17,8 +17,9 @@ from profiledb.studies.compare.verdict import format_difference
 from profiledb.studies.trends.explain import Explanation, Part
 from profiledb.studies.trends.measures import PARTS
 from profiledb.studies.trends.series import Point
-from profiledb.studies.trends.series_board import LISTED, Board
+from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.series_changes import Shift, Trend, program_differences
+from profiledb.studies.trends.series_lines import LISTED
 
 CHANGE = "change"
 """Query parameter that names a change by the first report after it."""

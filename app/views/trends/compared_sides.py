@@ -25,7 +25,10 @@ def compare(before: str, after: str) -> None:
 
 
 def link(before: Point, after: Point) -> None:
-    """Draw a link that compares the two reports."""
+    """Draw a link that compares the two reports, if both are in the library."""
+    if not {before.id, after.id} <= session.reports([before.id, after.id]).keys():
+        st.caption("Not both reports are in the library any more.", width="content")
+        return
     st.page_link(
         COMPARE.path, label=":primary[Compare both sides]", icon=COMPARE.icon, width="content",
         query_params={session.PARAMETER: before.id, OTHER: after.id},

@@ -31,10 +31,9 @@ def show(series: Series) -> None:
 def _draw_map(name: str) -> None:
     with ui.boundary():
         board = session.board()
-        series = board.series.get(name)
-        if series is None:
+        if name not in board.names:
             return
-        points = series.points[-REPORTS:]
+        points = board.find(name).points[-REPORTS:]
         rows = board.kept.of([point.id for point in points], "kernel")
         if not any(rows.values()):
             st.caption("No report of this series has kernels.")

@@ -25,6 +25,7 @@ _COLUMNS = (
     Col("driver", "Driver", width=100),
     Col("versions", "Versions", width=180),
     Col("moved", "Here by", width=80, help="Rules, or moved by someone"),
+    Col("kept", "Kept", width=90, help="Report, or its figures alone: retention removed the report."),
 )
 
 
@@ -34,7 +35,8 @@ def show(board: Board, series: Series, trend: Trend | None) -> None:
         times = dict(zip((p.id for p in trend.points), trend.values, strict=True)) if trend else {}
         newest = list(reversed(series.points))
         wall = times if trend and trend.measure.name == "wall_ns" else {}
-        rows = pd.DataFrame([_make_row(point, wall.get(point.id)) for point in newest])
+        listed = set(board.library.catalog.listing.filter_ids(point.id for point in newest))
+        rows = pd.DataFrame([_make_row(point, wall.get(point.id), point.id in listed) for point in newest])
         chosen = tables.table(rows, _COLUMNS, key="trends-members", download="reports.csv", select=True)
         if chosen is not None and (found := session.reports([newest[chosen].id])):
             ui.open_report(found[newest[chosen].id])
@@ -42,12 +44,12 @@ def show(board: Board, series: Series, trend: Trend | None) -> None:
             _draw_move_form(board, series)
 
 
-def _make_row(point: Point, ns: float | None) -> dict[str, object]:
+def _make_row(point: Point, ns: float | None, is_listed: bool) -> dict[str, object]:
     return {
         "name": point.facts.name, "at": f"{point.at:%Y-%m-%d %H:%M}", "commit": (point.commit or "")[:10] or None,
         "branch": point.branch, "time": ns, "driver": point.facts.driver,
         "versions": ", ".join(f"{name} {value}" for name, value in point.versions) or None,
-        "moved": "Moved" if point.moved else "Rules",
+        "moved": "Moved" if point.moved else "Rules", "kept": "Report" if is_listed else "Figures",
     }  # fmt: skip
 
 
@@ -61,7 +63,7 @@ def _draw_move_form(board: Board, series: Series) -> None:
             placeholder="Choose reports of this series, or left out ones",
         )  # fmt: skip
         to = st.selectbox(
-            "Move to", [_RULES, _OUT, *board.series], index=None, width=320, key="trends-to", accept_new_options=True,
+            "Move to", [_RULES, _OUT, *board.names], index=None, width=320, key="trends-to", accept_new_options=True,
             placeholder="A series, or a new name", format_func=fmt.visible,
         )  # fmt: skip
         if st.form_submit_button("Move") and moved and to:

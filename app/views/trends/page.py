@@ -10,7 +10,8 @@ from app.views.trends import changes, chart, heat, members, series_table
 from app.views.trends.url_state import AXES, AXIS, MEASURE, SERIES, asked_series
 from profiledb.studies.trends.measures import MEASURES
 from profiledb.studies.trends.series import Series
-from profiledb.studies.trends.series_board import MAIN, Board
+from profiledb.studies.trends.series_board import Board
+from profiledb.studies.trends.series_lines import MAIN
 
 
 def page() -> None:

@@ -8,6 +8,7 @@ from profiledb.studies.compare.verdict import format_percent_change
 from profiledb.studies.trends.measures import Measure
 from profiledb.studies.trends.series import Point
 from profiledb.studies.trends.series_changes import Shift
+from profiledb.studies.trends.series_lines import LineChange
 
 KINDS = {"regression": "Worse", "improvement": "Better", "surroundings": "Surroundings"}
 """Display names of the kinds of change."""
@@ -27,7 +28,7 @@ def signed_share(share: float | None) -> str:
     return fmt.MISSING if share is None else format_percent_change(100 * share)
 
 
-def when(point: Point) -> str:
+def when(point: Point | LineChange) -> str:
     """Return a report's short commit, else its date."""
     return point.commit[:10] if point.commit else f"{point.at:%Y-%m-%d %H:%M}"
 

@@ -4,7 +4,6 @@ import streamlit as st
 
 from app.ui import format as fmt
 from profiledb.errors import AnalysisError
-from profiledb.studies.trends import series
 from profiledb.studies.trends.series import Series
 from profiledb.studies.trends.series_board import Board
 
@@ -19,7 +18,7 @@ def asked_series(board: Board) -> Series | None:
     if not asked:
         return None
     try:
-        return series.find_series(board.series, asked[:400])
+        return board.find(asked[:400])
     except AnalysisError:
         st.warning(f"There is no series {fmt.plain(fmt.shortened(asked, 40))}.")
         return None

@@ -1,6 +1,7 @@
 """The What if page: predicted step times with changes, replayed from the report's calls, copies and kernels."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 
 import pandas as pd
@@ -10,10 +11,11 @@ from app import session
 from app.ui import chart_element, charts, page_elements, share_bar, tables, theme, url_widgets
 from app.ui import format as fmt
 from app.ui.table_columns import Col
+from profiledb.errors import AnalysisError
 from profiledb.library.catalog import Manifest
 from profiledb.replay import prediction
-from profiledb.replay.changes import VERSION
-from profiledb.replay.prediction import Predicted, WhatIf
+from profiledb.replay.prediction import MOST_CHANGES, Predicted, WhatIf
+from profiledb.replay.saving import VERSION
 from profiledb.rules.classes import OTHER
 from profiledb.studies.scaling import family
 
@@ -53,7 +55,7 @@ _MOST_SLACK = 200
 def show() -> None:
     manifest = session.report()
     every = predicted(manifest, ())
-    options = {_format_change(one): one for one in every.predictions}
+    options = {_format_change(one): one for one in [*every.predictions, *_predict_asked(manifest, every)]}
     if not options:
         st.info("No change that Warpdeck knows saves anything here.")
         _explain_refused(every)
@@ -94,6 +96,17 @@ def predicted(manifest: Manifest, changes: Sequence[str]) -> WhatIf:
     ranks = family.find_ranks(library, manifest)
     key = session.key(manifest.id, f"what_if {VERSION}", {}, (*changes, *ranks))
     return session.worked_out(key, lambda: prediction.predict(library, manifest.id, prediction.parse(changes), ranks))
+
+
+def _predict_asked(manifest: Manifest, every: WhatIf) -> list[Predicted]:
+    """Return the predictions for changes in the address that are not among those that the page tries."""
+    known = {_format_change(one) for one in every.predictions}
+    found = []
+    for text in dict.fromkeys(st.query_params.get_all("change")[:MOST_CHANGES]):
+        if text not in known:
+            with suppress(AnalysisError):
+                found += predicted(manifest, (text,)).predictions
+    return found
 
 
 def kind_title(kind: str) -> str:

@@ -3,6 +3,7 @@
 import argparse
 import csv
 import json
+import re
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -24,11 +25,12 @@ USUAL = 1_000
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
     command = terminal.add(
-        commands, "audit", "list who did what", "--search edith --format csv", parents=[common],
+        commands, "audit", "list who did what", "--month 2026-11 --format csv", parents=[common],
         description="Uploads, labels, marks, links, deletions, decisions, tokens; logins, downloads, questions in SQL,"
-        " backups: the newest first.",
+        " backups: the newest first. Entries are kept for WARPDECK_AUDIT_DAYS.",
     )  # fmt: skip
     command.add_argument("--search", metavar="TEXT", default="", help="only entries that hold this text")
+    command.add_argument("--month", metavar="YYYY-MM", type=_parse_month, help="only entries of this month (UTC)")
     command.add_argument(
         "--most", type=int, metavar="N", help=f"at most N entries (default: {USUAL:,} as text, all as CSV and JSON)"
     )
@@ -40,7 +42,8 @@ def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
     """Print entries as they are read, one per line."""
     from profiledb.library.audit import COLUMNS, MOST
 
-    entries = catalog.audit.iterate(arguments.search, most=MOST if arguments.most is None else arguments.most)
+    most = MOST if arguments.most is None else arguments.most
+    entries = catalog.audit.iterate(arguments.search, most=most, month=arguments.month or "")
     if arguments.format == "json":
         _print_json(entries)
     elif arguments.format == "csv":
@@ -53,6 +56,12 @@ def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
             terminal.say(f"{one.at}  {one.who} ({one.way})  {one.action}  {one.report_name or one.report_id}{about}")
         if next(entries, None):
             terminal.say(f"There are more entries: only the newest {USUAL:,} are shown. Try --most.", sys.stderr)
+
+
+def _parse_month(text: str) -> str:
+    if not re.fullmatch(r"[0-9]{4}-(0[1-9]|1[0-2])", text):
+        raise argparse.ArgumentTypeError("a month is like 2026-11")
+    return text
 
 
 def _print_json(entries: "Iterable[Entry]") -> None:

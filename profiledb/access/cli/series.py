@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from profiledb.library.library import Library
     from profiledb.studies.trends.series import Series
     from profiledb.studies.trends.series_board import Board
-    from profiledb.studies.trends.series_changes import Trend
+    from profiledb.studies.trends.series_lines import Line
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -47,11 +47,9 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     summary_refresh.refresh(library)
     board = Board(library)
     if arguments.series and not arguments.move:
-        from profiledb.studies.trends import series
-
-        _print_entries(_list_reports(board, series.find_series(board.series, arguments.series)), arguments.format)
+        _print_entries(_list_reports(board, board.find(arguments.series)), arguments.format)
     else:
-        _print_entries([_make_entry(trend) for trend in board.listed], arguments.format)
+        _print_entries([_make_entry(line) for line in board.listed], arguments.format)
 
 
 def _write_decisions(library: "Library", arguments: argparse.Namespace) -> None:
@@ -68,25 +66,25 @@ def _write_decisions(library: "Library", arguments: argparse.Namespace) -> None:
         library.catalog.decisions.write_note(accepted.id, arguments.measure, Note("accepted", ""))
 
 
-def _make_entry(trend: "Trend") -> dict[str, Any]:
-    last = trend.shifts[-1] if trend.shifts else None
+def _make_entry(line: "Line") -> dict[str, Any]:
+    last = line.change
     return {
-        "key": trend.series.key,
-        "series": trend.series.name,
-        "reports": len(trend.points),
-        "first": trend.points[0].at.isoformat(timespec="seconds"),
-        "last": trend.points[-1].at.isoformat(timespec="seconds"),
-        "measure": trend.measure.name,
-        "newest": trend.values[-1],
-        "drifts": trend.drifts,
+        "key": line.key,
+        "series": line.series,
+        "reports": line.reports,
+        "first": line.first.isoformat(timespec="seconds"),
+        "last": line.last.isoformat(timespec="seconds"),
+        "measure": line.measure.name,
+        "newest": line.recent[-1],
+        "drifts": line.drifts,
         "change": None
         if last is None
         else {
-            "report": last.point.id,
-            "commit": last.point.commit,
+            "report": last.report_id,
+            "commit": last.commit,
             "kind": last.kind,
             "state": "open" if last.note is None else last.note.state,
-            "change_pct": None if last.change.share is None else 100 * last.change.share,
+            "change_pct": None if last.share is None else 100 * last.share,
             "around": list(last.around),
         },
     }

@@ -40,6 +40,7 @@ WITH named AS MATERIALIZED (
     UNION ALL SELECT 'HIP', 'GPU ' || left(name, 100) FROM gpu WHERE regexp_matches(name, 'AMD|Radeon|Instinct')
     UNION ALL SELECT 'SYCL', 'GPU ' || left(name, 100) FROM gpu WHERE regexp_matches(name, '^Intel')
     UNION ALL SELECT 'XLA', 'profiler ' || tool FROM report WHERE starts_with(tool, 'XLA profiler')
+    UNION ALL SELECT 'PyTorch', 'profiler ' || tool FROM report WHERE tool = 'PyTorch profiler'
     UNION ALL SELECT 'OpenACC', 'OpenACC events' WHERE EXISTS (FROM openacc_event)
     UNION ALL
     SELECT 'Fortran', 'source ' || left(min(value), 100) FROM string
@@ -70,9 +71,10 @@ WITH named AS MATERIALIZED (
             WHEN trait = 'TensorRT' THEN NOT list_has_any(traits, ['vLLM', 'SGLang'])
             WHEN trait IN ('training', 'checkpointing', 'foreach optimizer', 'fused optimizer') THEN is_model
             WHEN trait IN ('decode', 'prefill') THEN is_model AND NOT list_contains(traits, 'training')
-            ELSE NOT list_contains(
-                ['all-reduce', 'all-gather', 'reduce-scatter', 'split layers', 'nhwc', 'nchw to nhwc'], trait
-            )
+            ELSE NOT list_contains([
+                    'all-reduce', 'all-gather', 'reduce-scatter', 'send', 'all-to-all', 'split layers', 'nhwc',
+                    'nchw to nhwc'
+                ], trait)
         END
     UNION ALL
     SELECT 'eager', arg_min('kernel ' || left(name, 100), length(name)) FROM program_sign CROSS JOIN has
@@ -93,12 +95,17 @@ WITH named AS MATERIALIZED (
     UNION ALL
     SELECT 'DDP', evidence || ', the only collective of a training' FROM found CROSS JOIN has
     WHERE trait = 'all-reduce' AND list_has_all(traits, ['PyTorch', 'training']) AND NOT list_has_any(traits, [
-                'DDP', 'all-gather', 'reduce-scatter', 'FSDP', 'DeepSpeed', 'tensor parallel', 'pipeline parallel'
+                'DDP', 'all-gather', 'reduce-scatter', 'send', 'FSDP', 'DeepSpeed', 'tensor parallel',
+                'pipeline parallel'
             ])
     UNION ALL
     SELECT 'FSDP', evidence || ', and an all-gather' FROM found CROSS JOIN has
     WHERE trait = 'reduce-scatter' AND list_has_all(traits, ['PyTorch', 'training', 'all-gather'])
         AND NOT list_has_any(traits, ['FSDP', 'DDP', 'DeepSpeed', 'tensor parallel', 'split layers'])
+    UNION ALL
+    SELECT 'pipeline parallel', evidence || ', and no all-to-all' FROM found CROSS JOIN has
+    WHERE trait = 'send' AND list_has_all(traits, ['PyTorch', 'training'])
+        AND NOT list_has_any(traits, ['all-to-all', 'FSDP', 'tensor parallel', 'split layers'])
     UNION ALL
     SELECT 'tensor parallel', evidence FROM found CROSS JOIN world WHERE trait = 'split layers' AND ranks > 1
     UNION ALL

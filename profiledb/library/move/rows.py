@@ -20,8 +20,9 @@ from profiledb.library.move import small_files, snapshot
 from profiledb.report.schema import identifier, quote
 
 SHOWN = 5
-_LEFT = ("stored_file", "login", "listing", "finding")
-"""Tables that stay: which object of the old bucket a file is, who is logged in there, and what is made of others."""
+_LEFT = ("stored_file", "login", "listing", "finding", "removal", "removal_look")
+"""Tables that stay: which object of the old bucket a file is, who is logged in there, what is made of others, and what
+was announced there."""
 _SAME_BY = {
     "report": ("id", "source_sha256"),
     "job": ("path",),

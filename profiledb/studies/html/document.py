@@ -89,9 +89,11 @@ def _draw_charts(answers: Answers) -> str:
 
 def _format_findings(findings: Sequence[Finding]) -> str:
     """Return the costliest findings with their first advice, and the warnings; Markdown."""
-    shown = judge.costly(findings)[:MOST_FINDINGS]
-    shown += [one for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
-    return "\n".join(["## Findings", "", *map(top_findings.line, shown)]) if shown else ""
+    told = [top_findings.line(one) for one in judge.costly(findings)[:MOST_FINDINGS]]
+    told += [f"- {one}" for one in [sentences.together(findings)] if one]
+    warnings = [one for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
+    told += map(top_findings.line, warnings)
+    return "\n".join(["## Findings", "", *told]) if told else ""
 
 
 def _fit_parts(always: Sequence[str], more: Sequence[str]) -> str:

@@ -21,10 +21,11 @@ def judged(answers: Answers) -> list[Finding]:
 
 
 def section(answers: Answers) -> str:
-    """What costs most, with what mending it saves at most and the first advice; then why figures may mislead."""
+    """What costs most, with what mending it saves and the first advice; then why figures may mislead."""
     findings = [one for one in judged(answers) if one.rule.name != IDLE]
     told = [line(one) for one in judge.at_roof(findings)]
     told += [line(one) for one in judge.leading(findings, MOST)]
+    told += [f"- {one}" for one in [sentences.together(findings)] if one]
     told += [line(one) for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
     return "\n".join(["## Findings", "", *told]) if told else ""
 
@@ -46,7 +47,6 @@ def idle_remark(findings: Iterable[Finding]) -> str:
 
 
 def line(finding: Finding) -> str:
-    """Return a finding as an item of a list: its sentence, what mending it saves at most, its first advice."""
-    saved = sentences.bound(finding)
-    bound = [f"Saves at most {saved}."] if saved else []
-    return " ".join([f"- {sentences.says(finding)}", *bound, *sentences.advice(finding)[:1]])
+    """Return a finding as an item of a list: its sentence, what mending it saves, its first advice."""
+    saved = [f"{one}." for one in [sentences.saves(finding)] if one]
+    return " ".join([f"- {sentences.says(finding)}", *saved, *sentences.advice(finding)[:1]])

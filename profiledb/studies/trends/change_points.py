@@ -235,9 +235,9 @@ def _find_clearest_split(rows: Floats) -> Floats:
     Windows of the row count, too, because a level that is left again shows in one of them.
     """
     rows = rows - rows.mean(axis=1, keepdims=True)
-    zero = np.zeros((len(rows), 1))
-    sums = np.concatenate([zero, rows.cumsum(axis=1)], axis=1)
-    squares = np.concatenate([zero, (rows**2).cumsum(axis=1)], axis=1)
+    sums, squares = np.zeros((2, len(rows), rows.shape[1] + 1))
+    rows.cumsum(axis=1, out=sums[:, 1:])
+    np.square(rows, out=rows).cumsum(axis=1, out=squares[:, 1:])
     clearest: Floats = np.max(
         [_split_window(sums, squares, low, high) for low, high in _list_windows(rows.shape[1])], axis=0
     )
@@ -246,12 +246,14 @@ def _find_clearest_split(rows: Floats) -> Floats:
 
 def _split_window(sums: Floats, squares: Floats, low: int, high: int) -> Floats:
     n = high - low
-    at = np.arange(_SIDE, n - _SIDE + 1)
+    at = np.arange(_SIDE, n - _SIDE + 1, dtype=np.float64)
     total = sums[:, high] - sums[:, low]
     variance = (squares[:, high] - squares[:, low] - total**2 / n) / (n - 1)
-    spread = np.sqrt(np.maximum(variance, 1e-9)[:, None] * (at * (n - at) / n)[None, :])
-    apart = sums[:, low + at] - sums[:, [low]] - at * (total / n)[:, None]
-    clearest: Floats = np.abs(apart / spread).max(axis=1)
+    apart = sums[:, low + _SIDE : high - _SIDE + 1] - sums[:, [low]]
+    apart -= np.multiply.outer(total / n, at)
+    np.abs(apart, out=apart)
+    apart /= np.sqrt(at * (n - at) / n)
+    clearest: Floats = apart.max(axis=1) / np.sqrt(np.maximum(variance, 1e-9))
     return clearest
 
 

@@ -18,14 +18,16 @@ from profiledb.errors import AnalysisError, ReportNotFoundError
 from profiledb.findings import digest, judge, rulebook
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
+from profiledb.library.report_list import Filters
 from profiledb.studies.summary import document
-from profiledb.studies.trends import change_points, series, series_changes, summary_refresh
+from profiledb.studies.trends import change_points, series_changes, summary_refresh
 from profiledb.studies.trends.budget import Budget, BudgetResult, check_budget
 from profiledb.studies.trends.drift import Drift, find_drift
 from profiledb.studies.trends.explain import Explanation
 from profiledb.studies.trends.measures import MEASURES, Measure
 from profiledb.studies.trends.series import Point, Series
-from profiledb.studies.trends.series_board import MAIN, Board
+from profiledb.studies.trends.series_board import Board
+from profiledb.studies.trends.series_lines import MAIN
 from profiledb.studies.trends.summary_store import Row
 from profiledb.studies.trends.team_summary_store import summaries_of
 
@@ -126,11 +128,11 @@ def check_report(
     """
     summary_refresh.refresh_reports(library, [report])
     if against:
-        summary_refresh.refresh(library)  # only summaries tell which reports belong to a series
+        summary_refresh.refresh_missing(library)  # only summaries tell which reports belong to a series
     if budget.never or "findings" in budget.most:
         _ensure_findings(library, report)
     board = Board(library)
-    own = series.series_of_report(board.series, report.id)
+    own = board.series_of(report.id)
     if own is None:
         raise AnalysisError(
             f"{report.name} is in no series.", hint="It holds no timeline, or was left out: warpdeck series."
@@ -155,7 +157,7 @@ def check_report(
 
 def _ensure_findings(library: Library, report: Manifest) -> None:
     """Store the findings of a report unless a worker has done so."""
-    if report.id in summaries_of(library).values("findings"):
+    if summaries_of(library).of([report.id], "findings")[report.id]:
         return
     rules = rulebook.load(config.load().rules)
     params = document.page_params(library, report, {})
@@ -180,17 +182,18 @@ def _find_base(board: Board, own: Series, new: Point, against: str) -> _Base:
     ):
         return _Base(f"report {other.name}", _drop_point(board.points([other]), new))
     if series_found is None and kind in ("", "label"):
-        catalog = board.library.catalog
-        having = {one for one, labels in catalog.labels().items() if name in labels}
+        listing = board.library.catalog.listing
+        having = listing.ids(Filters(labels=(name,)))
         if having or kind:
-            points = board.points([one for one in board.library.list() if one.id in having])
+            points = board.points(list(listing.get(having).values()))
             return _Base(f"label {name}", _drop_point(points, new))
-    series_found = series_found or series.find_series(board.series, name)
-    return _Base(
-        f"series {series_found.name}",
-        _list_points_before(board, _drop_point(series_found.points, new), new),
-        series_found,
-    )
+    series_found = series_found or board.find(name)
+    before = _list_points_before(board, _drop_point(series_found.points, new), new)
+    recent = board.library.catalog.listing.get(one.id for one in before[-MOST:])
+    if summary_refresh.refresh_reports(board.library, recent.values(), skip_broken=True):
+        series_found = Board(board.library).find(series_found.name)
+        before = _list_points_before(board, _drop_point(series_found.points, new), new)
+    return _Base(f"series {series_found.name}", before, series_found)
 
 
 def _drop_point(points: Sequence[Point], new: Point) -> list[Point]:
@@ -200,11 +203,16 @@ def _drop_point(points: Sequence[Point], new: Point) -> list[Point]:
 def _list_points_before(board: Board, points: Sequence[Point], new: Point) -> list[Point]:
     """Return the points captured before the new one; of the same moment, those imported before it."""
     at = new.facts.captured_at
-    if any(one.facts.captured_at == at for one in points):
-        newest_first = [one.id for one in board.library.list()]
-        older = {new.id, *newest_first[newest_first.index(new.id) :]}
-    else:
-        older = set()
+    of_that_moment = [one.id for one in points if one.facts.captured_at == at]
+    manifests = board.library.catalog.listing.get([new.id, *of_that_moment])
+    own = manifests[new.id]
+    older = {one for one in of_that_moment if one not in manifests}  # retired: imported long before
+    older |= {
+        one.id
+        for one in manifests.values()
+        if one.ingested_at < own.ingested_at
+        or (one.ingested_at == own.ingested_at and (one.name, one.id) > (own.name, own.id))
+    }
     return [one for one in points if one.facts.captured_at < at or (one.facts.captured_at == at and one.id in older)]
 
 
@@ -269,10 +277,9 @@ def _judge_measures(
 ) -> tuple[Judged, ...]:
     new = {row.measure: row.value for row in rows if not row.name}
     old: dict[str, list[float]] = {}
-    for every in board.kept.of([one.id for one in points]).values():
+    for every in board.kept.of([one.id for one in points], whole=True).values():
         for row in every:
-            if not row.name:
-                old.setdefault(row.measure, []).append(row.value)
+            old.setdefault(row.measure, []).append(row.value)
     for name in sorted(counting):
         if name not in new or name not in old:
             raise AnalysisError(f"{MEASURES[name].title} is missing in one of the reports, so it cannot be checked.")
@@ -288,10 +295,10 @@ def _find_drifts(board: Board, points: Sequence[Point], budget: Budget, counting
 
     A drift that somebody accepted starts a new base.
     """
-    values = board.kept.of([one.id for one in points])
+    values = board.kept.of([one.id for one in points], whole=True)
     drifts = []
     for name, measure in MEASURES.items():
-        known = [(one, row.value) for one in points for row in values[one.id] if row.measure == name and not row.name]
+        known = [(one, row.value) for one in points for row in values[one.id] if row.measure == name]
         accepted = [at for at, (one, _) in enumerate(known) if _is_accepted(board, one, name)]
         known = known[accepted[-1] if accepted else 0 :]
         allowed = budget.growth_pct.get(name, GROWTH_PCT[0]) / 100
@@ -320,8 +327,8 @@ def _judge_one_measure(
 
 def _find_nearest(board: Board, points: Sequence[Point]) -> Point:
     """Return the report that represents a level: the last of those nearest to its middle."""
-    values = board.kept.of([one.id for one in points], MAIN)
-    times = {one.id: next((row.value for row in values[one.id] if not row.name), None) for one in points}
+    values = board.kept.of([one.id for one in points], MAIN, whole=True)
+    times = {one.id: next((row.value for row in values[one.id]), None) for one in points}
     known = [value for value in times.values() if value is not None]
     if not known:
         return points[-1]

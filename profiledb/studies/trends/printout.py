@@ -14,8 +14,8 @@ from profiledb.studies.trends.explain import Explanation, Part
 from profiledb.studies.trends.gate import CheckResult
 from profiledb.studies.trends.measures import PARTS, Measure
 from profiledb.studies.trends.series import Point
-from profiledb.studies.trends.series_board import MAIN
 from profiledb.studies.trends.series_changes import program_differences
+from profiledb.studies.trends.series_lines import MAIN
 
 Form = Literal["md", "json", "junit"]
 TOP = 5

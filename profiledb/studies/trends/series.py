@@ -12,8 +12,6 @@ from profiledb.studies.trends.measures import shorten_name
 from profiledb.studies.trends.summary_store import Facts
 from profiledb.words import visible
 
-LEFT_OUT = "left out"
-"""Group of reports that somebody excluded from all series."""
 _NUMBER = re.compile(r"[-_. ]?(?:\d{4}-?\d\d-?\d\d(?:[-_T]?[\d:.-]+)?|\d+)$")
 _ENDINGS = re.compile(
     r"(?:\.pt\.trace\.json(?:\.gz)?|\.nsys-rep|\.qdrep|\.sqlite|\.json(?:\.gz)?|\.zip)$", re.IGNORECASE
@@ -97,25 +95,20 @@ def make_lone_point(facts: Facts, rules: Rules, labels: Sequence[str]) -> Point:
     return make_point(facts, rules, _make_teller(facts, rules, labels), moved=False)
 
 
-def find_series(known: Mapping[str, Series], asked: str) -> Series:
+def find_name(names: Sequence[str], asked: str) -> str:
     """Return the series with this name or key, or the only one whose name contains this text.
 
     Raises:
         AnalysisError: there is none, or several.
     """
-    exact = [one for one in known.values() if asked in (one.name, one.key)]
-    fitting = exact or [one for one in known.values() if asked and asked.casefold() in one.name.casefold()]
+    exact = [name for name in names if asked in (name, series_key(name))]
+    fitting = exact or [name for name in names if asked and asked.casefold() in name.casefold()]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        listing = ", ".join(f"{one.key} ({one.name})" for one in fitting[:5])
+        listing = ", ".join(f"{series_key(name)} ({name})" for name in fitting[:5])
         raise AnalysisError(f"{len(fitting)} series are called like {asked!r}: {listing}.", hint="Name one by its key.")
     raise AnalysisError(f"No series is called {asked!r}.", hint="warpdeck series lists all.")
-
-
-def series_of_report(known: Mapping[str, Series], report_id: str) -> Series | None:
-    """Return the series of a report."""
-    return next((one for one in known.values() if any(point.id == report_id for point in one.points)), None)
 
 
 Tell = Callable[[str], str | None]

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -27,8 +27,33 @@ NEAR = 1
 """Distance in reports within which a change counts as due to a change of the surroundings."""
 
 
+class Happening:
+    """What a change of a measure means, by what changed beside it and what somebody says of it."""
+
+    around: tuple[str, ...]
+    worse: bool
+    note: Note | None
+
+    @property
+    def kind(self) -> str:
+        """``regression``, ``improvement``, or ``surroundings`` if those changed, too."""
+        if self.around:
+            return "surroundings"
+        return "regression" if self.worse else "improvement"
+
+    @property
+    def open(self) -> bool:
+        """True if nobody has accepted or dismissed it."""
+        return self.note is None or self.note.state == "open"
+
+    @property
+    def regressed(self) -> bool:
+        """True if it is for the worse and open."""
+        return self.kind == "regression" and self.open
+
+
 @dataclass(frozen=True)
-class Shift:
+class Shift(Happening):
     """A change of a series.
 
     Args:
@@ -49,18 +74,6 @@ class Shift:
     worse: bool
     note: Note | None
 
-    @property
-    def kind(self) -> str:
-        """``regression``, ``improvement``, or ``surroundings`` if those changed, too."""
-        if self.around:
-            return "surroundings"
-        return "regression" if self.worse else "improvement"
-
-    @property
-    def open(self) -> bool:
-        """True if nobody has accepted or dismissed it."""
-        return self.note is None or self.note.state == "open"
-
 
 @dataclass(frozen=True)
 class Trend:
@@ -77,11 +90,6 @@ class Trend:
     def values(self) -> list[float]:
         """The figures in the order of the points."""
         return [row.value for row in self.rows]
-
-    @property
-    def regressed(self) -> bool:
-        """True if the newest change is for the worse and without a note."""
-        return bool(self.shifts) and self.shifts[-1].kind == "regression" and self.shifts[-1].open
 
     @property
     def level(self) -> tuple[int, ...]:
@@ -102,7 +110,7 @@ def find_trends(
     having = [(one, [point for point in one.points if point.id in values]) for one in every]
     having = [(one, points) for one, points in having if points]
     rows = [tuple(values[point.id] for point in points) for _, points in having]
-    changes = _detect_changes(store, [[row.value for row in one] for one in rows])
+    changes = detect_changes(store, [[row.value for row in one] for one in rows])
     return [
         _make_trend(one, MEASURES[measure], points, row, change, notes)
         for (one, points), row, change in zip(having, rows, changes, strict=True)
@@ -117,11 +125,12 @@ def _make_trend(
     change_points: ChangePoints,
     notes: Notes,
 ) -> Trend:
-    shifts = tuple(_make_shift(one, points, measure, notes) for one in change_points.changes)
+    shifts = tuple(make_shift(one, points, measure, notes) for one in change_points.changes)
     return Trend(series, measure, tuple(points), rows, shifts, change_points.drifts)
 
 
-def _make_shift(change: Change, points: Sequence[Point], measure: Measure, notes: Notes) -> Shift:
+def make_shift(change: Change, points: Sequence[Point], measure: Measure, notes: Notes) -> Shift:
+    """Return a change with what it means; ``NEAR`` + 1 points before it and ``NEAR`` after it decide."""
     at = change.index
     near = [place for place in range(at - NEAR, at + NEAR + 1) if 0 < place < len(points)]
     around = [text for place in near for text in describe_differences(points[place - 1].around, points[place].around)]
@@ -154,16 +163,21 @@ def program_differences(before: Point, after: Point) -> tuple[str, ...]:
     return describe_differences(*sides)
 
 
-def _detect_changes(store: Summaries, every: Sequence[Sequence[float]]) -> list[ChangePoints]:
-    keys = [_compute_cache_key(values) for values in every]
+def detect_changes(store: Summaries, every: Sequence[Sequence[float]]) -> list[ChangePoints]:
+    """Return the change points of each of some series of values, which are looked for once."""
+    cuts = [max(0, len(values) - change_points.MOST) for values in every]
+    keys = [_compute_cache_key(values[cut:]) for values, cut in zip(every, cuts, strict=True)]
     known = {key: cached for key, text in store.detected(keys).items() if (cached := _parse_changes(text))}
     fresh: dict[str, str] = {}
-    for key, values in zip(keys, every, strict=True):
+    for key, cut, values in zip(keys, cuts, every, strict=True):
         if key not in known:
-            known[key] = change_points.find_changes(values) if len(values) >= LEAST else ChangePoints(())
+            known[key] = change_points.find_changes(values[cut:]) if len(values) >= LEAST else ChangePoints(())
             fresh[key] = json.dumps(asdict(known[key]))
     store.remember(fresh)
-    return [known[key] for key in keys]
+    return [
+        replace(known[key], changes=tuple(replace(one, index=cut + one.index) for one in known[key].changes))
+        for key, cut in zip(keys, cuts, strict=True)
+    ]
 
 
 def _compute_cache_key(values: Sequence[float]) -> str:

@@ -59,3 +59,24 @@ CREATE TABLE IF NOT EXISTS detected (
     key TEXT PRIMARY KEY,           -- hash of the values of a series and of what looks for changes
     found TEXT NOT NULL             -- change points, JSON
 ) STRICT;
+CREATE TABLE IF NOT EXISTS series_member ( -- which report is in which series (series_members.py)
+    report_id TEXT PRIMARY KEY,
+    series TEXT NOT NULL,           -- name; empty where somebody left the report out
+    hint TEXT NOT NULL,             -- hash of labels and of a decision that it goes by, empty without
+    at TEXT NOT NULL,               -- ISO 8601, UTC; the order within the series, then captured_at and report_id
+    captured_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS series_member_order ON series_member (series, at, captured_at, report_id);
+CREATE INDEX IF NOT EXISTS series_member_hint ON series_member (report_id, hint) WHERE hint <> '';
+CREATE TABLE IF NOT EXISTS series_line (
+    series TEXT PRIMARY KEY,
+    turn INTEGER NOT NULL,          -- another one whenever a member is added, changed or removed
+    reports INTEGER NOT NULL,       -- members
+    lines TEXT                      -- what lists show of it (series_lines.py), JSON; NULL until somebody asks
+) STRICT;
+CREATE TABLE IF NOT EXISTS series_state ( -- one row: what the members were made of
+    id INTEGER PRIMARY KEY,
+    rules TEXT NOT NULL,            -- hash of the rules
+    number INTEGER NOT NULL,        -- of the last change that they know (summary_change)
+    turn INTEGER NOT NULL           -- the last one given
+) STRICT;

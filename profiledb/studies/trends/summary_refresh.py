@@ -1,7 +1,10 @@
 """Keep the summaries of a library's reports up to date, in the worker and wherever a missing one is needed."""
 
+import json
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict
 
 import duckdb
 
@@ -22,6 +25,8 @@ _log = logging.getLogger("warpdeck")
 def refresh(library: Library) -> int:
     """Make missing and outdated summaries and forget those of deleted reports; return the number made.
 
+    Retired reports keep theirs, which the catalog has, too.
+
     A report that cannot be asked is left out, and tried again next time. Needs a visitor who sees all reports: it would
     forget the summaries of hidden ones.
     """
@@ -30,23 +35,63 @@ def refresh(library: Library) -> int:
     known = store.stamps()
     if not store.exists:
         store.make()
-    if gone := known.keys() - {report.id for report in reports}:
+    retired = library.catalog.removals.retired().keys()
+    if gone := known.keys() - {report.id for report in reports} - retired:
         store.forget(gone)
+    for report_id in retired - known.keys():
+        if kept := parse_summary(library.catalog.removals.summary(report_id) or ""):
+            store.put(*kept)
     there = library.file_names()
     return sum(_make_summary(library, store, report) for report in reports if _is_due(library, report, known, there))
 
 
-def refresh_reports(library: Library, reports: Iterable[Manifest]) -> None:
-    """Make missing and outdated summaries of some reports.
+def refresh_missing(library: Library) -> None:
+    """Make the summaries of reports that have none: unlike ``refresh``, it looks at no report that has one.
+
+    Needs a visitor who sees all reports.
+    """
+    library.catalog.visibility.require_all()
+    store = summaries_of(library)
+    for report in library.catalog.listing.get(store.missing(library.catalog)).values():
+        _make_summary(library, store, report)
+
+
+def refresh_reports(library: Library, reports: Iterable[Manifest], *, skip_broken: bool = False) -> int:
+    """Make missing and outdated summaries of some reports; return the number made.
 
     Raises:
-        WarpdeckError: a report cannot be asked.
+        WarpdeckError: a report cannot be asked, unless ``skip_broken``.
     """
+    store, asked = summaries_of(library), _select_summarizable(reports)
+    known = store.stamps([report.id for report in asked])
+    due = [report for report in asked if _is_due(library, report, known)]
+    if skip_broken:
+        return sum(_make_summary(library, store, report) for report in due)
+    for report in due:
+        store.put(*_summarize_report(library, report))
+    return len(due)
+
+
+def keep_summary(library: Library, report: Manifest) -> str:
+    """Return what stays of a report that is retired, as JSON; empty for one without a timeline or that is damaged."""
+    with suppress(WarpdeckError, duckdb.Error, OSError):
+        refresh_reports(library, [report])
     store = summaries_of(library)
-    known = store.stamps()
-    for report in _select_summarizable(reports):
-        if _is_due(library, report, known):
-            store.put(*_summarize_report(library, report))
+    facts = store.facts([report.id]).get(report.id)
+    if facts is None:
+        return ""
+    rows = [asdict(row) for row in store.of([report.id])[report.id]]
+    return json.dumps({"facts": asdict(facts), "rows": rows})
+
+
+def parse_summary(text: str) -> tuple[Facts, str, list[Row]] | None:
+    """Return the summary of a retired report with an empty stamp; None if it cannot be read."""
+    try:
+        content = json.loads(text)
+        return Facts(**content["facts"]), "", [Row(**one) for one in content["rows"]]
+    except (ValueError, KeyError, TypeError):
+        _log.warning("What stays of a retired report cannot be read")
+        return None
 
 
 def _select_summarizable(reports: Iterable[Manifest]) -> list[Manifest]:

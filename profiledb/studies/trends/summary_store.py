@@ -18,9 +18,10 @@ from typing import Any, Literal
 
 from profiledb.errors import CatalogError
 from profiledb.library import catalog_repair
-from profiledb.library.catalog import upsert_sql
+from profiledb.library.catalog import TIMELINE, Catalog, upsert_sql
 from profiledb.library.catalog_file import file_version
 from profiledb.library.database import Connection
+from profiledb.library.report_list import Filters
 from profiledb.report.derived_files import SUMMARIES
 from profiledb.studies.runs.rank_summary import TABLES, RankSummary
 
@@ -32,8 +33,6 @@ MOST_DETECTED = 20_000
 """Number of series whose changes are cached; beyond that, all are computed again."""
 _MOST_CHANGES = 20_000
 """Changes that are remembered; a reader that has not looked for longer reads everything."""
-Since = tuple[int, int]
-"""A place in the log of changes: which file, and the number of the last change."""
 _ASKED = 500
 """Reports in one query."""
 
@@ -74,6 +73,8 @@ _ROW = ", ".join(("report_id", *(f.name for f in fields(Row))))
 _RANK = tuple(f.name for f in fields(RankSummary) if f.name != "tables")
 _OF_REPORT = ("summary", "measure", "rank")
 """Tables with rows of a report."""
+_ADDED = ("summary_change", "series_member", "series_line", "series_state")
+"""Tables that files of earlier versions lack; a file without one of the others is damaged."""
 
 
 class Summaries:
@@ -91,55 +92,55 @@ class Summaries:
         """Return a value that changes with every write."""
         return file_version(self.path)
 
-    def stamps(self) -> dict[str, tuple[int, str]]:
-        """Return version and stamp of each summary, by report."""
-        rows = self._read_rows("SELECT report_id, version, stamp FROM summary")
+    def stamps(self, reports: Sequence[str] | None = None) -> dict[str, tuple[int, str]]:
+        """Return version and stamp of the summaries of these reports, or of all, by report."""
+        rows = self._read_summaries("report_id, version, stamp", reports)
         return {row["report_id"]: (row["version"], row["stamp"]) for row in rows}
 
-    def read_changes(self, since: Since | None) -> tuple[Since, frozenset[str] | None]:
-        """Return where the log of changes ends, and the reports whose summaries changed since then; None for any."""
-        numbers = self._read_rows("SELECT max(number) AS last, min(number) AS first FROM summary_change")
-        last, first = (numbers[0]["last"] or 0, numbers[0]["first"] or 1) if numbers else (0, 1)
-        now = (self._read_file_number(), last)
-        if since is None or since[0] != now[0] or not first - 1 <= since[1] <= last:
-            return now, None
-        query = "SELECT DISTINCT report_id FROM summary_change WHERE number > ? AND number <= ?"
-        return now, frozenset(row["report_id"] for row in self._read_rows(query, [since[1], last]))
+    def missing(self, catalog: Catalog) -> list[str]:
+        """Return the ids of the listed reports with a timeline that have no summary of this version."""
+        known = {
+            row["report_id"] for row in self.read_rows("SELECT report_id FROM summary WHERE version = ?", [VERSION])
+        }
+        return [report_id for report_id in catalog.listing.ids(Filters(subject=TIMELINE)) if report_id not in known]
 
-    def _read_file_number(self) -> int:
-        """Return a number that another file, which begins its log anew, does not have."""
-        try:
-            return self.path.stat().st_ino
-        except FileNotFoundError:
-            return 0
+    def unlisted(self, catalog: Catalog) -> dict[str, str]:
+        """Return the series of reports that are in one and that the visitor does not see, or that are deleted."""
+        seen = {*catalog.report_ids(), *catalog.removals.retired()}
+        rows = self.read_rows("SELECT report_id, series FROM series_member")
+        return {row["report_id"]: row["series"] for row in rows if row["report_id"] not in seen}
 
     def facts(self, reports: Sequence[str] | None = None) -> dict[str, Facts]:
         """Return the facts of these reports, or of all, that have a summary of this version."""
+        rows = (row for row in self._read_summaries(f"{_FACTS}, version", reports) if row["version"] == VERSION)
+        return {row["report_id"]: _make_facts(row) for row in rows}
+
+    def _read_summaries(self, columns: str, reports: Sequence[str] | None) -> list[Any]:
+        """Return columns of the summaries of these reports, or of all."""
         if reports is None:
-            rows = self._read_rows(f"SELECT {_FACTS} FROM summary WHERE version = ?", [VERSION])
-        else:
-            rows = []
-            for at in range(0, len(reports), _ASKED):
-                part = list(reports[at : at + _ASKED])
-                query = f"SELECT {_FACTS} FROM summary WHERE version = ? AND report_id IN ({_make_marks(part)})"
-                rows += self._read_rows(query, [VERSION, *part])
-        return {row["report_id"]: Facts(**{**dict(row), "meta": _read_texts(row["meta"])}) for row in rows}
+            return self.read_rows(f"SELECT {columns} FROM summary")
+        parts = (list(reports[at : at + _ASKED]) for at in range(0, len(reports), _ASKED))
+        return [
+            row
+            for part in parts
+            for row in self.read_rows(f"SELECT {columns} FROM summary WHERE report_id IN ({_make_marks(part)})", part)
+        ]
 
     def values(self, measure: str) -> dict[str, Row]:
         """Return a measure of every whole report."""
-        rows = self._read_rows(
+        rows = self.read_rows(
             "SELECT report_id, measure, value, low, high FROM measure WHERE measure = ? AND name = ''", [measure]
         )
         return {row["report_id"]: Row(row["measure"], row["value"], "", row["low"], row["high"]) for row in rows}
 
-    def of(self, reports: Sequence[str], measure: str | None = None) -> dict[str, list[Row]]:
-        """Return all figures of some reports, or one measure of all their parts."""
+    def of(self, reports: Sequence[str], measure: str | None = None, *, whole: bool = False) -> dict[str, list[Row]]:
+        """Return all figures of some reports, or one measure of all their parts; ``whole`` leaves the parts out."""
         rows: dict[str, list[Row]] = {report_id: [] for report_id in reports}
-        also = "" if measure is None else " AND measure = ?"
+        also = ("" if measure is None else " AND measure = ?") + " AND name = ''" * whole
         for at in range(0, len(reports), _ASKED):
             part = list(reports[at : at + _ASKED])
             query = f"SELECT {_ROW} FROM measure WHERE report_id IN ({_make_marks(part)}){also}"
-            for row in self._read_rows(query, part + ([] if measure is None else [measure])):
+            for row in self.read_rows(query, part + ([] if measure is None else [measure])):
                 values = dict(row)
                 rows[values.pop("report_id")].append(Row(**values))
         return rows
@@ -147,7 +148,7 @@ class Summaries:
     def ranks(self, column: Literal["", "report_id", "run_id"] = "", value: str = "") -> list[RankSummary]:
         """Return the ranks of all reports, of one, or of all with the same name of the launcher; without tables."""
         also, values = (f" AND rank.{column} = ?", [value]) if column else ("", [])
-        rows = self._read_rows(
+        rows = self.read_rows(
             f"SELECT {', '.join(f'rank.{name}' for name in _RANK)} FROM rank JOIN summary USING (report_id)"
             f" WHERE version = ?{also} ORDER BY report_id, lane",
             [VERSION, *values],
@@ -160,7 +161,7 @@ class Summaries:
         for at in range(0, len(reports), _ASKED):
             part = list(reports[at : at + _ASKED])
             query = f"SELECT report_id, lane, {', '.join(TABLES)} FROM rank WHERE report_id IN ({_make_marks(part)})"
-            for row in self._read_rows(query, part):
+            for row in self.read_rows(query, part):
                 tables[row["report_id"], row["lane"]] = {name: bytes(row[name]) for name in TABLES}
         return tables
 
@@ -168,7 +169,7 @@ class Summaries:
         """Write the summary of a report in place of an earlier one."""
         values = asdict(facts) | {"version": VERSION, "stamp": stamp, "meta": json.dumps(dict(facts.meta))}
         last = {(row.measure, row.name): row for row in rows}
-        with self._open_for_writing() as db:
+        with self.open_for_writing() as db:
             db.execute(upsert_sql("summary", list(values), "report_id"), values)
             _note_changes(db, [facts.report_id])
             db.execute("DELETE FROM measure WHERE report_id = ?", [facts.report_id])
@@ -184,7 +185,7 @@ class Summaries:
 
     def forget(self, reports: Iterable[str]) -> None:
         """Remove the summaries of deleted reports."""
-        with self._open_for_writing() as db:
+        with self.open_for_writing() as db:
             reports = list(reports)
             _note_changes(db, reports)
             for report_id in reports:
@@ -193,7 +194,7 @@ class Summaries:
 
     def make(self) -> None:
         """Create the file if it is missing."""
-        with self._open_for_writing():
+        with self.open_for_writing():
             pass
 
     def detected(self, keys: Sequence[str]) -> dict[str, str]:
@@ -202,35 +203,47 @@ class Summaries:
         for at in range(0, len(keys), _ASKED):
             part = list(keys[at : at + _ASKED])
             query = f"SELECT key, found FROM detected WHERE key IN ({_make_marks(part)})"
-            cached |= {row["key"]: row["found"] for row in self._read_rows(query, part)}
+            cached |= {row["key"]: row["found"] for row in self.read_rows(query, part)}
         return cached
 
     def remember(self, changes: Mapping[str, str]) -> None:
         """Cache changes of series; they may be lost."""
         if not changes or not self.exists:
             return
-        with suppress(sqlite3.Error, OSError, CatalogError), self._open_for_writing() as db:
-            self._remember(db, changes)
+        with suppress(sqlite3.Error, OSError, CatalogError), self.open_for_cache() as db:
+            ((count,),) = db.execute("SELECT count(*) FROM detected").fetchall()
+            if count + len(changes) > MOST_DETECTED:
+                db.execute("DELETE FROM detected")
+            rows = [{"key": key, "found": text} for key, text in changes.items()]
+            db.executemany(upsert_sql("detected", ("key", "found"), "key"), rows)
 
-    def _remember(self, db: Connection, changes: Mapping[str, str]) -> None:
-        ((count,),) = db.execute("SELECT count(*) FROM detected").fetchall()
-        if count + len(changes) > MOST_DETECTED:
-            db.execute("DELETE FROM detected")
-        rows = [{"key": key, "found": text} for key, text in changes.items()]
-        db.executemany(upsert_sql("detected", ("key", "found"), "key"), rows)
+    def open_for_cache(self) -> AbstractContextManager[Connection]:
+        """Open a transaction that writes what may be lost, and of which no page refreshes."""
+        return self.open_for_writing()
 
-    def _read_rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+    def read_rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return rows; none if the file is missing, or was damaged and is set aside."""
         if not self.path.exists():
             return []
         try:
-            with closing(_open_database(self.path)) as db:
-                return db.execute(query, values).fetchall()
+            return self._query(query, values)
         except sqlite3.Error as error:
             self._set_aside(error)
             return []
 
-    def _open_for_writing(self) -> AbstractContextManager[Connection]:
+    def _query(self, query: str, values: Sequence[Any]) -> list[Any]:
+        """Return rows; a file of an earlier version gets its new tables first."""
+        with closing(_open_database(self.path)) as db:
+            try:
+                return db.execute(query, values).fetchall()
+            except sqlite3.OperationalError as error:
+                if str(error).removeprefix("no such table: ") not in _ADDED:
+                    raise
+                self.make()
+                return db.execute(query, values).fetchall()
+
+    def open_for_writing(self) -> AbstractContextManager[Connection]:
+        """Open a transaction; writers come one after another."""
         return self._open_locked()
 
     @contextmanager
@@ -321,6 +334,12 @@ def _is_whole(path: Path) -> bool:
             return wanted <= tables and tuple(db.execute("PRAGMA quick_check(1)").fetchone()) == ("ok",)
     except sqlite3.Error:
         return False
+
+
+def _make_facts(row: Any) -> Facts:
+    values = dict(row)
+    del values["version"]
+    return Facts(**(values | {"meta": _read_texts(row["meta"])}))
 
 
 def _read_texts(meta: str) -> dict[str, str]:

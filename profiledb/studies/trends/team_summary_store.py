@@ -1,13 +1,13 @@
 """The summaries of a team's library, in the database of its catalog."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
-from profiledb.errors import CatalogError
+from profiledb.library.catalog import Catalog
 from profiledb.library.database import Connection, Shared
 from profiledb.library.library import Library
-from profiledb.studies.trends.summary_store import Summaries
+from profiledb.studies.trends.summary_store import VERSION, Summaries
 
 TOPIC = "summaries"
 """Topic of their version: pages that show reports need not refresh for each summary."""
@@ -28,19 +28,35 @@ class SharedSummaries(Summaries):
         """Return a value that changes with every write."""
         return self._shared.version(TOPIC)
 
-    def _read_file_number(self) -> int:
-        return 0
+    def missing(self, catalog: Catalog) -> list[str]:
+        """Return the ids of the listed reports with a timeline that have no summary of this version."""
+        condition, values = catalog.visibility.condition("listing.report_id")
+        query = (
+            "SELECT report_id FROM listing WHERE timeline = 1 AND NOT EXISTS (SELECT 1 FROM summary"
+            f" WHERE summary.report_id = listing.report_id AND version = ?) AND {condition}"
+        )
+        return [row["report_id"] for row in self.read_rows(query, [VERSION, *values])]
 
-    def remember(self, changes: Mapping[str, str]) -> None:
-        """Cache changes of series; they may be lost, and no page refreshes."""
-        with suppress(CatalogError), self._shared.connect("") as db:
-            self._remember(db, changes)
+    def unlisted(self, catalog: Catalog) -> dict[str, str]:
+        """Return the series of reports that are in one and that the visitor does not see, or that are deleted."""
+        condition, values = catalog.visibility.condition("series_member.report_id")
+        listed = "SELECT 1 FROM report WHERE report.id = series_member.report_id"
+        retired = "SELECT 1 FROM retired WHERE retired.report_id = series_member.report_id"
+        query = (
+            "SELECT report_id, series FROM series_member"
+            f" WHERE NOT EXISTS ({listed}) AND NOT EXISTS ({retired}) OR NOT ({condition})"
+        )
+        return {row["report_id"]: row["series"] for row in self.read_rows(query, values)}
 
-    def _read_rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+    def open_for_cache(self) -> AbstractContextManager[Connection]:
+        """Open a transaction that writes what may be lost, and of which no page refreshes."""
+        return self._shared.connect("")
+
+    def read_rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         with self._shared.connect(TOPIC) as db:
             return db.execute(query, values).fetchall()
 
-    def _open_for_writing(self) -> AbstractContextManager[Connection]:
+    def open_for_writing(self) -> AbstractContextManager[Connection]:
         return self._shared.connect(TOPIC)
 
 

@@ -180,3 +180,8 @@ def test_diagnostics_facts_and_copies(library: Library, small: str) -> None:
 def test_readable_names(library: Library, small: str, demangled: str, readable: str) -> None:
     sql = "SELECT readable_name('f', $name) AS found"
     assert analysis.query(library, small, sql, {"name": demangled})["found"].iloc[0] == readable
+
+
+def test_numba_tags_no_name(library: Library, small: str) -> None:
+    sql = "SELECT readable_name('diffuse[abi:v1,cw51cXTL_3d]', 'a::diffuse[abi:v1,cw51cXTL_3d](Array<float>)') AS found"
+    assert analysis.query(library, small, sql)["found"].iloc[0] == "diffuse"

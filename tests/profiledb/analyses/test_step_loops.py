@@ -47,3 +47,26 @@ def test_batches_with_a_hole_are_no_loop(library: Library, capture: Capture) -> 
     assert run(library, capture(ranges), "iteration_summary") == []
     ranges = [(100 * i, 100 * i + 90, f"batch_{number}") for i, number in enumerate((7, 8, 9))]
     assert [row["steps"] for row in run(library, capture(ranges), "iteration_summary")] == ["batch_*"]
+
+
+@pytest.mark.parametrize(("lost", "expected"), [((7, 11), ["document *"]), ((7, 11, 12, 13, 15), [])])
+def test_steps_that_a_capture_lost_leave_holes(
+    library: Library, capture: Capture, lost: tuple[int, ...], expected: list[str]
+) -> None:
+    """Of twelve documents; with five of them lost, seven numbers may be sizes."""
+    kept = [number for number in range(5, 17) if number not in lost]
+    ranges: list[Range] = [(100 * number, 100 * number + 90, f"document {number}") for number in kept]
+    assert [row["steps"] for row in run(library, capture(ranges), "iteration_summary")] == expected
+
+
+def test_operations_of_xla_are_no_steps(library: Library, capture: Capture) -> None:
+    """Each document runs a module of three operations, one of which takes most of the GPU time."""
+    ranges: list[Range] = []
+    for at in range(0, 4000, 1000):
+        ranges += [
+            (at, at + 900, f"document {at // 1000}"),
+            (at + 100, at + 800, "TSL:XlaModule:#hlo_module=jit_score#"),
+        ]
+        ranges += [(at + 110 + 200 * i, at + 300 + 200 * i, "TSL:Thunk:#hlo_op=custom-call.1#") for i in range(3)]
+    found = {row["steps"] for row in run(library, capture(ranges), "iteration_summary")}
+    assert found == {"document *"}

@@ -1,10 +1,14 @@
 """The audit: every change with who made it, in the transaction of the change, and after its report is gone."""
 
+import argparse
 import csv
 import io
+import itertools
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -102,6 +106,57 @@ def test_it_is_bounded(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> Non
         catalog.audit.write("uploaded", about=f"{number}" + "x" * 10_000)
     assert [one.about[0] for one in catalog.audit.entries()] == ["8", "7", "6", "5", "4"]
     assert {len(one.about) for one in catalog.audit.entries()} == {audits.LONGEST}
+
+
+def set_time(catalog: Catalog, about: str, at: str) -> None:
+    with catalog.transaction() as db:
+        for table in audits.LOGS:
+            db.execute(f"UPDATE {table} SET at = ? WHERE about = ?", [at, about])
+
+
+def test_entries_stay_as_long_as_the_setting_says(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are; the newest stay in any case, as where the clock has jumped ahead."""
+    monkeypatch.setattr(audits, "LEAST", 3)
+    monkeypatch.setenv("WARPDECK_AUDIT_DAYS", "0")
+    for number, day in enumerate(("2025-01-31", "2026-02-01", "2026-10-01", "2026-10-02", "2026-10-03")):
+        catalog.audit.write("uploaded", about=str(number))
+        set_time(catalog, str(number), f"{day}T00:00:00+00:00")
+
+    def write(year: int) -> str:
+        monkeypatch.setattr(audits, "datetime", Mock(now=lambda _: datetime(year, 11, 26, tzinfo=UTC)))
+        catalog.audit.write("uploaded", about=f"in {year}")
+        return " ".join(one.about for one in reversed(catalog.audit.entries(action="uploaded")))
+
+    assert write(2026) == "0 1 2 3 4 in 2026"
+    monkeypatch.setenv("WARPDECK_AUDIT_DAYS", "200")
+    assert write(2026) == "2 3 4 in 2026 in 2026"
+    assert write(2036) == "in 2026 in 2026 in 2036", "nothing of the last three"
+
+
+def test_a_month_is_read_and_exported_whole(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(audits, "AT_ONCE", 2)
+    actions: tuple[audits.Action, ...] = ("uploaded", "asked SQL", "uploaded")
+    for month, day in itertools.product((9, 11, 12), (1, 30)):
+        for action in actions:
+            catalog.audit.write(action, about=f"=cmd|{month}.{day}")
+        set_time(catalog, f"=cmd|{month}.{day}", f"2026-{month:02}-{day:02}T00:00:00+00:00")
+    months = catalog.audit.months()
+    assert months[months.index("2026-12") :] == ["2026-12", "2026-11", "2026-10", "2026-09"]
+    november = list(catalog.audit.iterate("cmd", month="2026-11"))
+    assert [(one.about, one.action) for one in november] == [
+        (f"=cmd|11.{day}", action) for day in (30, 1) for action in ("uploaded", "uploaded", "asked SQL")
+    ]
+    every = [one.at for one in catalog.audit.iterate("cmd")]
+    assert len(every) == 18
+    assert every == sorted(every, reverse=True)
+    assert not list(catalog.audit.iterate("cmd", month="2026-10"))
+    command.run(catalog, argparse.Namespace(search="cmd", most=None, format="csv", month="2026-11"))
+    rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+    assert [row[-1] for row in rows[1:]] == ["'=cmd|11.30"] * 3 + ["'=cmd|11.1"] * 3
+    with pytest.raises(SystemExit):
+        main(["audit", "--month", "2026-13"])
 
 
 def test_a_search_takes_every_sign_as_it_is(catalog: Catalog) -> None:

@@ -2,6 +2,7 @@
 
 import ast
 from dataclasses import replace
+from datetime import UTC, datetime
 from inspect import isfunction
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from profiledb.library.library import Library
 from profiledb.library.locations import open_library
 from profiledb.library.marks import Mark, Marks
 from profiledb.library.postgres import Postgres
+from profiledb.library.removals import Removals
 from profiledb.library.report_links import ReportLinks
 from profiledb.library.report_list import ReportList
 from profiledb.library.series_decisions import Note, SeriesDecisions
@@ -137,7 +139,8 @@ def test_a_catalog_tells_nothing_of_what_is_not_seen(catalog: Catalog) -> None:
         otto.decisions.notes(), otto.job(FILES["hidden"]), otto.marks.get(OPEN.id), otto.jobs_in("ready"),
         otto.jobs_below("/inbox"), otto.jobs_at(list(FILES.values())), otto.warned_jobs(9),
         otto.jobs_beside(list(FILES.values())), otto.count_jobs("ready"),
-        otto.listing.page(), otto.listing.get([OPEN.id, HIDDEN.id, LOST.id]),
+        otto.listing.page(), otto.listing.ids(), otto.listing.get([OPEN.id, HIDDEN.id, LOST.id]),
+        otto.removals.retired(),
     ]  # fmt: skip
     assert (otto.count_jobs("ready"), catalog.count_jobs("ready", "failed")) == ({"ready": 1}, {"ready": 2})
     assert otto.listing.count() == 1
@@ -185,6 +188,7 @@ def catalog_calls(catalog: Catalog) -> dict[object, dict[str, list[tuple[Any, ..
         catalog.decisions: {"choose": [(hidden, "x")], "write_note": [(hidden, "step_ns", Note("accepted", "x"))]},
         catalog.sharing_links: {"create": [(hidden, 1, 30)]},
         catalog.listing: {"find": [(hidden,), (HIDDEN.name,)], "put_findings": [(hidden, "1", [])]},
+        catalog.removals: {"announce": [([], datetime.now(UTC))], "announced": [()], "summary": [(hidden,)]},
     }  # fmt: skip
 
 
@@ -198,7 +202,8 @@ CATALOG_TELLS = {
     SeriesDecisions: {"choices", "notes"},
     SharingLinks: {"all", "end", "find"},
     ReportList: {"count", "page", "get", "filter_ids", "kinds", "gpus", "labels", "rules", "labels_of", "unjudged",
-        "labels_with_values"},
+        "labels_with_values", "ids"},
+    Removals: {"count", "retired"},
 }  # fmt: skip
 """Methods that take no id of a report: they tell of visible reports alone, of none, or are the worker's."""
 

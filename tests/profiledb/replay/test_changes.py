@@ -305,3 +305,50 @@ def test_results_that_nothing_reads_need_no_time_of_the_framework() -> None:
     # A read takes 5 µs instead of 6. Unread it takes none, nor do 9 of the 10 µs around it, but for the last one.
     assert recorded.calls.end[-1] - usual == 6 * 1_000
     assert usual - hopeful == 6 * 5_000 + 5 * 9_000
+
+
+def _make_products(*several: tuple[int, str, str]) -> Recording:
+    """Return a program of kernels in a row, given by length, class and precision; all are launched at once."""
+    calls = [Call(LAUNCH, 10 * i, 10 * i + 10) for i in range(len(several))]
+    starts = np.cumsum([1_000, *(length for length, *_ in several)]).tolist()
+    return recording(calls, [
+        Operation(start, start + length, call=i, class_=class_, precision=precision)
+        for i, (start, (length, class_, precision)) in enumerate(zip(starts, several, strict=False))
+    ])  # fmt: skip
+
+
+PRODUCTS = _make_products(
+    (100, "matmul", "fp32"), (900, "matmul", "fp32"), (500, "elementwise", ""), (740, "matmul", "tf32"),
+    (820, "convolution", ""), (300, "matmul", "fp64"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "expected"),
+    [
+        # The peak of TF32 is 8 times that of FP32, and the shortest kernel, of 100 ns, is the fixed time of each.
+        ("tf32", "apply", [100, 200, 500, 740, 820, 300]),
+        # 16 times that of FP32 and twice that of TF32.
+        ("BF16", "apply", [100, 150, 500, 420, 820, 300]),
+        # Numbers of 16 bits move in half the time of 32 bits.
+        ("bf16", "cautious", [100, 500, 500, 420, 820, 300]),
+        # A convolution of unknown kind goes with the products on CUDA cores.
+        ("tf32", "hopeful", [100, 200, 500, 740, 190, 300]),
+    ],
+)
+def test_products_gain_what_the_peak_gains(value: str, bound: str, expected: list[int]) -> None:
+    edited = apply(PRODUCTS, "precision", value, bound=bound)
+    assert edited is not None
+    assert edited.length.tolist() == expected
+
+
+def test_a_precision_needs_the_peak_of_the_gpu() -> None:
+    assert apply(PRODUCTS, "precision", "tf32", bound="cautious") is None, "TF32 is as long in memory as FP32"
+    with pytest.raises(NotCapturedError, match="FP8 is unknown"):
+        apply(PRODUCTS, "precision", "fp8")
+    with pytest.raises(AnalysisError, match="precision takes one of fp32, tf32"):
+        CHANGES["precision"].parse("fp12")
+    built = graph.build(PRODUCTS)
+    part = Part(np.ones(6, np.bool_), np.ones(6, np.bool_), {}, 1)
+    assert CHANGES["precision"].values(built, part) == ["tf32"]
+    assert CHANGES["precision"].describe("bf16") == "Matrix products compute in BF16"

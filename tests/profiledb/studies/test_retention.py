@@ -1,6 +1,8 @@
 """What goes by the rules, with real files, a real worker, and the clock as an argument."""
 
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,15 +13,21 @@ from profiledb import config
 from profiledb.access.cli import main as cli
 from profiledb.config import Settings
 from profiledb.errors import ConfigError
-from profiledb.library.catalog import Job, Manifest
+from profiledb.library.catalog import Catalog, Job, Manifest
 from profiledb.library.library import Library
 from profiledb.library.locations import open_inbox
+from profiledb.library.series_decisions import Note
+from profiledb.library.visitor import Visitor
 from profiledb.rules import retention as rules
 from profiledb.rules.retention import Rule, Rules
 from profiledb.studies import retention
-from profiledb.studies.trends import summary_refresh
-from tests.conftest import SAMPLES, run_ingest
+from profiledb.studies.trends import gate, summary_refresh
+from profiledb.studies.trends.budget import Budget
+from profiledb.studies.trends.series_board import Board
+from profiledb.studies.trends.team_summary_store import summaries_of
+from tests.conftest import ROOT, SAMPLES, run_ingest
 from tests.profiledb.library.test_library import publish
+from tests.profiledb.studies.trends.test_series import SLOW, filled
 from tests.support.dropped import made
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -149,12 +157,125 @@ def test_the_command(
     monkeypatch.setenv("WARPDECK_RETENTION", str(tmp_path / "rules.toml"))
     assert cli.main([*command, "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert "report  aaaa000000000001  a [2J.rep  (older than 30 days)" in said
+    assert "report  aaaa000000000001  a [2J.rep  (older than 30 days) from " in said
     assert "1 thing would go" in said
-    assert empty_library.list()
+    assert not empty_library.catalog.removals.announced()
     assert cli.main(command) == 0
-    assert "1 thing removed" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "0 things removed" in said
+    assert "1 thing announced" in said
+    assert empty_library.list()
+    assert cli.main([*command, "--now"]) == 0
+    said = capsys.readouterr().out
+    assert "1 thing removed" in said
+    assert "announced" not in said
     assert not empty_library.list()
+    assert not empty_library.catalog.removals.announced()
+
+
+def test_a_team_has_rules_where_it_sets_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert rules.current(config.load()) is None
+    monkeypatch.setenv("WARPDECK_DATABASE", "postgresql://db/warpdeck")
+    assert rules.current(config.load()) == rules.DEFAULT
+    assert rules.DEFAULT.words == ["reports older than 30 days"]
+    monkeypatch.setenv("WARPDECK_RETENTION", "off")
+    assert rules.current(config.load()) is None
+
+
+def due_at(library: Library, settings: Settings, now: datetime, days: float = 30) -> list[str]:
+    """The names of what goes at a moment, after it was announced."""
+    due, _ = retention.announce(library, open_inbox(settings), Rules(rules=(Rule(days),)), settings, now)
+    return [one.name for one in due]
+
+
+def test_nothing_goes_before_it_was_announced_for_days(catalog: Catalog, settings: Settings) -> None:
+    library = Library(settings.library, catalog)
+    for number, age in enumerate((40, 28, 26.5, 40)):
+        aged(library, f"aaaa00000000000{number}", age)
+    hours = [NOW + timedelta(hours=hour) for hour in range(0, 72, 6)]
+    assert [name for now in hours for name in due_at(library, settings, now)] == []
+    assert {one.thing[-1] for one in library.catalog.removals.announced()} == set("0123")
+    library.catalog.set_labels("aaaa000000000003", ["pinned"])
+    assert due_at(library, settings, NOW + timedelta(days=3)) == [f"aaaa00000000000{number}.rep" for number in (0, 1)]
+    assert {one.thing[-1] for one in library.catalog.removals.announced()} == set("012")
+    assert library.catalog.removals.count()[0] == 3
+
+
+def test_after_a_jump_of_the_clock_everything_is_announced_anew(catalog: Catalog, settings: Settings) -> None:
+    library = Library(settings.library, catalog)
+    aged(library, "aaaa000000000001", 1)
+    assert due_at(library, settings, NOW) == []
+    year = timedelta(days=365)
+    assert due_at(library, settings, NOW + year) == [], "a year ahead"
+    assert due_at(library, settings, NOW + year + timedelta(hours=1)) == []
+    assert due_at(library, settings, NOW) == [], "and back: the report is a day old again"
+    assert library.catalog.removals.announced() == []
+    aged(library, "aaaa000000000002", 40)
+    assert due_at(library, settings, NOW + timedelta(hours=1)) == []
+    assert due_at(library, settings, NOW - year) == []
+    assert due_at(library, settings, NOW + timedelta(days=4)) == [], "a pause, during which nobody saw it"
+    days = [due_at(library, settings, NOW + timedelta(days=4, hours=hour)) for hour in range(12, 73, 12)]
+    assert days == [[]] * 5 + [["aaaa000000000002.rep"]]
+
+
+def test_series_and_the_gate_go_on_with_the_figures_of_removed_reports(catalog: Catalog, settings: Settings) -> None:
+    library = filled(Library(settings.library, catalog))
+    new = library.list()[0]
+    otto = library.asked_by(Visitor("Otto", "login", frozenset({"all"})))
+    library.catalog.spaces.put("kernels", [])
+    with library.catalog.transaction() as db:
+        db.execute("UPDATE report_space SET space = 'kernels' WHERE report_id = ?", [f"{3:016x}"])
+    library.catalog.decisions.write_note(f"{SLOW:016x}", "wall_ns", Note("accepted", "known"))
+    library.catalog.set_labels(f"{30:016x}", ["release-1"])
+
+    def told(whose: Library = library) -> tuple[object, ...]:
+        one = gate.check_report(library, new, "series", Budget())
+        return one.judged, one.drifts, one.before, one.explained, Board(whose).listed, Board(whose).find("train")
+
+    before, seen = told(), told(otto)
+    assert Board(otto).listed[0].reports == 39
+    planned = retention.plan(library, open_inbox(settings), Rules(rules=(Rule(1),)), settings, NOW)
+    planned = [one for one in planned if one.report_id != new.id]
+    assert len(list(retention.carry_out(library, open_inbox(settings), planned))) == len(planned) == 38
+    assert [one.id for one in library.list()] == [new.id, f"{30:016x}"]
+    assert (told(), told(otto)) == (before, seen)
+    with summaries_of(library).open_for_writing() as db:
+        for table in ("summary", "measure", "series_member", "series_line", "series_state"):
+            db.execute(f"DELETE FROM {table} WHERE {'report_id <> ?' if table in ('summary', 'measure') else '? <> 0'}",
+                       [new.id if table in ("summary", "measure") else 1])  # fmt: skip
+    summary_refresh.refresh(library)
+    assert Board(library).listed[0].reports == 39, (
+        "what is retired comes back; the labeled report has no file to be asked"
+    )
+    library.catalog.add_report(replace(new, id=f"{1:016x}"))
+    assert f"{1:016x}" not in library.catalog.removals.retired()
+
+
+def test_a_process_that_is_killed_leaves_whole_reports_and_the_next_goes_on(
+    empty_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rules.toml").write_text("[[rule]]\ndays = 30\n")
+    monkeypatch.setenv("WARPDECK_RETENTION", str(tmp_path / "rules.toml"))
+    ids = [f"aaaa{number:012}" for number in range(30)]
+    for report_id in ids:
+        publish(empty_library, report_id)
+    argv = [sys.executable, "-u", "-m", "profiledb", "retain", "--now", "--library", str(empty_library.folder)]
+    argv += ["--inbox", str(tmp_path / "inbox")]
+    for lines in (1, 7):
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+            assert process.stdout
+            for _ in range(lines):
+                assert process.stdout.readline().startswith("report")
+            process.kill()
+        library = Library(empty_library.folder)
+        library.recover()
+        listed = library.catalog.report_ids()
+        assert 0 < len(listed) < 30
+        assert all(library.is_intact(report_id) for report_id in listed)
+        assert {path.name[:16] for path in library.reports.glob("aaaa*")} == set(listed)
+    subprocess.run(argv, check=True, cwd=ROOT)
+    assert not empty_library.list()
+    assert not list(empty_library.reports.glob("aaaa*"))
 
 
 @pytest.mark.parametrize(

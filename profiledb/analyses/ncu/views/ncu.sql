@@ -264,22 +264,33 @@ CREATE OR REPLACE MACRO roof_title(roof) AS CASE
 
 -- Parts of a launch's time that its roofs leave, from the speed of light. Less waiting saves at most `headroom`, until
 -- the busier of compute and memory is at its peak; less work inside the SMs saves at most `dram_left`, because the
--- device memory traffic stays.
+-- device memory traffic stays. From 60 % of either peak a launch runs well with the warps that it has (`is_busy`):
+-- matrix products keep their results in registers, and occupancy is low by design.
 CREATE OR REPLACE VIEW ncu_left AS
 SELECT launch_id, CASE WHEN dram_throughput_pct > 100 THEN 0 ELSE 1 - dram_throughput_pct / 100 END AS dram_left,
     greatest(sm_throughput_pct, memory_throughput_pct) AS busiest_pct,
-    CASE WHEN busiest_pct > 100 THEN 0 ELSE 1 - busiest_pct / 100 END AS headroom
+    CASE WHEN busiest_pct > 100 THEN 0 ELSE 1 - busiest_pct / 100 END AS headroom, busiest_pct >= 60 AS is_busy
 FROM ncu_launch;
+
+-- Return true for kernels inside cuBLAS and cuDNN, which nobody but their makers can change.
+CREATE OR REPLACE MACRO is_closed_kernel(kernel) AS
+    regexp_matches(kernel, '^(nvjet_|cudnn_)|cublas|cudnn::|_xmma_|^(maxwell|volta|turing|ampere)_\w*(gemm|cudnn)');
 
 -- Results of ncu's rules with the part of the estimate that a launch can reach, percent. Rules about accesses spare
 -- traffic if UncoalescedGlobalAccess has counted sectors that nobody requested: these estimates stay unchanged. L2
--- compression gets none: it needs memory that the program allocates as compressible, which is rare.
+-- compression gets none: it needs memory that the program allocates as compressible, which is rare. Nor do less
+-- waiting in launches that run well without, and changes inside the kernels of closed libraries.
 CREATE OR REPLACE VIEW ncu_advice AS
 WITH told AS (
-    SELECT *, bool_or(rule = 'UncoalescedGlobalAccess') OVER (PARTITION BY launch_id) AS is_uncoalesced FROM ncu_rule
+    SELECT ncu_rule.*, kernel, bool_or(rule = 'UncoalescedGlobalAccess') OVER (PARTITION BY launch_id) AS is_uncoalesced
+    FROM ncu_rule JOIN (SELECT launch_id, kernel FROM ncu_launch) USING (launch_id)
 )
-SELECT told.* EXCLUDE (is_uncoalesced),
+SELECT told.* EXCLUDE (is_uncoalesced, kernel),
     CASE WHEN speedup_type <> 'global' OR speedup_pct IS NULL OR rule = 'MemoryL2Compression' THEN NULL
+        WHEN is_busy AND rule IN ('TheoreticalOccupancy', 'AchievedOccupancy', 'CPIStall', 'IssueSlotUtilization')
+            THEN NULL
+        WHEN is_closed_kernel(kernel) AND rule NOT IN ('LaunchConfiguration', 'WorkloadImbalance', 'FPInstructions')
+            THEN NULL
         WHEN is_uncoalesced AND rule IN ('UncoalescedGlobalAccess', 'MemoryCacheAccessPattern') THEN speedup_pct
         ELSE least(speedup_pct, 100 * CASE
             WHEN rule IN (

@@ -79,6 +79,8 @@ CREATE OR REPLACE MACRO traits_by_range(name) AS [
     CASE WHEN regexp_matches(name, '(?i)^(all_?reduce|(sync|average|reduce)_(gradients?|grads?))$')
         THEN 'own all-reduce' END,
     CASE WHEN regexp_matches(name, '^NCCL:ncclAllReduce$') THEN 'all-reduce' END,
+    CASE WHEN regexp_matches(name, '^NCCL:nccl(Send|Recv)$') THEN 'send' END,
+    CASE WHEN regexp_matches(name, '(?i)all_?to_?all') THEN 'all-to-all' END,
     CASE WHEN regexp_matches(name, '^NCCL:ncclAllGather$') THEN 'all-gather' END,
     CASE WHEN regexp_matches(name, '^NCCL:ncclReduceScatter$') THEN 'reduce-scatter' END,
     CASE WHEN regexp_matches(name, '_MultiProcessingDataLoaderIter') THEN 'loader workers' END,

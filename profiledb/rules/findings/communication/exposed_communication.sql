@@ -18,6 +18,7 @@
 -- clear: The GPU communicates and computes nothing for {value} of the time.
 -- advice: -> overlap_communication
 -- advice: -> send_less
+-- change: overlapped_collectives
 -- source: TraceLens GPU timeline (exposed communication over 5 %)
 WITH taken AS (FROM finding_exposed
 ), shown AS (

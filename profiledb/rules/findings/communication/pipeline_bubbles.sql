@@ -2,9 +2,10 @@
 -- question: Does the GPU wait in transfers between the stages of a pipeline?
 -- The time in which transfers wait for their peer and the GPU computes nothing, as a share of the active span (first to
 -- last operation of each GPU). An NCCL kernel that sends and receives runs until its peer arrives: its time beyond the
--- shortest of its name on the same GPU is a wait, the bubble of a pipeline. All-to-all exchanges use the same kernels,
--- and NCCL before 2.19 gives other operations the same name: they do not count if operators, ranges or NCCL's own
--- ranges identify them (more than four messages in one kernel).
+-- shortest of its name on the same GPU is a wait, and the bubble of a pipeline while another GPU computes. If none of
+-- the report's does, the CPU of another stage is late. All-to-all exchanges use the same kernels, and NCCL before 2.19
+-- gives other operations the same name: they do not count if operators, ranges or NCCL's own ranges identify them (more
+-- than four messages in one kernel).
 -- needs: kernel
 -- includes: finding, work, nccl, ranges
 -- selects: part
@@ -36,7 +37,12 @@ WITH sent AS (
     QUALIFY count(*) OVER (PARTITION BY device_id) >= $least::INTEGER
 ), wait AS MATERIALIZED (
     SELECT * REPLACE (end_ns - shortest_ns AS end_ns), end_ns - start_ns AS ns FROM timed
-), taken AS (FROM finding_cover('wait', 'finding_compute')
+), bubble AS MATERIALIZED ( -- noqa: ST03
+    SELECT wait.device_id, greatest(wait.start_ns, one.start_ns) AS start_ns, least(wait.end_ns, one.end_ns) AS end_ns
+    FROM wait JOIN finding_compute AS one
+        ON one.device_id <> wait.device_id AND one.start_ns < wait.end_ns AND one.end_ns > wait.start_ns
+    UNION ALL SELECT device_id, start_ns, end_ns FROM wait WHERE (SELECT gpus FROM finding_window) = 1
+), taken AS (FROM finding_cover('bubble', 'finding_compute')
 ), total AS (
     SELECT count(*) AS transfers, min(shortest_ns) AS shortest_ns, max(ns) AS longest_ns FROM wait
 ), shown AS (

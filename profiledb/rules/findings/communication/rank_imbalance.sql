@@ -1,16 +1,18 @@
 -- title: Ranks wait for each other
 -- question: Do the GPUs of this report reach their collectives at different times?
 -- The time that GPUs wait for the last one to start a collective, as a share of their active spans (first to last
--- operation). The last one takes as long as the transfer; the others start earlier and wait. The rule pairs the nth
--- collective of a name on each GPU; names whose counts differ between GPUs do not count, because they would be paired
--- wrongly. Within a step (without steps, within the selection) the rule subtracts from each GPU's waits those of the
--- GPU that waits least: equal work does not remove waits that all GPUs have in turn. The rule cannot judge a report of
--- one rank: `warpdeck scaling` compares several.
+-- operation). The last one takes as long as the transfer; the others start earlier and wait. Only the last part of a
+-- wait counts, in which the GPU computes nothing that has been launched: before that the collective holds nothing up.
+-- The rule pairs the nth collective of a name on each GPU; names whose counts differ between GPUs do not count, because
+-- they would be paired wrongly. Within a step (without steps, within the selection) the rule subtracts from each GPU's
+-- waits those of the GPU that waits least: equal work does not remove waits that all GPUs have in turn. If the last GPU
+-- is idle for most of that time because its CPU has launched nothing, a faster CPU saves its idle time, too. The rule
+-- cannot judge a report of one rank: `warpdeck scaling` compares several.
 -- needs: kernel
--- includes: finding, work, nccl, waiting
+-- includes: finding, work, nccl, waiting, idle
 -- selects: part
--- once: compute, communication, steps
--- parts: communication
+-- once: compute, communication, steps, functions, idle
+-- parts: communication (wait_ns), host code (late_ns)
 -- unit: %
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
@@ -19,12 +21,17 @@
 -- column: collectives | count | | collectives that several GPUs run
 -- column: last_gpu | id | | GPU that is last most often
 -- column: last_pct | % | .1f | share of the collectives at which it is last
+-- column: late_ns | ns | | time in which the GPU that is last waits for its CPU while others wait for it, if that is most of it
+-- column: range | name | | range of the CPU in most of that time
+-- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} ({value} of the time) for one that arrives later. GPU {last_gpu} arrives last in {last_pct} of them, because its CPU is in {range} and has launched nothing.
 -- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} ({value} of the time) for one that arrives later. GPU {last_gpu} arrives last in {last_pct} of them.
 -- clear: Uneven work of GPUs costs {value} of the time.
--- advice: [decode or prefill] Give all ranks the same work: balance requests by their length, not by their number; check the CPU and the clocks of GPU {last_gpu}, which arrives last.
+-- advice: [late CPU] Shorten what the CPU of GPU {last_gpu} does in {place|the loop}, or share it among the ranks: the GPU arrives last because it waits for its CPU.
+-- advice: [else, decode or prefill] Give all ranks the same work: balance requests by their length, not by their number; check the CPU and the clocks of GPU {last_gpu}, which arrives last.
 -- advice: [else, pipeline parallel] Give all stages the same work: move layers away from the stage of GPU {last_gpu}, which arrives last.
 -- advice: [else, PyTorch, training] Give all ranks the same work: equal batches and sequence lengths (a sampler that groups by length); check input, CPU and clocks of GPU {last_gpu}, which arrives last.
 -- advice: [else] Give all ranks the same work; check input, CPU and clocks of GPU {last_gpu}, which arrives last.
+-- change: balanced_ranks
 -- source: HTA straggler; TraceLens NCCL analyzer (wait until the latest start); 5 %: ours
 WITH numbered AS (
     SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns,
@@ -34,22 +41,52 @@ WITH numbered AS (
 ), alike AS (
     SELECT short FROM numbered GROUP BY short HAVING min(runs) = max(runs) AND count(DISTINCT device_id) > 1
 ), joined AS (
-    SELECT numbered.*, max(start_ns) OVER same AS last_start, min(start_ns) OVER same AS first_ns
+    SELECT numbered.*, least(end_ns, max(start_ns) OVER same) AS until_ns, min(start_ns) OVER same AS first_ns
     FROM numbered SEMI JOIN alike USING (short) WINDOW same AS (PARTITION BY short, nth)
+), computed AS (
+    SELECT joined.*, greatest(joined.start_ns, least(until_ns, coalesce(before.end_ns, joined.start_ns))) AS from_ns
+    FROM joined ASOF LEFT JOIN finding_compute AS before
+        ON before.device_id = joined.device_id AND before.start_ns < until_ns
+), launch AS (  -- of compute, and when the CPU was free to make it: a synchronization before it may wait for the collective
+    SELECT device_id, kernel.start_ns, call.end_ns AS launched_ns, call.global_tid AS tid
+    FROM selected_kernel AS kernel JOIN api_call AS call USING (call_id)
+    WHERE kernel.name_id NOT IN (SELECT name_id FROM kernel_name WHERE is_communication(short, class))
+), followed AS (
+    SELECT computed.*, launched_ns, tid FROM computed
+    ASOF LEFT JOIN launch ON launch.device_id = computed.device_id AND computed.until_ns <= launch.start_ns
+), held AS (
+    SELECT global_tid AS tid, start_ns AS s, end_ns AS e FROM api_call JOIN api_function USING (name_id)
+    WHERE category IN ('synchronization', 'blocking copy')
+), blocked AS (  -- only the last part of a wait holds the GPU up, in which nothing computes that has been launched
+    SELECT followed.*, greatest(0, until_ns - greatest(from_ns, CASE WHEN e > until_ns THEN from_ns
+            ELSE coalesce(launched_ns, from_ns) END))::BIGINT AS ns
+    FROM followed ASOF LEFT JOIN held ON held.tid = followed.tid AND held.s < until_ns
 ), met AS (
     SELECT short, nth, first_ns, max(end_ns) AS end_ns, arg_max(device_id, start_ns) AS last_gpu,
-        sum(greatest(0, least(end_ns, last_start) - start_ns))::BIGINT AS wait_ns
-    FROM joined GROUP BY short, nth, first_ns
+        sum(ns)::BIGINT AS wait_ns, min(until_ns - ns) AS since_ns, max(until_ns) AS until_ns
+    FROM blocked GROUP BY short, nth, first_ns
 ), step AS (
     SELECT number, start_ns FROM finding_step WHERE pid = (SELECT min(pid) FROM finding_step)
 ), waited AS (  -- of each GPU in a step
-    SELECT number, device_id, sum(greatest(0, least(end_ns, last_start) - joined.start_ns)) AS ns
-    FROM joined ASOF LEFT JOIN step ON first_ns >= step.start_ns GROUP BY number, device_id
+    SELECT number, device_id, sum(ns) AS ns
+    FROM blocked ASOF LEFT JOIN step ON first_ns >= step.start_ns GROUP BY number, device_id
 ), uneven AS (SELECT sum(ns) - count(*) * min(ns) AS ns FROM waited GROUP BY number
 ), total AS (
     SELECT least(coalesce((SELECT sum(ns) FROM uneven), 0)::BIGINT, (SELECT ns FROM finding_window)) AS wait_ns,
         count(*) AS collectives
     FROM met
+), late AS MATERIALIZED ( -- noqa: ST03
+    SELECT last_gpu AS device_id, since_ns AS start_ns, until_ns AS end_ns FROM met
+), awaited AS MATERIALIZED (FROM finding_union('late')
+), slow AS (
+    SELECT pattern, sum(least(e, awaited.end_ns) - greatest(s, awaited.start_ns))::BIGINT AS ns
+    FROM awaited JOIN selected_idle(2000, NULL) AS piece
+        ON piece.device_id = awaited.device_id AND s < awaited.end_ns AND e > awaited.start_ns
+    LEFT JOIN idle_pattern USING (pre)
+    WHERE reason NOT IN ('unknown', 'page migration') GROUP BY pattern
+), cpu AS (
+    SELECT sum(ns)::BIGINT AS late_ns, arg_max(pattern, ns) AS range FROM slow
+    HAVING 2 * sum(ns) > (SELECT sum(end_ns - start_ns) FROM awaited)
 ), latest AS (SELECT last_gpu, count(*) AS times FROM met GROUP BY last_gpu ORDER BY times DESC, last_gpu LIMIT 1
 ), shown AS (
     SELECT {
@@ -63,7 +100,9 @@ SELECT CASE WHEN collectives >= $least::INTEGER OR every = 0
     CASE WHEN collectives > 0 THEN 'The selection has too few collectives that several GPUs ran.'
         ELSE 'The report has collectives of one GPU only: `warpdeck scaling` compares the reports of several ranks.'
         END AS unjudged,
-    wait_ns AS saving_ns, wait_ns, collectives, last_gpu, 100.0 * times / nullif(collectives, 0) AS last_pct,
+    least(wait_ns + coalesce(late_ns, 0), finding_window.ns) AS saving_ns, wait_ns, late_ns, range,
+    IF(late_ns > 0, 'late CPU', NULL) AS cause, collectives, last_gpu,
+    100.0 * times / nullif(collectives, 0) AS last_pct,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN (SELECT count(*) AS every FROM finding_communication)
-LEFT JOIN latest ON true;
+LEFT JOIN latest ON true LEFT JOIN cpu ON true;

@@ -31,6 +31,7 @@
 -- advice: [growth, PyTorch] Look for tensors that outlive their step: losses in a list with their graph (`loss.item()` or `.detach()` instead), outputs in a list, caches, states passed from step to step. The caching allocator then finds no free block and asks CUDA for more memory.
 -- advice: [growth, not PyTorch] Free what a step no longer needs, or allocate once before the loop and reuse it.
 -- advice: [churn] -> allocate_once
+-- change: without_allocations
 -- source: CUDA C++ Best Practices (allocation synchronizes); 2 % and the second half: ours
 WITH edge AS MATERIALIZED (
     SELECT device_id, min(start_ns) AS low, max(end_ns) AS high, low + (high - low) // 2 AS middle

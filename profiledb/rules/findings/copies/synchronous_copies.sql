@@ -3,7 +3,9 @@
 -- The time in which synchronous copies or their calls run and the GPU computes nothing, as a share of the active span
 -- (first to last operation of each GPU). A `cudaMemcpy` without `Async` blocks the CPU until the copy is done, so it
 -- launches nothing meanwhile. Copies to the GPU of 64,000 bytes or less and copies inside one GPU return early and do
--- not count. The value includes the copies, which remain unless they overlap kernels.
+-- not count, and neither do copies before the first kernel of the GPU or after the last: there is nothing that the GPU
+-- could do meanwhile (`slow_copies` judges their rate). The value includes the copies, which remain unless they overlap
+-- kernels.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
@@ -25,7 +27,11 @@
 -- advice: [else, pinned memory] Copy without waiting in {place|the program}: `cudaMemcpyAsync` on a stream of its own, then an event where the data is needed.
 -- advice: [else] Copy without waiting in {place|the program}: `cudaMemcpyAsync` on a stream of its own from pinned memory (`cudaMallocHost`), then an event where the data is needed.
 -- source: Nsight Systems rule cuda_memcpy_sync (64,000 bytes, without copies inside a GPU); share of the time: ours
-WITH held AS MATERIALIZED (FROM finding_held_copy WHERE held = 'synchronous'
+WITH edge AS (
+    SELECT device_id, min(start_ns) AS first_ns, max(end_ns) AS last_ns FROM finding_compute GROUP BY device_id
+), held AS MATERIALIZED (
+    SELECT finding_held_copy.* FROM finding_held_copy LEFT JOIN edge USING (device_id)
+    WHERE held = 'synchronous' AND coalesce(end_ns > first_ns AND start_ns < last_ns, true)
 ), total AS (SELECT count(*) AS copies, sum(bytes)::BIGINT AS bytes FROM held
 ), lost AS (FROM finding_cover('held', 'finding_compute')
 ), shown AS (

@@ -20,7 +20,7 @@
 -- column: idle_ns | ns | | idle time of all GPUs while the thread runs
 -- column: run_pct | % | .1f | share of the idle time in which the thread runs
 -- column: thread | text | | process and thread id of the thread
--- column: range | name | | range with most of this time; * stands for its last number
+-- column: range | name | | range with most of this time, if that is at least half; * stands for its last number
 -- column: functions | name | | up to three functions with the most CPU samples of this time
 -- column: functions_pct | % | .1f | share of the samples in these functions
 -- column: compiling_pct | % | .1f | share of the samples in a kernel compiler, if at least half
@@ -34,8 +34,8 @@
 -- clear: The GPU waits {value} of the time for threads that run without a pause.
 -- advice: [compiling] The program compiles kernels while it runs. Run each kernel once before the part you measure, and keep the cache of compiled kernels between runs.
 -- advice: [Python, vLLM or SGLang] -> launch_less
--- advice: [Python, else, PyTorch, not torch.compile, not CUDA graphs] Give the threads less to do in {place|the loop}: compile the model (`torch.compile(model, mode="reduce-overhead")`), and move data preparation, metrics and logging into other processes.
--- advice: [Python, else] Take work off the threads in {place|the loop}: data preparation, metrics and logging into other processes, or into threads that do not hold the GIL.
+-- advice: [Python, else, PyTorch, not torch.compile, not CUDA graphs] Give the threads less to do in {range|the loop}: compile the model (`torch.compile(model, mode="reduce-overhead")`), and move data preparation, metrics and logging into other processes.
+-- advice: [Python, else] Take work off the threads in {range|the loop}: data preparation, metrics and logging into other processes, or into threads that do not hold the GIL.
 -- advice: [Python, CUDA graphs] If they launch kernels outside the CUDA graphs, put these into the graphs, too.
 -- advice: [Python, else, vLLM] Give them less to do: fewer, larger batches (`--max-num-batched-tokens`), the API server in processes of its own (`--api-server-count`).
 -- advice: [Python, else, PyTorch, torch.compile] If the model's own Python takes this time, find out what the compiler left out: `TORCH_LOGS="graph_breaks"`.
@@ -54,7 +54,8 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
 ), main AS (
     SELECT tid FROM piece GROUP BY tid ORDER BY sum(core_ns) DESC, tid LIMIT 1
 ), place AS (
-    SELECT pattern FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern ORDER BY sum(core_ns) DESC, pattern LIMIT 1
+    SELECT pattern FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern
+    HAVING 2 * sum(core_ns) >= (SELECT run_ns FROM total) ORDER BY sum(core_ns) DESC, pattern LIMIT 1
 ), judged AS (
     SELECT run_ns, run_pct, CASE WHEN run_pct >= $running::DOUBLE THEN run_ns WHEN run_pct IS NOT NULL THEN 0 END AS ns
     FROM total
@@ -97,6 +98,7 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
 SELECT CASE WHEN compiler.pct >= 50 THEN 'compiling' WHEN mpi_pct >= $polling::DOUBLE THEN 'polling'
         WHEN python THEN 'Python' WHEN functions IS NOT NULL THEN 'sampled'
         ELSE 'other' END AS cause,
+    cause = 'sampled' AS is_cause,
     CASE WHEN compiler.pct >= 50 THEN compiler.pct END AS compiling_pct,
     CASE WHEN compiler.pct >= 50 OR mpi_pct < $polling::DOUBLE THEN NULL ELSE mpi_pct END AS mpi_pct,
     CASE WHEN NOT python THEN functions END AS functions, functions_pct,

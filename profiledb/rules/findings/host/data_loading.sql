@@ -36,6 +36,7 @@
 -- advice: [else] Copy while the GPU works, from pinned memory.
 -- advice: [PyTorch] Make the input cheaper: decode and transform on the GPU (NVIDIA DALI, `torchvision.transforms.v2`), or store decoded data.
 -- advice: [else] Make the input cheaper: decode and transform on the GPU, or store decoded data.
+-- change: host_code={range}
 -- source: PyTorch TensorBoard plugin (DataLoader > 5 % of the step); XProf input pipeline (5 % moderate, 20 % high)
 WITH loading AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern WHERE is_loading(pattern)

@@ -30,6 +30,7 @@
 -- advice: [else] Write only every N steps, and keep values on the GPU until then.
 -- advice: [CUDA C++ or Fortran or OpenACC or OpenMP offload] Write in another thread, in fewer and larger pieces.
 -- advice: [else] Write in another thread: `logging.handlers.QueueHandler`, asynchronous writers of TensorBoard or wandb.
+-- change: host_code={place}
 -- source: XProf smart suggestions (debug print >= 5 % of the step)
 WITH named AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern WHERE is_output(pattern)

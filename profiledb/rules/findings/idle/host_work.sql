@@ -27,6 +27,7 @@
 -- advice: [not compiling, else, JAX or XLA] Dispatch the next step before the work in {place}: JAX runs ahead of the GPU until a value is read.
 -- advice: [not compiling, else] Launch the next step before {place}, or move it to another thread: the GPU has nothing queued meanwhile.
 -- advice: [not compiling, not vLLM, not SGLang] Or run it only every N steps, in another process, or on the GPU.
+-- change: host_code={range}
 -- source: TensorRT-LLM metrics 3a-3c (exposed preparation: exposed / range > 0.50 and exposed / window > 0.05)
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, path_id

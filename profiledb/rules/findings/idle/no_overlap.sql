@@ -38,6 +38,7 @@
 -- advice: [else, OpenMP offload] Work in blocks: `target update to(part) nowait depend(...)`, then the region and the copy back with the same dependence.
 -- advice: [else, pinned memory] Split the work into chunks, one stream each: `cudaMemcpyAsync(..., stream)`, kernel, copy back.
 -- advice: [else] Split the work into chunks, one stream each: `cudaMemcpyAsync(..., stream)` from pinned memory (`cudaMallocHost`), kernel, copy back.
+-- change: overlapped_copies
 -- source: TraceLens GPU timeline (exposed_memcpy > 5 %); nsys-ai overlap analysis; bound and turns: ours
 WITH copy AS MATERIALIZED (
     SELECT device_id, start_ns, end_ns, copy_kind IN (1, 3) AS is_in FROM selected_memop

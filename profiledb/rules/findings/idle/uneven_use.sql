@@ -1,9 +1,8 @@
 -- title: Stretches of low use
 -- question: Does the GPU work much less in some stretches than in the rest?
 -- The share of low parts among 30 equal parts of the active span (first to last operation of each GPU, without excluded
--- time). A part is low if the GPU is busy for less than half of it. The value is 0 if the GPU is busy for less than
--- `busy` percent of the others: it is then idle everywhere, which other rules report. Neighboring low parts form one
--- stretch. The rule does not judge selections below `least_ns`, whose parts would show the alternation within a step.
+-- time). A part is low if the GPU is busy for less than half of it. A GPU that is busy for less than `busy` percent of
+-- its other parts has none: it is idle everywhere, which other rules report. Neighboring low parts form one stretch. The rule does not judge selections below `least_ns`, whose parts would show the alternation within a step.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
@@ -49,7 +48,12 @@ WITH stretch_of AS MATERIALIZED (  -- `begin_ns` is its start without the time b
         lead(idle_ns) OVER lane - idle_ns AS idle_ns
     FROM reached WINDOW lane AS (PARTITION BY device_id ORDER BY n)
 ), told AS MATERIALIZED (
-    SELECT *, 2 * idle_ns > ns AS is_low FROM part WHERE end_ns IS NOT NULL
+    SELECT *, low AND stands AS is_low FROM (
+        SELECT *, coalesce(100 - 100.0 * sum(idle_ns) FILTER (NOT low) OVER gpu / sum(ns) FILTER (NOT low) OVER gpu
+            >= $busy::DOUBLE, false) AS stands
+        FROM (SELECT *, 2 * idle_ns > ns AS low FROM part WHERE end_ns IS NOT NULL)
+        WINDOW gpu AS (PARTITION BY device_id)
+    )
 ), stretch AS MATERIALIZED (
     SELECT device_id, min(start_ns) AS start_ns, max(end_ns) AS end_ns, sum(ns) AS ns, sum(idle_ns) AS idle_ns
     FROM (
@@ -59,7 +63,7 @@ WITH stretch_of AS MATERIALIZED (  -- `begin_ns` is its start without the time b
     SELECT sum(ns) AS ns, coalesce(sum(ns) FILTER (is_low), 0) AS low_ns,
         coalesce(sum(idle_ns) FILTER (is_low), 0) AS low_idle_ns,
         100 - 100.0 * sum(idle_ns) FILTER (is_low) / sum(ns) FILTER (is_low) AS low_pct,
-        100 - 100.0 * sum(idle_ns) FILTER (NOT is_low) / sum(ns) FILTER (NOT is_low) AS rest_pct
+        100 - 100.0 * sum(idle_ns) FILTER (NOT low AND stands) / sum(ns) FILTER (NOT low AND stands) AS rest_pct
     FROM told
 ), shown AS (
     SELECT idle_ns, start_ns, {

@@ -27,6 +27,7 @@
 -- advice: [TF32, not 16-bit products] -> sixteen_bits
 -- advice: [FP16] -> sixteen_bits
 -- advice: Use sizes that are multiples of 8 (FP16, BF16) or 4 (TF32): these reach tensor cores in all library versions.
+-- change: precision={precision}
 -- source: PyTorch TensorBoard plugin data.py; nsys-ai tensor_core_usage; PyTorch tuning guide. Names beyond Ampere (nvjet, wgmma, tcgen05) and share of the time: ours
 WITH board AS (
     SELECT gpu.gpu_id, CASE WHEN cc >= 8 THEN 'TF32' WHEN cc >= 7 THEN 'FP16' END AS precision,

@@ -2,7 +2,8 @@
 -- question: Does the GPU wait for kernels launched one by one although the program uses CUDA graphs?
 -- The share of each GPU's active span (first to last operation) that it is idle in gaps of up to `gap_ns` before
 -- kernels, copies and memsets launched one by one, if the selection also launches CUDA graphs. Each such launch is a
--- break between graphs. Without graphs the rule cannot judge.
+-- break between graphs; a copy for each graph and no kernel is its input or result. Without graphs the rule cannot
+-- judge.
 -- needs: api_call
 -- needs: kernel or graph_launch
 -- includes: finding, idle
@@ -40,6 +41,7 @@ WITH launched AS (
         any_value(duration_ns) AS duration_ns, arg_max(pre, ns) AS pre
     FROM selected_idle(2000, NULL) WHERE duration_ns <= $gap_ns::BIGINT AND next.call_id IS NOT NULL
         AND next.call_id NOT IN (SELECT call_id FROM graph_call) AND (SELECT graphs FROM launched) > 0
+        AND ((SELECT single FROM single) > 0 OR (SELECT count(*) FROM selected_memop) > (SELECT graphs FROM launched))
     GROUP BY gap_id
 ), total AS (
     SELECT coalesce(sum(duration_ns), 0)::BIGINT AS ns FROM gap

@@ -31,6 +31,7 @@
 -- advice: [else, training, PyTorch, eager, not fused optimizer] Launch fewer and larger kernels: a fused optimizer (`fused=True`), a larger batch.
 -- advice: [else, CuPy or Numba] Launch fewer and larger kernels: work on more at a time.
 -- advice: [else] Launch fewer and larger kernels: fuse neighboring ones, work on more at a time.
+-- change: cuda_graph
 -- source: TensorRT-LLM thresholds (launch overhead ratio > 0.10); HTA breakdown of idle time; TensorRT-LLM gap histogram (Python below 0.5 ms)
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, start_ns, duration_ns, pre, reason, function, ns, next FROM selected_idle(2000, NULL)

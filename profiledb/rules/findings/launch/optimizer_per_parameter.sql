@@ -33,6 +33,7 @@
 -- advice: [else] Put the parameters into few large buffers, and update each with one kernel in {place|the update}.
 -- advice: [PyTorch, not torch.compile] Replace your own loop over parameters by `torch._foreach_mul_` and the like, or compile the optimizer step (`torch.compile`).
 -- advice: [PyTorch, torch.compile] Replace your own loop over parameters by `torch._foreach_mul_` and the like, or move the optimizer step into the compiled function.
+-- change: fused_optimizer={range}
 -- source: ours; PyTorch's documentation of torch.optim (for-loop, foreach, fused)
 WITH one AS MATERIALIZED (FROM finding_update()
 ), ran AS MATERIALIZED (

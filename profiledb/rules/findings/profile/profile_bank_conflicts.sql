@@ -2,7 +2,7 @@
 -- question: Do accesses to shared memory cause bank conflicts?
 -- The share of the measured kernel time that bank conflicts cost at most: the wavefronts that they add, as a share of
 -- all wavefronts of shared memory if at least 10 %, times the share of time in which L1 cache and shared memory are
--- busy. No launch saves more than the bandwidth of the device memory leaves.
+-- busy. No launch saves more than the bandwidth of the device memory leaves; kernels inside cuBLAS and cuDNN nothing.
 -- needs: ncu_launch
 -- includes: profile, launch
 -- selects: part
@@ -20,7 +20,8 @@
 -- source: Nsight Compute, SharedMemoryConflicts: conflicts / wavefronts at least 10 %, times the throughput of L1
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{:.0f} % of wavefronts are conflicts', 100 * conflict) AS note,
-        CASE WHEN conflict >= 0.1 THEN least(least(conflict, 1) * l1_throughput_pct / 100, dram_left)
+        CASE WHEN conflict >= 0.1 AND NOT is_closed_kernel(kernel)
+                THEN least(least(conflict, 1) * l1_throughput_pct / 100, dram_left)
             WHEN conflict IS NOT NULL AND l1_throughput_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
     JOIN (

@@ -9,7 +9,7 @@
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 40 fires at or above this share of the measured kernel time
+-- param: threshold = 33 fires at or above this share of the measured kernel time
 -- column: kernel | name | | kernel with the largest cost
 -- column: note | text | | measurement of this kernel
 -- column: launches | count | | measured launches with this cost

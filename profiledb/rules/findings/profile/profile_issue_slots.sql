@@ -20,7 +20,7 @@
 -- source: Nsight Compute, IssueSlotUtilization: issue active under 0.6, 1 - issue active; bounded by the speed of light
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('issues in {:.0f} % of cycles', 100 * issue_active_per_cycle) AS note,
-        CASE WHEN issue_active_per_cycle < 0.6 AND greatest(sm_throughput_pct, memory_throughput_pct) < 60
+        CASE WHEN issue_active_per_cycle < 0.6 AND NOT is_busy
                 THEN least(1 - issue_active_per_cycle, headroom)
             WHEN issue_active_per_cycle + sm_throughput_pct + memory_throughput_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch

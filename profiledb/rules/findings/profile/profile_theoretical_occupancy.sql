@@ -3,7 +3,7 @@
 -- The share of the measured kernel time that low theoretical occupancy costs at most, because few warps hide less
 -- latency: 1 - occupancy if under 80 %. No launch saves more than its headroom to the peak of compute or memory.
 -- Kernels at 60 % or more of either peak do not count: matrix products run well at low occupancy. Nor do launches that
--- do not fill the GPU once: they have no more warps.
+-- do not fill the GPU once, which have no more warps, and kernels inside cuBLAS and cuDNN.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -25,7 +25,7 @@
 WITH judged AS (
     SELECT launch_id, readable, ns, calls,
         format('{:.0f} % possible, {} registers per thread', theoretical_occupancy_pct, registers_per_thread) AS note,
-        CASE WHEN theoretical_occupancy_pct < 80 AND greatest(sm_throughput_pct, memory_throughput_pct) < 60
+        CASE WHEN theoretical_occupancy_pct < 80 AND NOT is_busy AND NOT is_closed_kernel(kernel)
                 AND coalesce(waves_per_sm, 1) >= 1
                 THEN least(1 - theoretical_occupancy_pct / 100, headroom)
             WHEN theoretical_occupancy_pct + sm_throughput_pct + memory_throughput_pct IS NOT NULL THEN 0 END AS gain

@@ -13,7 +13,7 @@ WITH name AS (
 )
 SELECT ncu_launch.*, ns, calls, sm_count, ncu_gpu.name AS gpu_name, class,
     readable_name(coalesce(short, kernel), kernel) AS readable,
-    headroom, dram_left
+    headroom, is_busy, dram_left
 FROM ncu_launch JOIN finding_launch_time USING (launch_id) LEFT JOIN ncu_left USING (launch_id)
 LEFT JOIN name ON demangled = kernel
 LEFT JOIN ncu_gpu ON gpu_id = coalesce(device_id, 0);

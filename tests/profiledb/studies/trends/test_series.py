@@ -8,19 +8,22 @@ from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
-from profiledb.errors import AnalysisError, ConfigError
+from profiledb.errors import AnalysisError, CatalogError, ConfigError
 from profiledb.library.catalog import Catalog
 from profiledb.library.library import Library
 from profiledb.library.series_decisions import LEFT_OUT, Note
 from profiledb.library.visitor import Visitor
 from profiledb.report.derived_files import SUMMARIES
 from profiledb.rules import series as rules
-from profiledb.studies.trends import explain, series, summary_refresh
+from profiledb.studies.trends import change_points, explain, series, series_changes, summary_refresh
 from profiledb.studies.trends.series_board import Board
+from profiledb.studies.trends.series_changes import Trend
+from profiledb.studies.trends.series_lines import LISTED, RECENT
 from profiledb.studies.trends.summary_store import Facts, Row, Summaries
 from profiledb.studies.trends.team_summary_store import summaries_of
 from tests.support import serial
@@ -61,7 +64,7 @@ def test_the_same_program_on_the_same_gpu_is_a_series(library: Library) -> None:
     for one in known.values():
         serial.put(library, one, serial.rows(1e6, {"k": 1e5}))
     library.catalog.set_labels(known[8].report_id, ["series=by label"])
-    found = Board(library).series
+    found = serial.all_series(Board(library))
     assert {name: [int(point.id, 16) for point in one.points] for name, one in found.items()} == {
         SERIES: [1, 6, 7],
         "train · nsys · NVIDIA A100": [2],
@@ -78,7 +81,7 @@ def test_commit_and_date_order_the_points(library: Library) -> None:
     serial.put(library, late, serial.rows(1e6, {}))
     odd = serial.facts(2, meta={"workload": "train", "commit": "<b>x</b> `", "commit_date": "9999-99-99"})
     serial.put(library, odd, serial.rows(1e6, {}))
-    (one,) = Board(library).series.values()
+    (one,) = serial.all_series(Board(library)).values()
     assert [point.id for point in one.points] == [odd.report_id, late.report_id]
     assert (one.points[0].commit, one.points[1].commit) == (None, "beef" * 10), "what is no commit is none"
     assert one.points[1].at.isoformat() == "2027-01-01T08:00:00+00:00"
@@ -89,21 +92,21 @@ def test_people_move_a_report_and_leave_one_out(library: Library) -> None:
     decided = library.catalog.decisions
     decided.choose(f"{1:016x}", "  mine\nis\x1b[31m  ")
     decided.choose(f"{2:016x}", LEFT_OUT)
-    found = Board(library).series
+    found = serial.all_series(Board(library))
     assert {name: [int(point.id, 16) for point in one.points] for name, one in found.items()} == {
         "mine is [31m": [1],
         SERIES: [3],
     }
-    assert series.find_series(found, "mine").points[0].moved
-    assert series.find_series(found, found[SERIES].key).name == SERIES
+    assert Board(library).find("mine").points[0].moved
+    assert Board(library).find(found[SERIES].key).name == SERIES
     with pytest.raises(AnalysisError, match="No series"):
-        series.find_series(found, "other")
+        Board(library).find("other")
     decided.choose(f"{1:016x}", None)
     decided.choose(f"{2:016x}", None)
-    assert len(Board(library).series[SERIES].points) == 3
+    assert len(Board(library).find(SERIES).points) == 3
     library.catalog.remove_report(f"{1:016x}")
     assert f"{1:016x}" not in decided.choices()
-    assert len(Board(library).series[SERIES].points) == 2, "a summary of what is not listed counts for nothing"
+    assert len(Board(library).find(SERIES).points) == 2, "a summary of what is not listed counts for nothing"
 
 
 @pytest.mark.parametrize(
@@ -129,12 +132,20 @@ def test_own_rules_change_what_belongs_together(
     (tmp_path / "own.toml").write_text("program = ['name']\napart = []")
     monkeypatch.setenv("WARPDECK_SERIES", str(tmp_path / "own.toml"))
     filled(library, 2)
-    assert list(Board(library).series) == ["train"]
+    assert Board(library).names == ["train"]
+
+
+def trend_of(board: Board) -> Trend:
+    """The measure of the only line, over all reports of its series."""
+    (line,) = board.listed
+    trend = board.one(board.find(line.series), line.measure.name)
+    assert trend
+    return trend
 
 
 def test_a_change_is_found_where_it_is_and_made_up_of_its_kernel(library: Library) -> None:
     board = Board(filled(library))
-    (trend,) = board.listed
+    trend = trend_of(board)
     (shift,) = trend.shifts
     assert int(shift.point.id, 16) == SLOW
     assert shift.kind == "regression"
@@ -146,7 +157,7 @@ def test_a_change_is_found_where_it_is_and_made_up_of_its_kernel(library: Librar
     for parts in told.by.values():
         assert sum(part.change for part in parts) == pytest.approx(told.kernels.change)
     assert told.by["kernel"][0].title == "softmax"
-    assert Board(library).listed == [trend], "as remembered"
+    assert Board(library).listed == board.listed, "as kept"
     assert trend.level == tuple(range(SLOW - 1, 40))
 
 
@@ -156,8 +167,10 @@ def test_a_change_of_the_driver_is_no_regression(library: Library) -> None:
     every = kept.of([f"{n:016x}" for n in range(SLOW, 41)])
     for number in range(SLOW, 41):
         serial.put(library, serial.facts(number, driver="590.2"), every[f"{number:016x}"])
-    (trend,) = Board(library).listed
-    (shift,) = trend.shifts
+    (line,) = Board(library).listed
+    assert line.change
+    assert line.change.around == ("driver: 580.1 → 590.2",)
+    (shift,) = trend_of(Board(library)).shifts
     assert (shift.kind, shift.around) == ("surroundings", ("driver: 580.1 → 590.2",))
 
 
@@ -167,7 +180,7 @@ def test_what_people_say_of_a_change_stays(library: Library) -> None:
     first = f"{SLOW:016x}"
     decided.write_note(first, "wall_ns", Note("dismissed", " noise\n\x1b" + 900 * "x"))
     board = Board(library)
-    trend = board.one(board.series[SERIES])
+    trend = board.one(board.find(SERIES))
     assert trend
     (note,) = [shift.note for shift in trend.shifts]
     assert note
@@ -179,13 +192,39 @@ def test_what_people_say_of_a_change_stays(library: Library) -> None:
     assert decided.notes() == {}
 
 
-def test_a_board_made_from_the_one_before_is_the_board_anew(library: Library) -> None:
-    """Whatever was added, changed, removed or decided since then."""
+def require_as_made_anew(board: Board, library: Library) -> None:
+    """Compare a board with all series and changes made of all summaries, without anything that is kept of series."""
+    store, catalog = summaries_of(library), library.catalog
+    seen = set(catalog.report_ids())
+    facts = {key: one for key, one in store.facts().items() if key in seen}
+    built = series.build_series(
+        facts, rules.current(), catalog.listing.labels_with_values(), catalog.decisions.choices()
+    )
+    assert serial.all_series(board) == built
+    assert board.names == list(built)
+    assert board.names_by_report() == {point.id: name for name, one in built.items() for point in one.points}
+    lines = {(line.series, line.measure.name): line for every in board._lines.values() for line in every}
+    trends = {
+        (trend.series.name, measure): trend
+        for measure in LISTED
+        for trend in series_changes.find_trends(store, built.values(), measure, store.values(measure), {})
+    }
+    assert lines.keys() == trends.keys()
+    for key, trend in trends.items():
+        line, last = lines[key], trend.shifts[-1] if trend.shifts else None
+        assert (line.reports, line.first, line.last) == (len(trend.points), trend.points[0].at, trend.points[-1].at)
+        assert (list(line.recent), line.drifts) == (trend.values[-RECENT:], trend.drifts)
+        told = (line.change.report_id, line.change.kind, line.change.share) if line.change else None
+        assert told == ((last.point.id, last.kind, last.change.share) if last else None)
+
+
+def test_what_is_kept_of_series_is_what_is_made_anew(library: Library) -> None:
+    """Whatever was added, changed, removed or decided since then, and it costs the series that it concerns."""
     random, decided = Random(7), library.catalog.decisions
     filled(library, 24, slow=13)
     board = Board(library)
     assert board.listed
-    number = 100
+    number, noted = 100, 0
 
     def put(one: int) -> None:
         workload = random.choice(["train", "serve", "tune"])
@@ -207,16 +246,55 @@ def test_a_board_made_from_the_one_before_is_the_board_anew(library: Library) ->
         elif what in ("move", "leave out"):
             decided.choose(one, random.choice([None, "elsewhere"]) if what == "move" else LEFT_OUT)
         elif what == "note":
-            shifts = [shift for trend in board.listed for shift in trend.shifts]
-            decided.write_note(shifts[0].point.id if shifts else one, "wall_ns", Note("accepted", str(step)))
-        board, anew = Board(library, board), Board(library)
-        assert (board.facts, board.series, board.notes) == (anew.facts, anew.series, anew.notes), what
-        assert list(board.series) == list(anew.series)
-        assert board.listed == anew.listed, what
-        assert board._grouping.dirty is not None
-        assert len(board._grouping.dirty) <= (0 if what in ("note", "nothing") else 1), what
+            changes = [line.change for line in board.listed if line.change]
+            decided.write_note(changes[0].report_id if changes else one, "wall_ns", Note("accepted", str(step)))
+        before, board = board._lines, Board(library, board)
+        require_as_made_anew(board, library)
+        assert board.listed == Board(library).listed, what
+        noted += any(line.change and line.change.note for line in board.listed)
+        assert len(board._lines.keys() - before.keys()) <= (0 if what in ("note", "nothing") else 2), what
+    assert noted
     summaries_of(library).forget([report.id for report in library.list()])
-    assert Board(library, board).series == {}
+    assert Board(library, board).names == []
+
+
+def test_members_are_made_anew_where_the_log_of_changes_or_the_rules_do_not_tell(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(library, 3)
+    assert Board(library).names == [SERIES]
+    with summaries_of(library).open_for_writing() as db:
+        db.execute("DELETE FROM series_member WHERE report_id = ?", [f"{1:016x}"])
+        db.execute("UPDATE series_state SET number = 99")
+        db.execute("UPDATE series_line SET lines = '[3]'")
+    require_as_made_anew(Board(library), library)
+    (tmp_path / "own.toml").write_text("program = ['name']\napart = []")
+    monkeypatch.setenv("WARPDECK_SERIES", str(tmp_path / "own.toml"))
+    require_as_made_anew(Board(library), library)
+
+
+def test_where_nothing_can_be_written_series_are_as_they_were(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert Board(filled(library, 3)).names == [SERIES]
+    library.catalog.decisions.choose(f"{1:016x}", "mine")
+    full = Mock(side_effect=CatalogError("The disk is full."))
+    monkeypatch.setattr(type(summaries_of(library)), "open_for_writing", full)
+    assert Board(library).names == [SERIES]
+    assert full.called
+    monkeypatch.undo()
+    assert Board(library).names == ["mine", SERIES]
+
+
+def test_of_a_long_series_a_line_has_the_last_figures(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(change_points, "MOST", 30)
+    filled(library)
+    board = Board(library)
+    (line,) = board.listed
+    assert (line.reports, line.first.date().isoformat(), len(line.recent)) == (40, "2026-03-02", 30)
+    assert line.change
+    assert int(line.change.report_id, 16) == SLOW
+    assert trend_of(board).shifts[-1].change.share == line.change.share
 
 
 def test_a_hidden_report_joins_no_series_of_a_board_made_from_the_one_before(library: Library) -> None:
@@ -228,10 +306,11 @@ def test_a_hidden_report_joins_no_series_of_a_board_made_from_the_one_before(lib
     library.catalog.add_report(replace(library.list()[0], id=hidden.report_id, space="kernels"))
     summaries_of(library).put(hidden, "x", serial.rows(1e6, {"k": 1e5}))
     board = Board(otto, board)
-    assert len(board.series[SERIES].points) == len(board.facts) == 3
-    assert len(board.listed[0].points) == 3
+    assert len(board.find(SERIES).points) == 3
+    assert board.listed[0].reports == 3
+    require_as_made_anew(board, otto)
     library.catalog.spaces.put("kernels", ["all"])
-    assert len(Board(otto, board).listed[0].points) == 4
+    assert Board(otto, board).listed[0].reports == 4
 
 
 def test_a_damaged_file_is_set_aside(empty_library: Library) -> None:
@@ -252,13 +331,21 @@ def test_a_damaged_file_is_set_aside(empty_library: Library) -> None:
         assert list(kept.values("wall_ns")) == [f"{1:016x}"]
 
 
+def test_a_file_of_an_earlier_version_gets_its_new_tables(empty_library: Library) -> None:
+    assert Board(filled(empty_library, 3)).listed
+    with sqlite3.connect(Summaries(empty_library.folder).path) as db:
+        for table in ("series_member", "series_line", "series_state", "summary_change"):
+            db.execute(f"DROP TABLE {table}")
+    require_as_made_anew(Board(empty_library), empty_library)
+
+
 def test_summaries_of_another_version_are_made_again(empty_library: Library) -> None:
     library = filled(empty_library, 2)
     kept = Summaries(library.folder)
     with sqlite3.connect(kept.path) as db:
         db.execute("UPDATE summary SET version = 0 WHERE report_id = ?", [f"{1:016x}"])
     assert list(kept.facts()) == [f"{2:016x}"]
-    assert list(Board(library).facts) == [f"{2:016x}"], "the other one counts as being summarized"
+    assert Board(library).waiting == 1, "the other one counts as being summarized"
     library.catalog.remove_report(f"{2:016x}")
     summary_refresh.refresh(library)  # the other one has no file: it cannot be made
     assert set(kept.stamps()) == {f"{1:016x}"}
@@ -290,7 +377,7 @@ def test_hostile_values_do_nothing(empty_library: Library) -> None:
     nasty = "'; DROP TABLE measure; --<script>\x1b"
     one = serial.facts(1, meta={"workload": nasty, "commit": nasty})
     serial.put(empty_library, one, [*serial.rows(1e6, {}), Row("kernel", 1.0, nasty, title=nasty)])
-    (found,) = Board(empty_library).series.values()
+    (found,) = serial.all_series(Board(empty_library)).values()
     assert "\x1b" not in found.name
     kept = Summaries(empty_library.folder)
     with sqlite3.connect(kept.path) as db:
@@ -314,7 +401,7 @@ def test_attention_that_is_no_longer_fused_is_found_and_explained(empty_library:
         of = Facts(**{key: value for key, value in report.items() if key not in ("rows", "kernels")})
         serial.put(empty_library, of, rows + kernels)
     board = Board(empty_library)
-    (trend,) = board.listed
+    trend = trend_of(board)
     (shift,) = trend.shifts
     assert trend.measure.name == "kernel_ns", "step time alone tells nothing"
     assert (shift.point.facts.name, shift.before.facts.name) == ("train_13.sqlite", "train_12.sqlite")

@@ -1,0 +1,49 @@
+"""What retention will remove, and when."""
+
+from datetime import datetime, timedelta
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import tables
+from app.ui.table_columns import Col
+from app.views.admin.audit_table import moment
+from profiledb.rules import retention as rules
+
+MOST = 1_000
+"""Maximum number of things shown."""
+COLUMNS = (
+    Col("name", "Name", width=300),
+    Col("what", "What", width=90, help="A report, or an upload: a file of the inbox"),
+    Col("why", "Rule", width=220),
+    Col("bytes", "Size", kind="bytes", width=90),
+    Col("from", "Goes from (UTC)", width=150),
+)
+
+
+def show() -> None:
+    """Draw the rules in force and what they have announced."""
+    st.subheader("Retention", anchor=False)
+    found = rules.current(session.settings())
+    if found is None or not found.words:
+        st.info("Nothing is ever removed: no rules are set (WARPDECK_RETENTION).")
+        return
+    st.caption(
+        f"Rules: {fmt.plain('; '.join(found.words))}. Reports with a label stay, and Trends keeps the figures of"
+        f" removed reports. Each removal is announced {found.notice_days:g} days before."
+    )
+    announced = session.administering().catalog.removals.announced(MOST + 1)
+    if not announced:
+        st.info("Nothing is about to be removed.")
+        return
+    notice = timedelta(days=found.notice_days)
+    rows = [
+        {"name": one.name, "what": one.what.capitalize(), "why": one.why, "bytes": one.bytes,
+         "from": moment((datetime.fromisoformat(one.announced_at) + notice).isoformat())[:16]}
+        for one in announced[:MOST]
+    ]  # fmt: skip
+    tables.table(pd.DataFrame(rows), COLUMNS, key="admin-retention", download="retention.csv")
+    if len(announced) > MOST:
+        st.caption(f"The first {fmt.count(MOST)} are shown: warpdeck retain --dry-run lists all.")

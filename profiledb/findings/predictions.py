@@ -1,0 +1,66 @@
+"""Predict what fixing a finding saves: replay the report with the change that its rule declares (profiledb.replay)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from profiledb.findings.finding import SLASH, Finding, Prediction, Together
+from profiledb.findings.rule import PLACE
+from profiledb.replay.saving import Saving, Savings
+
+LEAST_PCT = 0.5
+"""Share of the time below which a bound is not replayed, and a predicted saving counts as none."""
+MOST_TOGETHER = 3
+"""Number of findings whose changes are replayed together."""
+
+
+def predict(found: Iterable[Finding], savings: Savings, window_ns: int | None) -> list[Finding]:
+    """Return the findings with predicted savings where their rules declare a change that the report can replay.
+
+    ``window_ns`` is the time that savings are a share of.
+    """
+    return [_predict_finding(one, savings, window_ns or 0) for one in found]
+
+
+def combine(found: Sequence[Finding], savings: Savings, window_ns: int | None) -> list[Finding]:
+    """Return the findings, the first of which (``MOST_TOGETHER`` with different changes) know their common saving."""
+    first: dict[tuple[str, ...], Finding] = {}
+    for one in found:
+        if one.prediction and one.prediction.pct >= LEAST_PCT and one.parent is None:
+            first.setdefault(one.prediction.changes, one)
+    chosen = list(first)[:MOST_TOGETHER]
+    changes = tuple(change for several in chosen for change in several)
+    saving = savings.find(changes) if len(chosen) > 1 else None
+    if saving is None:
+        return [*found]
+    rules = tuple(first[several].rule for several in chosen)
+    together = Together(rules, _convert_saving(changes, saving, window_ns or 0))
+    return [replace(one, together=together) if one.rule in rules else one for one in found]
+
+
+def _predict_finding(finding: Finding, savings: Savings, window_ns: int) -> Finding:
+    if finding.verdict != "fires" or not finding.rule.change or (finding.saving_pct or 0.0) < LEAST_PCT:
+        return finding
+    change = _fill_change(finding)
+    saving = savings.find((change,)) if change else None
+    if saving is None or not saving.stands_for(window_ns):
+        return finding
+    told = _convert_saving((change,), saving, window_ns)
+    own = None if finding.own_saving_ns is None else min(finding.own_saving_ns, told.ns)
+    return replace(finding, saving_ns=told.ns, saving_pct=told.pct, own_saving_ns=own, prediction=told)
+
+
+def _convert_saving(changes: tuple[str, ...], saving: Saving, window_ns: int) -> Prediction:
+    """Return the saving of the time that is judged. An interval that reaches below zero begins there."""
+    pct, low, high = (min(100.0, max(0.0, one)) for one in (saving.pct, saving.low_pct, saving.high_pct))
+    ns, low_ns, high_ns = (int(window_ns * one / 100) for one in (pct, low, high))
+    return Prediction(changes, ns, low_ns, high_ns, pct, high)
+
+
+def _fill_change(finding: Finding) -> str:
+    """Return the change with the innermost name of its range, or "" if the range is unknown."""
+    column = PLACE.search(finding.rule.change)
+    if column is None:
+        return finding.rule.change
+    path = finding.facts.get(column["column"])
+    name = SLASH.split(path)[-1].replace("\\/", "/") if path else ""
+    return PLACE.sub(lambda _: name, finding.rule.change) if name else ""

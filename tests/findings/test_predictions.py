@@ -1,0 +1,138 @@
+"""Savings that are predicted by replay: hand-computed ones, those of samples, and findings that keep their bound."""
+
+import json
+
+import pytest
+
+from profiledb.findings import judge as judges
+from profiledb.findings import output, rulebook, sentences
+from profiledb.findings import rule as rules
+from profiledb.findings.finding import Finding, Prediction, Together
+from profiledb.findings.rule import PLACE, Rule
+from profiledb.library.library import Library
+from profiledb.replay import prediction
+from tests.findings.test_rulebook import HEADER
+from tests.support.page_reports import Publish, make_library, make_publish
+from tests.support.waits import by_hand
+
+__all__ = ["make_library", "make_publish"]  # fixtures
+
+SAMPLE = "transformer_inference.nsys-rep"
+TWICE = "faster_kernels=matmul:2"
+MENDED = [one for one in rulebook.load().values() if one.change]
+
+
+def rule(name: str, change: str, saving_ns: int = 1_000) -> Rule:
+    header = HEADER.replace("-- unit:", f"-- change: {change}\n-- unit:")
+    return rules.parse(name, f"{header}SELECT 12.0 AS value, {saving_ns}::BIGINT AS saving_ns;", "idle")
+
+
+def judged(library: Library, report: str, *several: Rule, **params: str) -> list[Finding]:
+    return judges.judge(library, library.find(report), params, several)
+
+
+def test_the_saving_is_that_of_the_replay(publish: Publish, empty_library: Library) -> None:
+    """By hand: three kernels of 1,000 ns, one after the other from 100 ns on.
+
+    Twice as fast, they end at 1,600 ns instead of 3,100. That share is the saving of the 3,000 ns that are judged.
+    """
+    report = by_hand(publish, [(0, 10, 100, 1_100), (10, 20, 1_100, 2_100), (20, 30, 2_100, 3_100)])
+    (found,) = judged(empty_library, report, rule("slow", TWICE))
+    assert (found.saving_ns, found.at_most_ns) == (int(3_000 * 1_500 / 3_100), 1_000)
+    assert found.saving_pct == pytest.approx(100 * 1_500 / 3_100)
+    assert found.prediction is not None
+    assert found.prediction.low_ns < 1_451 < found.prediction.high_ns
+    record = output.record(found)
+    assert record["change"] == TWICE
+    assert (record["saving_low_ns"], record["saving_high_ns"]) == (found.prediction.low_ns, found.prediction.high_ns)
+
+
+@pytest.mark.parametrize(
+    ("change", "saving_ns", "params"),
+    [
+        (TWICE, 1_000, {"from_ns": "0", "to_ns": "2000"}),  # the replay is of all
+        (TWICE, 10, {}),  # 0.3 % of the time
+        ("balanced_ranks", 1_000, {}),  # there are no ranks
+        ("fly", 1_000, {}),
+    ],
+)
+def test_without_a_replay_the_bound_stays(
+    publish: Publish, empty_library: Library, change: str, saving_ns: int, params: dict[str, str]
+) -> None:
+    report = by_hand(publish, [(0, 10, 100, 1_100), (10, 20, 1_100, 2_100), (20, 30, 2_100, 3_100)])
+    (found,) = judged(empty_library, report, rule("slow", change, saving_ns), **params)
+    assert (found.prediction, found.saving_ns) == (None, saving_ns)
+    assert output.record(found)["change"] is None
+
+
+def test_time_before_the_gpu_works_is_not_judged(publish: Publish, empty_library: Library) -> None:
+    """Of a program without steps, 9 ms of start-up are in the replay, and not in the 3,000 ns that are judged."""
+    late = 9_000_000
+    calls = [(0, 10, 100 + late, 1_100 + late), (late, late + 10, 1_100 + late, 3_100 + late)]
+    (found,) = judged(empty_library, by_hand(publish, calls), rule("slow", TWICE))
+    assert found.prediction is None
+
+
+def test_the_first_findings_are_replayed_together(nsys_samples: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    several = [rule("graph", "cuda_graph", 3_000_000), rule("waits", "without_waits", 3_000_000)]
+    found = judged(nsys_samples, SAMPLE, *several, warmup="exclude")
+    changes = [one.rule.change for one in found]
+    told = prediction.predict(nsys_samples, nsys_samples.find(SAMPLE).id, prediction.parse(changes))
+    assert [one.saving_pct for one in found] == pytest.approx([one.saving_pct for one in told.predictions])
+    assert found[0].saving_pct > found[1].saving_pct, "the finding that saves more comes first"  # type: ignore[operator]
+    assert found[0].together == found[1].together
+    together, every = found[0].together, told.together
+    assert together is not None
+    assert every is not None
+    assert together.prediction.pct == pytest.approx(every.saving_pct)
+    assert together.prediction.pct >= found[0].prediction.pct  # type: ignore[union-attr]
+    record = json.loads(output.as_json(found))[0]["together"]
+    assert record["rules"] == [one.rule.name for one in found]
+    assert " together saves about " in sentences.together(found)
+
+    monkeypatch.setattr(prediction, "open_case", None)  # what was predicted is stored
+    assert judged(nsys_samples, SAMPLE, *several, warmup="exclude") == found
+
+
+@pytest.mark.parametrize("one", MENDED, ids=lambda one: one.name)
+def test_rules_declare_changes_that_exist(one: Rule) -> None:
+    columns = {column.name: column.unit for column in one.analysis.columns}
+    assert all(columns[place["column"]] in ("name", "text") for place in PLACE.finditer(one.change))
+    prediction.find_change(*prediction.parse([PLACE.sub("tf32", one.change)])[0])
+
+
+def told(ns: int, low_ns: int, high_ns: int, pct: float = 20.0) -> Finding:
+    share = pct * high_ns / ns if ns else 3.0
+    return Finding(
+        MENDED[0], "fires", value=12.0, saving_ns=ns, saving_pct=pct,
+        prediction=Prediction(("cuda_graph",), ns, low_ns, high_ns, pct, share),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            told(5_000_000, 4_000_000, 6_000_000),
+            "Saves about 5.00 ms (20.0 % of the time), between 4.00 ms and 6.00 ms",
+        ),
+        (told(5_000_000, 0, 6_000_000), "Saves about 5.00 ms (20.0 % of the time), at most 6.00 ms"),
+        (told(5_000_000, 4_000_000, 5_000_000), "Saves about 5.00 ms (20.0 % of the time), at least 4.00 ms"),
+        (told(5_000_000, 5_000_000, 5_000_000), "Saves about 5.00 ms (20.0 % of the time)"),
+        (told(0, 0, 1_000_000, 0.0), "Saves little by itself, at most 1.00 ms (3.0 % of the time)"),
+        (told(0, 0, 0, 0.0), "Saves little by itself"),
+    ],
+)
+def test_a_predicted_saving_in_words(found: Finding, said: str) -> None:
+    assert sentences.saves(found) == said
+
+
+def test_savings_together_in_words() -> None:
+    found = told(5_000_000, 4_000_000, 6_000_000)
+    assert found.prediction
+    rules_ = (MENDED[0], MENDED[1], MENDED[2])
+    first, second, third = (one.title for one in rules_)
+    found = Finding(MENDED[0], "fires", together=Together(rules_, found.prediction))
+    said = f"Mending “{first}”, “{second}” and “{third}” together saves about 5.00 ms (20.0 % of the time), "
+    assert sentences.together([found]) == f"{said}between 4.00 ms and 6.00 ms."
+    assert sentences.together([Finding(MENDED[0], "fires")]) == ""
