@@ -9,6 +9,7 @@
 -- needs: api_call
 -- includes: selection, memory
 -- selects: part
+-- once: functions
 -- column: function | text | | name without its version suffix
 -- column: category = For | text | | purpose of the call, from its name
 -- column: share_pct | % | .1f | share of the sum of all durations

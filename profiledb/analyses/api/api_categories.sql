@@ -5,6 +5,7 @@
 -- needs: api_call
 -- includes: selection, memory
 -- selects: part
+-- once: functions
 -- column: category | text | | category of the calls
 -- column: total_ns | ns | | sum of durations
 -- column: share_pct | % | .1f | share of the sum of all durations

@@ -11,6 +11,7 @@
 -- needs: cpu_sample or sched_event or osrt_call or api_call
 -- includes: selection, host, memory, waiting
 -- selects: part
+-- once: functions, paths
 -- param: limit = 200 at most this many rows
 -- column: thread | text | | process and thread id
 -- column: name | text | | name of the thread, if any

@@ -12,6 +12,7 @@
 -- needs: memop
 -- includes: memory
 -- selects: part
+-- once: functions
 -- column: direction | text | | memcpy direction, or memset
 -- column: source = From | text | | memory kind of the source
 -- column: destination = To | text | | memory kind of the destination, or of the memory that is set

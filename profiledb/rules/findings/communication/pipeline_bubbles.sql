@@ -9,7 +9,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl, ranges
 -- selects: part
--- once: compute, communication
+-- once: compute, communication, messages
 -- parts: communication
 -- unit: %
 -- fires: above

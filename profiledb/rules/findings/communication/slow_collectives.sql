@@ -6,7 +6,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
--- once: compute, communication
+-- once: compute, communication, messages
 -- parts: communication
 -- unit: %
 -- fires: above

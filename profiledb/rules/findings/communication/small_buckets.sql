@@ -11,7 +11,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl, waiting, idle
 -- selects: part
--- once: compute, communication, finding_steps, functions, idle
+-- once: compute, communication, finding_steps, functions, idle, messages
 -- parts: communication, host code (cpu_ns)
 -- unit: %
 -- fires: above

@@ -9,7 +9,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl, ranges, idle, waiting
 -- selects: part
--- once: functions, idle, compute, communication, finding_steps
+-- once: functions, idle, compute, communication, finding_steps, messages
 -- parts: communication, host code
 -- unit: %
 -- fires: above

@@ -9,7 +9,7 @@
 -- needs: sched_event
 -- includes: finding, idle, waiting, cpu_code, program
 -- selects: part
--- once: functions, idle
+-- once: functions, idle, signs
 -- parts: idle
 -- level: symptom
 -- unit: %

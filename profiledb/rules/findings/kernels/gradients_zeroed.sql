@@ -10,6 +10,7 @@
 -- needs: kernel
 -- includes: finding, training
 -- selects: part
+-- once: trained
 -- parts: optimizer, copy, elementwise, copies, launch call, launch latency, host code, other CUDA call
 -- parts: between operations
 -- unit: %

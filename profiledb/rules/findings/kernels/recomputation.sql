@@ -9,6 +9,7 @@
 -- needs: kernel
 -- includes: finding, training, memory
 -- selects: part
+-- once: trained
 -- parts: matmul, convolution, attention, normalization, softmax, elementwise, random, reduction, copy, other
 -- parts: launch call, launch latency, host code, other CUDA call, between operations
 -- unit: %

@@ -11,7 +11,7 @@
 -- needs: api_call
 -- includes: finding, idle, waiting, training
 -- selects: part
--- once: functions, idle
+-- once: functions, idle, trained
 -- parts: launch call, launch latency, host code, other CUDA call, between operations, elementwise
 -- unit: %
 -- fires: above
