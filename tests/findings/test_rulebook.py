@@ -1,5 +1,6 @@
 """Files of rules: what a header must say, and what a user's own folder may hold."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from profiledb.findings import rule as rules
 from profiledb.findings import rulebook
 from profiledb.findings.rule import GROUPS, PLACE
 
+ROOT = Path(__file__).parents[2]
 HEADER = """\
 -- title: Something
 -- question: Is there something?
@@ -143,3 +145,12 @@ def test_wrong_thresholds_are_named(tmp_path: Path, toml: str) -> None:
     own(tmp_path, "thresholds.toml", toml)
     with pytest.raises(ConfigError):
         rulebook.load(tmp_path)
+
+
+def test_no_window_counts_each_of_its_frames_anew() -> None:
+    """DuckDB takes quadratic time for ``count(*) FILTER (...) OVER``, and none to speak of for ``count_if``."""
+    slow = re.compile(r"count\(\*\)\s+FILTER\s*\((?:[^()]|\([^()]*\))*\)\s*OVER", re.IGNORECASE)
+    assert slow.search("count(*) FILTER (f(a) = 1) OVER (ORDER BY b)")
+    files = [*ROOT.glob("profiledb/**/*.sql"), *ROOT.glob("ingest/**/*.sql")]
+    assert len(files) > 100
+    assert not [file.name for file in files if slow.search(file.read_text(encoding="utf-8"))]
