@@ -1,4 +1,4 @@
-"""Take the README's screenshots of pages with samples: ``python scripts/screenshots.py [PAGE...]``."""
+"""Take a picture of each page with samples, for the README and docs: ``python scripts/screenshots.py [PAGE...]``."""
 
 import os
 import re
@@ -33,12 +33,28 @@ PAGES = {
     "phases": f"/phases?report=transformer_inference.nsys-rep&other={{{TRAINING}.nsys-rep}}",  # other: an id, no name
     "energy": "/energy?report=energy.nsys-rep",
     "scaling": "/scaling?report=ddp_strong_4_rank0.sqlite",
+    "kernel": f"/kernel?report={TRAINING}.nsys-rep&kernel=1",
+    "roofline_by_time": f"/roofline_by_time?report={TRAINING}.nsys-rep",
+    "operators": "/operators?report=torch_training.pt.trace.json.gz",
+    "memory": f"/memory?report={TRAINING}.nsys-rep",
+    "api": f"/api?report={TRAINING}.nsys-rep",
+    "host": "/host?report=host_python.nsys-rep",
+    "compare": "/compare?report=dataloader_starved.nsys-rep&other={dataloader_fixed.nsys-rep}",
+    "what_if": f"/what_if?report={TRAINING}.nsys-rep",
+    "run": "/run?report=ddp_strong_4_rank0.sqlite",
+    "trends": "/trends",
+    "attention": "/attention?report=attention.nsys-rep",
+    "cpu_vs_gpu": "/cpu_vs_gpu?report=tasks.nsys-rep",
+    "timer_check": "/timer_check?report=energy.nsys-rep",
+    "sql": f"/sql?report={TRAINING}.nsys-rep",
 }
 HEIGHT = {"library": 1000, "kernels": 900}
 TALL = 1180
 DRAWN = """() => !document.querySelector('[data-testid=stSkeleton], [data-stale=true]')
     && (window.__warpdeck_timeline?.state().settled ?? !location.pathname.endsWith('/timeline'))"""
 """The page is complete, and the timeline shows all its data."""
+JUDGED = "() => !document.body.textContent.includes('Being judged')"
+"""The importer has judged all reports of the Library's table. The page refreshes itself as long as one is left."""
 
 
 def main(names: list[str]) -> None:
@@ -59,6 +75,7 @@ def _take_pictures(data: Path, names: list[str]) -> None:
         page.goto(address)
         samples = [*SAMPLES.glob("*-rep"), *SAMPLES.glob("*/*.sqlite"), *SAMPLES.glob("*/*.trace.json.gz")]
         page.get_by_text(f"{len(samples)} reports").wait_for(timeout=300_000)
+        page.wait_for_function(JUDGED, timeout=900_000)
         library = Library(data / "library")
         library.link(library.find(f"{TRAINING}.nsys-rep").id, library.find(f"{TRAINING}.ncu-rep").id)
         for name in names:

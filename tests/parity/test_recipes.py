@@ -2,7 +2,7 @@
 
 import shutil
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pandas as pd
 import pytest
@@ -21,6 +21,7 @@ from tests.conftest import CORPUS, SAMPLES, ingest_files
 from tests.support import recipe_oracle
 from tests.support.page_reports import empty
 
+METRICS = ("gpu_metrics_a100.nsys-rep", "vector_add_loop_a100.nsys-rep")
 RUNS = {
     **{
         case: [(f"{name}_rank{rank}", SAMPLES / "ddp" / f"{name}_rank{rank}.sqlite") for rank in range(4)]
@@ -34,6 +35,7 @@ RUNS = {
         (f"corpus_rank{rank}", CORPUS / name)
         for rank, name in enumerate(("mpi_h100.nsys-rep", "openmp_offload_t4.nsys-rep", "streams_4090.nsys-rep"))
     ],
+    "metrics": [(f"metrics_rank{rank}", CORPUS / name) for rank, name in enumerate(METRICS)],
 }
 """Reports of each run and the names under which they are its ranks. All ranks of the samples have much of the same."""
 SILENT = {
@@ -79,14 +81,14 @@ def fill(name: str, folder: Path) -> tuple[Library, Run]:
     for rank, source in ranks:
         shutil.copy(source, folder / "inbox" / f"{rank}{source.suffix}")
     ingest_files(folder, list((folder / "inbox").iterdir()))
-    if name == "corpus":
+    if name in ("corpus", "metrics"):
         shutil.copytree(folder / "inbox", folder / "reports")
     else:
         recipe_oracle.place_exports(ranks, folder / "reports")
     library = Library(folder / "library")
     summary_refresh.refresh(library)
     (run, *_) = run_lookup.list_runs(library)
-    if name == "corpus":  # captures of three days, so no run by themselves
+    if name in ("corpus", "metrics"):  # captures of several days, so no run by themselves
         ids = enumerate(report.id for report in library.list())
         run = replace(run, ranks=tuple(replace(run.ranks[0], report_id=one, rank=rank) for rank, one in ids))
     assert len(run.reports) == len(ranks)
@@ -154,6 +156,29 @@ def test_the_difference_of_two_runs_is_that_of_nsys(nsys: Path, tmp_path: Path) 
         assert not list(recipe_oracle.list_differences(theirs[table], ours[theirs[table].columns]))
 
 
+@pytest.mark.nsight
+@pytest.mark.timeout(300)
+@pytest.mark.slow("runs recipes of nsys")
+@pytest.mark.skipif(not CORPUS.exists(), reason="needs ../shared/corpus")
+def test_the_map_of_metrics_is_that_of_nsys(nsys: Path, tmp_path: Path) -> None:
+    """Asked for each of two captures alone, because they lie days apart: together all samples of one are in a bin."""
+    library, both = fill("metrics", tmp_path)
+    for rank in both.ranks:
+        (name,) = (report.name for report in library.list() if report.id == rank.report_id)
+        folder = tmp_path / PurePath(name).stem
+        (folder / "reports").mkdir(parents=True)
+        shutil.copy(tmp_path / "reports" / name, folder / "reports")
+        check_metrics(library, replace(both, ranks=(rank,)), nsys, folder)
+    assert recipes.run_recipe(library, both, "gpu_metric_util_map")["File"].nunique() == 2
+
+
+def check_metrics(library: Library, run: Run, nsys: Path, folder: Path) -> None:
+    theirs = recipe_oracle.run_recipe(nsys, "gpu_metric_util_map", folder / "reports", folder, "--bins", "1000")
+    ours = recipes.run_recipe(library, run, "gpu_metric_util_map", {"bins": 1000})
+    assert len(ours) > 100
+    assert not list(recipe_oracle.list_differences(theirs["analysis"], ours))
+
+
 def test_iterations_by_hand() -> None:
     """Two ranks, the second one's session began 100 ns later."""
     first = pd.DataFrame({"start_ns": [10, 30], "end_ns": [15, 40]})
@@ -207,6 +232,30 @@ def test_kernel_time_by_bin_by_hand(tmp_path: Path) -> None:
         analysis.run(library, "1" * 16, utilization_map.KERNEL_USE, {"bin_ns": 0})
     occurrences = analysis.run(library, "1" * 16, pace.OCCURRENCES, {"name": "k"})
     assert occurrences["start_ns"].tolist() == [5, 7, 12, 12]
+
+
+def test_means_of_metrics_by_hand(tmp_path: Path) -> None:
+    """Samples at 10, 20, 21 and 40 ns of two GPUs; those at -1 and 90 ns lie outside the session of 80 ns."""
+    library = Library(tmp_path / "library")
+    with store.create(tmp_path / "metrics.duckdb", ready=empty()) as made:
+        made.execute("INSERT INTO report (kind, start_ns, stop_ns, duration_ns) VALUES ('nsys', 0, 80, 80)")
+        for metric in ("SMs Active [Throughput %]", "SM Issue", "Other"):
+            made.execute(f'ALTER TABLE gpu_metric ADD COLUMN "{metric}" DOUBLE')
+        made.executemany(
+            "INSERT INTO gpu_metric VALUES (?, ?, ?, ?, 7)",
+            [(0, -1, 9, 9), (0, 10, 4, 1), (0, 20, 6, 2), (0, 21, 8, None), (1, 40, 5, 5), (0, 90, 9, 9)],
+        )
+    library.publish(tmp_path / "metrics.duckdb", Manifest("1" * 16, SCHEMA_VERSION, "metrics", "nsys", "1" * 16, 1))
+    cut = {"bin_ns": 20, "shift_ns": 0, "stop_ns": 80}
+    means = analysis.run(library, "1" * 16, utilization_map.METRIC_USE, cut)
+    assert means[["gpu_id", "bin", "sm_active"]].to_numpy().tolist() == [[0, 0, 5.0], [0, 1, 8.0], [1, 1, 5.0]]
+    assert means["sm_issue"].isna().tolist() == [False, True, False]
+    assert means["tensor_active"].isna().all()
+    shifted = analysis.run(library, "1" * 16, utilization_map.METRIC_USE, cut | {"shift_ns": 20})
+    assert shifted["bin"].tolist() == [1, 2, 2]
+    rows = utilization_map.list_metrics(means, 20)
+    assert rows["Duration"].tolist() == [0, 20, 20]
+    assert rows["SM Active"].tolist() == [5.0, 8.0, 5.0]
 
 
 def test_a_summary_over_ranks_by_hand() -> None:

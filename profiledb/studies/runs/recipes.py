@@ -21,7 +21,7 @@ from profiledb.report.manifest import Manifest
 from profiledb.studies.runs import pace, utilization_map
 from profiledb.studies.runs.pace import PACE
 from profiledb.studies.runs.run_list import Run
-from profiledb.studies.runs.utilization_map import MAPS
+from profiledb.studies.runs.utilization_map import MAPS, METRIC_MAP
 
 DURATIONS = "durations_by_name"
 FILE = "File"
@@ -80,7 +80,7 @@ ROWS = (
     "nvtx_gpu_proj_trace",
 )
 """Recipes that list the rows of the analysis of their name for each rank."""
-RECIPES = tuple(sorted((*STATISTICS, *DESCRIPTIONS, *ROWS, *PACE, *MAPS)))
+RECIPES = tuple(sorted((*STATISTICS, *DESCRIPTIONS, *ROWS, *PACE, *MAPS, METRIC_MAP)))
 
 
 def run_recipe(
@@ -114,8 +114,8 @@ def run_recipe(
         return subtract_summary(rows, other)
     if name in PACE:
         return _list_pace(library, run, PACE[name], chosen)
-    if name in MAPS:
-        return _list_map(library, run, MAPS[name], chosen)
+    if name in MAPS or name == METRIC_MAP:
+        return _list_map(library, run, name, chosen)
 
     def ask(of: str) -> Iterator[tuple[str, pd.DataFrame]]:
         return _ask_each(library, run, DURATIONS, chosen | {"of": of})
@@ -163,7 +163,8 @@ def _list_pace(library: Library, run: Run, of: str, params: dict[str, Any]) -> p
     return pace.list_iterations([pace.Rank(_name_file(report), shifts[report.id], rows) for report, rows in with_rows])
 
 
-def _list_map(library: Library, run: Run, columns: Mapping[str, str], params: dict[str, Any]) -> pd.DataFrame:
+def _list_map(library: Library, run: Run, name: str, params: dict[str, Any]) -> pd.DataFrame:
+    """Return the bins of each rank; the reports of a run share the bins."""
     bins = _read_bins(params.pop("bins", utilization_map.BINS))
     reports = [report for report in _list_reports(library, run) if report.duration_ns]
     if not reports:
@@ -171,18 +172,23 @@ def _list_map(library: Library, run: Run, columns: Mapping[str, str], params: di
     shifts = _measure_shifts(library, reports)
     sessions = {one.id: utilization_map.Session(shifts[one.id], one.duration_ns or 0) for one in reports}
     bin_ns = utilization_map.measure_bin(list(sessions.values()), bins)
+
+    def ask(report: Manifest, name: str, /, **further: Any) -> pd.DataFrame:
+        cut = {"bin_ns": bin_ns, "shift_ns": sessions[report.id].shift_ns}
+        return analysis.rows_or_none(analysis.run, library, report.id, name, params | cut | further)
+
     frames = []
     for report in reports:
         session = sessions[report.id]
-        asked = params | {"bin_ns": bin_ns, "shift_ns": session.shift_ns}
-        used = {
-            column: analysis.rows_or_none(
-                analysis.run, library, report.id, utilization_map.KERNEL_USE, asked | {"of": of}
-            )
-            for column, of in columns.items()
-        }
-        if not any(rows.empty for column, rows in used.items() if column != "Compute"):
-            frames.append(utilization_map.list_bins(used, session, bin_ns, bins).assign(**{FILE: _name_file(report)}))
+        if name == METRIC_MAP:
+            means = ask(report, utilization_map.METRIC_USE, stop_ns=session.duration_ns)
+            rows = utilization_map.list_metrics(means, bin_ns) if len(means) else means
+        else:
+            used = {column: ask(report, utilization_map.KERNEL_USE, of=of) for column, of in MAPS[name].items()}
+            lacks = any(some.empty for column, some in used.items() if column != "Compute")
+            rows = pd.DataFrame() if lacks else utilization_map.list_bins(used, session, bin_ns, bins)
+        if len(rows):
+            frames.append(rows.assign(**{FILE: _name_file(report)}))
     return _join(iter(frames))
 
 
@@ -327,9 +333,11 @@ def _strip_units(rows: pd.DataFrame) -> pd.DataFrame:
 
 def list_columns(name: str, rows: pd.DataFrame) -> tuple[Column, ...]:
     """Return the columns of ``run_recipe``'s rows with their units and meanings."""
-    if name in PACE or name in MAPS:
+    if name in PACE or name in MAPS or name == METRIC_MAP:
         meanings = MEANINGS | (pace.MEANINGS if name in PACE else utilization_map.MEANINGS)
-        unit = dict.fromkeys(MAPS.get(name, ()), "%") | dict.fromkeys(("Rank", "Iteration", "PID", "Device ID"), "id")
+        unit = dict.fromkeys(MAPS.get(name, utilization_map.METRICS), "%") | dict.fromkeys(
+            ("Rank", "Iteration", "PID", "Device ID", "GPU"), "id"
+        )
         return tuple(
             Column(one, "text" if one == FILE else unit.get(one, "ns"), "", meanings[one]) for one in rows.columns
         )

@@ -13,6 +13,10 @@ MAPS: Mapping[str, Mapping[str, str]] = {
     "nccl_gpu_time_util_map": {"All": "kernels", "NCCL": "nccl", "Compute": "compute"},
 }
 """Recipes; their columns with the kernels that they count, a value of the parameter ``of`` of ``kernel_use``."""
+METRIC_USE = "metric_use"
+METRIC_MAP = "gpu_metric_util_map"
+"""Recipe that has means of sampled metrics instead, from the analysis ``metric_use``."""
+METRICS = ("SM Active", "SM Issue", "Tensor Active")
 BINS, MOST_BINS = 30, 1000
 MEANINGS = {
     "Duration": "start of the bin, since the first session of the run began",
@@ -20,6 +24,8 @@ MEANINGS = {
     "All": "share of the bin with a kernel",
     "NCCL": "share of the bin with an NCCL kernel",
     "Compute": "share of the bin with another kernel",
+    **dict.fromkeys(METRICS, "mean of the samples in the bin"),
+    "GPU": "number of the GPU",
     "PID": "process id",
     "Device ID": "number of the GPU",
 }
@@ -36,6 +42,14 @@ class Session:
 def measure_bin(sessions: Sequence[Session], bins: int) -> int:
     """Return the length of a bin, ns, if all sessions are cut into so many."""
     return max(1, math.ceil(max(one.shift_ns + one.duration_ns for one in sessions) / bins))
+
+
+def list_metrics(means: pd.DataFrame, bin_ns: int) -> pd.DataFrame:
+    """Return a row per GPU and bin of a rank that has samples, from the rows of ``metric_use``, %."""
+    names = dict(zip(("sm_active", "sm_issue", "tensor_active"), METRICS, strict=True)) | {"gpu_id": "GPU"}
+    frame = means.rename(columns=names)[list(names.values())].round(1)
+    frame.insert(0, "Duration", means["bin"] * bin_ns)
+    return frame
 
 
 def list_bins(used: Mapping[str, pd.DataFrame], session: Session, bin_ns: int, bins: int) -> pd.DataFrame:
