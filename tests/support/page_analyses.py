@@ -13,7 +13,7 @@ BAR = ROOT / "app/selection/bar.py"
 """Part of every page."""
 LEFT_OUT = (
     *("app.page_list", "profiledb.studies.prefetch", "profiledb.studies.html", "profiledb.studies.trace_link"),
-    "profiledb.studies.runs.recipes",
+    *("profiledb.studies.runs.pace", "profiledb.studies.runs.recipes", "profiledb.studies.runs.utilization_map"),
 )
 """Modules that name analyses for other reasons: listing pages, preparing reports, writing one file, linking a trace,
 offering recipes of nsys."""

@@ -3,7 +3,6 @@
 -- the SMs, of their issue slots, and of the tensor cores. Samples before the session do not count, those after
 -- `stop_ns` neither; a sample between two bins belongs to the earlier one. Time and GPU filters do not apply.
 -- needs: gpu_metric
--- includes: selection
 -- param: bin_ns = 1000000 length of a bin, ns
 -- param: shift_ns = 0 time by which the session began after the first bin, ns
 -- param: stop_ns =  end of the session, ns; empty: no end

@@ -5,8 +5,8 @@
 -- selects: part
 -- param: of = kernels (kernels, ranges, range_projections) kind of event
 -- param: name =  short name of the kernel, or text of the range
--- column: start_ns | ns | | start
--- column: end_ns | ns | | end
+-- column: start_ns | ns | | begin of the event since the session began
+-- column: end_ns | ns | | time at which the event is over, since the session began
 SELECT start_ns, end_ns
 FROM (
     SELECT start_ns, end_ns, kernel_id AS id

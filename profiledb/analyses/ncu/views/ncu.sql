@@ -283,7 +283,7 @@ CREATE OR REPLACE MACRO is_closed_kernel(kernel) AS
 CREATE OR REPLACE VIEW ncu_advice AS
 WITH told AS (
     SELECT ncu_rule.*, kernel, bool_or(rule = 'UncoalescedGlobalAccess') OVER (PARTITION BY launch_id) AS is_uncoalesced
-    FROM ncu_rule JOIN (SELECT launch_id, kernel FROM ncu_launch) USING (launch_id)
+    FROM ncu_rule LEFT JOIN (SELECT launch_id, kernel FROM ncu_launch) USING (launch_id)
 )
 SELECT told.* EXCLUDE (is_uncoalesced, kernel),
     CASE WHEN speedup_type <> 'global' OR speedup_pct IS NULL OR rule = 'MemoryL2Compression' THEN NULL
