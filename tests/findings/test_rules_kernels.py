@@ -359,6 +359,9 @@ def test_double_precision(nsys_samples: Library, library: Library, small: Callab
     assert (found.verdict, found.severity, found.value) == ("fires", "low", 90.0)
     assert found.saving_ns == pytest.approx(80 * (1 - fp64 / 494.7) + 5, abs=1)
     assert found.facts["product_pct"] == pytest.approx(100 * 80 / 90)
+    assert "sgemm" in found.advice[0]
+    plain = judged(library, small((0, 80, operation, "elementwise")), "double_precision")
+    assert "sqrtf" in plain.advice[0]
     for fine in ("void gemm<float>(float*)", "doubled_kernel", "ampere_sgemm_128x64_nn"):
         assert judged(library, small((0, 80, fine, "other")), "double_precision").value == 0, fine
     adam = "multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor<{}, 4>, {}>(T1, T2)"

@@ -24,6 +24,7 @@
 -- advice: [else, JAX or XLA] Compute in FP32 (`jax_enable_x64` off, `dtype=jnp.float32`) unless you need FP64.
 -- advice: [else, CuPy or Numba] Convert arrays once (`astype(numpy.float32)`) unless you need FP64: arrays of NumPy and Python numbers are FP64.
 -- advice: [else, Fortran] Declare `real(4)` unless you need FP64: `real(8)`, `1.0d0` and `-r8` are double precision.
+-- advice: [else, products] Multiply in FP32 or TF32 (`sgemm` instead of `dgemm`) unless you need FP64.
 -- advice: [else] Write `1.0f` and `sqrtf` unless you need FP64: constants such as `1.0` and functions such as `sqrt` are double in C.
 -- advice: If only sums need FP64, compute in FP32 and accumulate in FP64.
 -- source: ours; peaks of NVIDIA's data sheets. Pair on H100: a network in FP64 takes ten times as long as in TF32
@@ -64,7 +65,7 @@ WITH double_name AS MATERIALIZED (
 )
 SELECT 100.0 * taken.ns / nullif(finding_window.ns, 0) AS value,
     (taken.ns * saved_ns / nullif(total.ns, 0))::BIGINT AS saving_ns, taken.ns AS double_ns,
-    coalesce(product_pct, 0) AS product_pct, (SELECT name FROM by_name ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
+    coalesce(product_pct, 0) AS product_pct, CASE WHEN product_pct >= 50 THEN 'products' END AS cause, (SELECT name FROM by_name ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
     (
         SELECT list({'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} ORDER BY ns DESC, kernel)
         FROM by_name
