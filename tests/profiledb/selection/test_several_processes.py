@@ -25,7 +25,7 @@ Row = tuple[Any, ...]
 
 @pytest.fixture(name="report")
 def make_report(library: Library, tmp_path: Path) -> str:
-    """Two ranks: 5 steps of 1,000 ns each with a product and a collective of 600 ns in all, and 400 ns between them.
+    """Two ranks: 5 steps of 1,000 ns each with a product, a collective and a short product, launched at their begin.
 
     Rank 1 begins its product and its collective 100 ns later, so that rank 0 waits 100 ns a step. A third process reads
     batches and has no GPU.
@@ -37,12 +37,11 @@ def make_report(library: Library, tmp_path: Path) -> str:
         for n in range(STEPS):
             t = 1400 * n + 100 * rank
             nvtx.append((t, t + 900, 59, f"step_{n}", None, pid + 70, 0))
-            for at, lasts, name in ((10, 200, PRODUCT), (300, 400 - 100 * rank, COLLECTIVE)):
-                correlation = len(calls) + 1
-                calls.append((t + at, t + at + 5, pid + 70, correlation, 1, 0, 0))
-                work.append(
-                    kernel(t + at + 20, t + at + 20 + lasts, name=name, device=rank, correlation=correlation, pid=pid)
-                )
+            parts = ((30, 230, PRODUCT), (320, 720 - 100 * rank, COLLECTIVE), (740 - 100 * rank, 790, PRODUCT))
+            for number, (begin, end, name) in enumerate(parts):
+                correlation, at = len(calls) + 1, t + 10 * number
+                calls.append((at, at + 5, pid + 70, correlation, 1, 0, 0))
+                work.append(kernel(t + begin, t + end, name=name, device=rank, correlation=correlation, pid=pid))
     nvtx += [(700 * n, 700 * n + 600, 59, f"batch_{n}", None, LOADER_PID + 70, 0) for n in range(10)]
     names = (("id", "value"), [(1, "cudaLaunchKernel"), (PRODUCT, "gemm"), (COLLECTIVE, "ncclDevKernel_AllReduce")])
     tables = {
@@ -63,7 +62,7 @@ def make_report(library: Library, tmp_path: Path) -> str:
 
 def test_steps_of_each_process_are_kept(library: Library, report: str) -> None:
     kept = run(library, report, "gpu_busy", within="steps")
-    assert [(row["gpu_id"], row["operations"]) for row in kept] == [(0, 10), (1, 10)]
+    assert [(row["gpu_id"], row["operations"]) for row in kept] == [(0, 15), (1, 15)]
     (everything, *_) = run(library, report, "matmul_split", within="steps")
     assert everything["passes"] == STEPS, "a step of the program is one of all its processes"
     (_, *split) = run(library, report, "kernel_sequence")
