@@ -65,7 +65,8 @@ WITH double_name AS MATERIALIZED (
 )
 SELECT 100.0 * taken.ns / nullif(finding_window.ns, 0) AS value,
     (taken.ns * saved_ns / nullif(total.ns, 0))::BIGINT AS saving_ns, taken.ns AS double_ns,
-    coalesce(product_pct, 0) AS product_pct, CASE WHEN product_pct >= 50 THEN 'products' END AS cause, (SELECT name FROM by_name ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
+    coalesce(product_pct, 0) AS product_pct, CASE WHEN product_pct >= 50 THEN 'products' END AS cause,
+    (SELECT name FROM by_name ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
     (
         SELECT list({'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} ORDER BY ns DESC, kernel)
         FROM by_name
