@@ -1,6 +1,6 @@
 -- title: Occurrences of a name
--- Events of one name in the order of their starts, which the pace recipes of nsys count as iterations. Kernels are named
--- by their short name, ranges by their text without the domain. Ranges count if they are closed.
+-- Events of one name in the order of their starts, which the pace recipes of nsys count as iterations. Kernels go by
+-- their short name, ranges by their text without the domain. Ranges count if they are closed.
 -- includes: selection
 -- selects: part
 -- param: of = kernels (kernels, ranges, range_projections) kind of event

@@ -47,7 +47,7 @@ WITH numbered AS (
     SELECT joined.*, greatest(joined.start_ns, least(until_ns, coalesce(before.end_ns, joined.start_ns))) AS from_ns
     FROM joined ASOF LEFT JOIN finding_compute AS before
         ON before.device_id = joined.device_id AND before.start_ns < until_ns
-), launch AS (  -- of compute, and when the CPU was free to make it: a synchronization before it may wait for the collective
+), launch AS (  -- of compute, and when the CPU was free for it: a synchronization before may wait for the collective
     SELECT device_id, kernel.start_ns, call.end_ns AS launched_ns, call.global_tid AS tid
     FROM selected_kernel AS kernel JOIN api_call AS call USING (call_id)
     WHERE kernel.name_id NOT IN (SELECT name_id FROM kernel_name WHERE is_communication(short, class))
