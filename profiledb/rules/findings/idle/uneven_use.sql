@@ -2,7 +2,8 @@
 -- question: Does the GPU work much less in some stretches than in the rest?
 -- The share of low parts among 30 equal parts of the active span (first to last operation of each GPU, without excluded
 -- time). A part is low if the GPU is busy for less than half of it. A GPU that is busy for less than `busy` percent of
--- its other parts has none: it is idle everywhere, which other rules report. Neighboring low parts form one stretch. The rule does not judge selections below `least_ns`, whose parts would show the alternation within a step.
+-- its other parts has none: it is idle everywhere, which other rules report. Neighboring low parts form one stretch.
+-- The rule does not judge selections below `least_ns`, whose parts would show the alternation within a step.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
