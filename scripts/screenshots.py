@@ -4,6 +4,7 @@ import os
 import re
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -14,6 +15,7 @@ from playwright.sync_api import Page  # noqa: E402 - the root must be on the pat
 
 from bench.pages import browser_page, dashboard, wait_at_rest  # noqa: E402
 from profiledb.library.library import Library  # noqa: E402
+from profiledb.studies import run_lookup  # noqa: E402
 
 HOMES = (Path("/srv"), Path.home())
 """Folders for the data, which the Library's picture shows: the first writable one is used."""
@@ -21,7 +23,6 @@ TARGET = ROOT / "docs" / "screenshots"
 SAMPLES = ROOT / "sample_reports"
 TRAINING = "transformer_training"
 PAGES = {
-    "library": "/",
     "summary": f"/summary?report={TRAINING}.nsys-rep",
     "kernels": f"/kernels?report={TRAINING}.nsys-rep",
     "ranges": f"/ranges?report={TRAINING}.nsys-rep",
@@ -41,20 +42,21 @@ PAGES = {
     "host": "/host?report=host_python.nsys-rep",
     "compare": "/compare?report=dataloader_starved.nsys-rep&other={dataloader_fixed.nsys-rep}",
     "what_if": f"/what_if?report={TRAINING}.nsys-rep",
-    "run": "/run?report=ddp_strong_4_rank0.sqlite",
-    "trends": "/trends",
     "attention": "/attention?report=attention.nsys-rep",
     "cpu_vs_gpu": "/cpu_vs_gpu?report=tasks.nsys-rep",
     "timer_check": "/timer_check?report=energy.nsys-rep",
     "sql": f"/sql?report={TRAINING}.nsys-rep",
+    "trends": "/trends",
+    "run": "/run?report=ddp_strong_4_rank0.sqlite",
+    "library": "/",
 }
+JUDGED = ("trends", "run", "library")
+"""Pages that are complete only when the importer has judged all reports: the last ones."""
 HEIGHT = {"library": 1000, "kernels": 900}
 TALL = 1180
 DRAWN = """() => !document.querySelector('[data-testid=stSkeleton], [data-stale=true]')
     && (window.__warpdeck_timeline?.state().settled ?? !location.pathname.endsWith('/timeline'))"""
 """The page is complete, and the timeline shows all its data."""
-JUDGED = "() => !document.body.textContent.includes('Being judged')"
-"""The importer has judged all reports of the Library's table. The page refreshes itself as long as one is left."""
 
 
 def main(names: list[str]) -> None:
@@ -75,12 +77,24 @@ def _take_pictures(data: Path, names: list[str]) -> None:
         page.goto(address)
         samples = [*SAMPLES.glob("*-rep"), *SAMPLES.glob("*/*.sqlite"), *SAMPLES.glob("*/*.trace.json.gz")]
         page.get_by_text(f"{len(samples)} reports").wait_for(timeout=300_000)
-        page.wait_for_function(JUDGED, timeout=900_000)
         library = Library(data / "library")
         library.link(library.find(f"{TRAINING}.nsys-rep").id, library.find(f"{TRAINING}.ncu-rep").id)
         for name in names:
+            if name in JUDGED:
+                _wait_judged(library)
             path = re.sub(r"{(.+?)}", lambda match: library.find(match[1]).id, PAGES[name])
             _take_picture(page, address + path, TARGET / f"{name}.png", HEIGHT.get(name, TALL))
+
+
+def _wait_judged(library: Library) -> None:
+    """Wait until the importer has judged all reports and knows the runs that they belong to."""
+    deadline = time.monotonic() + 600
+    while time.monotonic() < deadline:
+        judged = [(library.derived.answers / report.id / "findings.json").exists() for report in library.list()]
+        if all(judged) and run_lookup.list_runs(library):
+            return
+        time.sleep(1)
+    sys.exit("reports are not judged after ten minutes")
 
 
 def _take_picture(page: Page, url: str, target: Path, height: int) -> None:
