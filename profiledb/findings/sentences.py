@@ -88,7 +88,7 @@ def _describe_interval(told: Prediction, said: str) -> str:
 
 
 def _list_new(said: str, ns: int | None, pct: float | None) -> str:
-    """Return a saving and its share without what is said; empty if nothing is left."""
+    """Return a saving and its share, leaving out amounts that ``said`` already gives."""
     share = [] if pct is None else [f"{words.percent(pct)} of the time"]
     new = _find_new([words.duration(ns), *share], said)
     return f"{new[0]} ({new[1]})" if len(new) == 2 else next(iter(new), "")

@@ -18,7 +18,7 @@ from profiledb.library.access_check import Visibility
 from profiledb.library.audit import Audit
 from profiledb.library.bucket.object_index import ObjectIndex
 from profiledb.library.catalog_file import CatalogFile
-from profiledb.library.database import FILES, LOGINS, Connect, Connection, Database, Shared
+from profiledb.library.database import FILES, LOGINS, Connect, Connection, Database, Shared, make_marks
 from profiledb.library.logins import Logins
 from profiledb.library.marks import Marks
 from profiledb.library.removals import Removals
@@ -263,7 +263,7 @@ class Catalog:
 
     def jobs_in(self, *states: str, most: int = MOST_JOBS) -> list[Job]:
         """Return the visible files in some states, last change first, as many as a page shows."""
-        return self._read_jobs(f"state IN ({_make_marks(states)})", states, most)
+        return self._read_jobs(f"state IN ({make_marks(states)})", states, most)
 
     def jobs_below(self, folder: str) -> list[Job]:
         """Return the visible files in a folder and below."""
@@ -271,7 +271,7 @@ class Catalog:
 
     def jobs_at(self, paths: Sequence[str]) -> list[Job]:
         """Return the visible ones of some files."""
-        return self._read_jobs(f"path IN ({_make_marks(paths)})", paths) if paths else []
+        return self._read_jobs(f"path IN ({make_marks(paths)})", paths) if paths else []
 
     def jobs_beside(self, paths: Sequence[str]) -> list[Job]:
         """Return the visible ones of some files, and of those whose names begin as theirs do without the ending."""
@@ -304,7 +304,7 @@ class Catalog:
         """Return the number of visible files in each of these states that has any."""
         if not self.visibility.sees_all:
             return dict(Counter(job.state for job in self.jobs_in(*states, most=0)))
-        query = f"SELECT state, count(*) AS files FROM job WHERE state IN ({_make_marks(states)}) GROUP BY state"
+        query = f"SELECT state, count(*) AS files FROM job WHERE state IN ({make_marks(states)}) GROUP BY state"
         with self._connect() as db:
             return {row["state"]: row["files"] for row in db.execute(query, states)}
 
@@ -420,10 +420,6 @@ class Catalog:
             row = {"path": path, "columns": json.dumps(asdict(columns))}
             db.execute(upsert_sql("sidecar_columns", list(row), "path"), row)
             self.audit.note(db, "named columns", "", Path(path).name)
-
-
-def _make_marks(values: Sequence[str]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def _read_job(row: Any) -> Job:

@@ -74,6 +74,21 @@ class Shared(Database, Protocol):
         """Close idle connections."""
 
 
+AT_ONCE = 500
+"""Values in one statement."""
+
+
+def cut_values(values: Iterable[str]) -> list[list[str]]:
+    """Cut values into lists for one statement each."""
+    every = list(values)
+    return [every[at : at + AT_ONCE] for at in range(0, len(every), AT_ONCE)]
+
+
+def make_marks(values: Sequence[Any]) -> str:
+    """Return a placeholder for each value."""
+    return ", ".join("?" * len(values))
+
+
 def contains(text: str) -> str:
     """Return the pattern of ``LIKE ? ESCAPE '!'`` that matches a text anywhere."""
     for sign in "!%_":

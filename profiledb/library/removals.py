@@ -1,4 +1,4 @@
-"""What retention removed, with the figures that stay, and what it announces to remove. Part of the catalog."""
+"""Reports that retention removed, with the figures that stay, and removals that it announces. Part of the catalog."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ from typing import Any
 
 from profiledb.errors import ReportNotFoundError
 from profiledb.library.access_check import Visibility
-from profiledb.library.database import Connect, Connection, contains
+from profiledb.library.database import Connect, Connection, contains, cut_values, make_marks
 from profiledb.report import report_lookup
 from profiledb.report.manifest import LAUNCHES, TIMELINE, Manifest, Subject
 from profiledb.report.schema import SCHEMA_VERSION
@@ -37,7 +37,6 @@ _LONGEST = 200
 """Characters of a text by which lists sort or filter: PostgreSQL's indexes take no long ones."""
 _MOST_WORDS = 20
 _MOST_NAMESAKES = 100
-_AT_ONCE = 500
 _EMPTY = "''"
 _SAME = "report_id = listing.report_id"
 _SUBJECTS: dict[str, str] = {TIMELINE: "timeline", LAUNCHES: "launches"}
@@ -108,8 +107,8 @@ class ReportList:
         seen = self._visibility.filter_ids(ids)
         listed: list[str] = []
         with self._connect() as db:
-            for part in _cut_ids(seen):
-                query = f"SELECT id FROM report WHERE id IN ({_make_marks(part)})"
+            for part in cut_values(seen):
+                query = f"SELECT id FROM report WHERE id IN ({make_marks(part)})"
                 listed += [row["id"] for row in db.execute(query, part)]
         return listed
 
@@ -213,7 +212,7 @@ def _list_conditions(filters: Filters) -> Iterator[tuple[str, Sequence[str]]]:
         yield f"words LIKE ? ESCAPE '!'{older}", [contains(word)]
     for column, among in (("kind", filters.kinds), ("gpu", filters.gpus)):
         if among:
-            yield f"{column} IN ({_make_marks(among)})", among
+            yield f"{column} IN ({make_marks(among)})", among
     for label in filters.labels:
         yield f"EXISTS (SELECT 1 FROM label WHERE {_SAME} AND label = ?)", [label]
     for rule in filters.rules:
@@ -244,7 +243,7 @@ def fill(db: Connection) -> int:
     """Write the rows that a catalog of an earlier version, or a restored one, lacks; return their number."""
     query = "SELECT id FROM report WHERE NOT EXISTS (SELECT 1 FROM listing WHERE report_id = id)"
     missing = [row["id"] for row in db.execute(query)]
-    for part in _cut_ids(missing):
+    for part in cut_values(missing):
         _insert_rows(db, part)
     return len(missing)
 
@@ -283,8 +282,8 @@ def _make_row(report: Manifest, labels: Sequence[str]) -> dict[str, Any]:
 def _read_manifests(db: Connection, ids: Sequence[str]) -> dict[str, Manifest]:
     """Return the manifests of some reports by id, in this order; those that cannot be read are left out."""
     read: dict[str, Manifest] = {}
-    for part in _cut_ids(ids):
-        for row in db.execute(f"{_MANIFEST} WHERE id IN ({_make_marks(part)})", part):
+    for part in cut_values(ids):
+        for row in db.execute(f"{_MANIFEST} WHERE id IN ({make_marks(part)})", part):
             with suppress(ValueError):
                 read[row["id"]] = read_manifest(row)
     return {report_id: read[report_id] for report_id in ids if report_id in read}
@@ -293,8 +292,8 @@ def _read_manifests(db: Connection, ids: Sequence[str]) -> dict[str, Manifest]:
 def _read_labels(db: Connection, ids: Sequence[str]) -> dict[str, list[str]]:
     """Return the labels of each of some reports that has any, sorted."""
     labels: dict[str, list[str]] = {}
-    for part in _cut_ids(ids):
-        query = f"SELECT report_id, label FROM label WHERE report_id IN ({_make_marks(part)}) ORDER BY label"
+    for part in cut_values(ids):
+        query = f"SELECT report_id, label FROM label WHERE report_id IN ({make_marks(part)}) ORDER BY label"
         for row in db.execute(query, part):
             labels.setdefault(row["report_id"], []).append(row["label"])
     return labels
@@ -304,15 +303,6 @@ def read_manifest(row: Mapping[str, Any]) -> Manifest:
     """Return the manifest of a row with ``manifest`` and ``title``. Raises ValueError if it is none."""
     manifest = Manifest.from_json(row["manifest"])
     return replace(manifest, title=row["title"]) if row["title"] else manifest
-
-
-def _cut_ids(ids: Iterable[str]) -> list[list[str]]:
-    every = list(ids)
-    return [every[at : at + _AT_ONCE] for at in range(0, len(every), _AT_ONCE)]
-
-
-def _make_marks(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def _clean_text(text: str) -> str:

@@ -119,7 +119,8 @@ def _print_findings(library: "Library", report: "Manifest", ranks: int) -> None:
 def _print_finding(number: int, finding: "Finding") -> None:
     from profiledb.findings import sentences
 
-    saved = "".join(f" {one}." for one in [sentences.saves(finding)] if one)
-    terminal.say(f"  {number}. {finding.rule.title} ({finding.severity}): {sentences.plain(finding)}{saved}")
+    saves = sentences.saves(finding)
+    line = f"  {number}. {finding.rule.title} ({finding.severity}): {sentences.plain(finding)}"
+    terminal.say(f"{line} {saves}." if saves else line)
     for line in sentences.plain_advice(finding)[:2]:
         terminal.say(f"     - {line}")

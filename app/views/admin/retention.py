@@ -24,7 +24,7 @@ COLUMNS = (
 
 
 def show() -> None:
-    """Draw the rules in force and what they have announced."""
+    """Draw the rules in force and the removals that they announce."""
     st.subheader("Retention", anchor=False)
     found = rules.current(session.settings())
     if found is None or not found.words:

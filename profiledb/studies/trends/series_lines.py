@@ -12,12 +12,12 @@ from typing import Any
 
 from profiledb.errors import CatalogError
 from profiledb.library.catalog import Catalog
+from profiledb.library.database import cut_values, make_marks
 from profiledb.library.series_decisions import Note
 from profiledb.rules.series import Rules
 from profiledb.studies.trends import change_points, series, series_changes
 from profiledb.studies.trends.measures import MEASURES, Measure
 from profiledb.studies.trends.series_changes import NEAR, Happening, Notes
-from profiledb.studies.trends.series_members import cut
 from profiledb.studies.trends.summary_store import Summaries
 
 MAIN = next(iter(MEASURES))
@@ -122,8 +122,8 @@ class Reader:
     def _read_kept(self, versions: Sequence[Version]) -> dict[Version, tuple[Line, ...]]:
         wanted = {(name, turn): (name, turn, none) for name, turn, none in versions}
         kept: dict[Version, tuple[Line, ...]] = {}
-        for part in cut(name for name, _, _ in versions):
-            query = f"SELECT series, turn, lines FROM series_line WHERE series IN ({', '.join('?' * len(part))})"
+        for part in cut_values(name for name, _, _ in versions):
+            query = f"SELECT series, turn, lines FROM series_line WHERE series IN ({make_marks(part)})"
             for row in self.store.read_rows(query, part):
                 version = wanted.get((row["series"], row["turn"]))
                 if version and (lines := _parse_lines(row["series"], row["lines"])) is not None:

@@ -6,12 +6,13 @@ one turn.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from profiledb.errors import CatalogError
 from profiledb.library.catalog import Catalog, upsert_sql
+from profiledb.library.database import cut_values, make_marks
 from profiledb.library.library import Library
 from profiledb.library.series_decisions import LEFT_OUT
 from profiledb.library.visitor import WORKER
@@ -19,8 +20,6 @@ from profiledb.rules.series import Rules
 from profiledb.studies.trends import series
 from profiledb.studies.trends.summary_store import VERSION, Summaries
 
-_AT_ONCE = 500
-"""Reports in one statement."""
 _READ_STATE = "SELECT rules, number, turn FROM series_state"
 _TRIES = 5
 """How often members are read anew because another process has written them meanwhile."""
@@ -108,8 +107,8 @@ def _place(store: Summaries, catalog: Catalog, rules: Rules, state: _State, due:
             db.execute("DELETE FROM series_member")
             db.execute("DELETE FROM series_line")
         else:
-            for part in cut(sorted(due.reports)):
-                which = f"WHERE report_id IN ({', '.join('?' * len(part))})"
+            for part in cut_values(sorted(due.reports)):
+                which = f"WHERE report_id IN ({make_marks(part)})"
                 touched |= {row["series"] for row in db.execute(f"SELECT series FROM series_member {which}", part)}
                 db.execute(f"DELETE FROM series_member {which}", part)
         names = ("report_id", "series", "hint", "at", "captured_at")
@@ -122,12 +121,6 @@ def _place(store: Summaries, catalog: Catalog, rules: Rules, state: _State, due:
                 db.execute("INSERT INTO series_line (series, turn, reports) VALUES (?, ?, ?)", [name, turn, count])
         db.execute(upsert_sql("series_state", list(now), "id"), now)
     return True
-
-
-def cut(reports: Iterable[str]) -> list[list[str]]:
-    """Cut ids into lists for one statement each."""
-    ids = list(reports)
-    return [ids[at : at + _AT_ONCE] for at in range(0, len(ids), _AT_ONCE)]
 
 
 def _key(rules: Rules) -> str:

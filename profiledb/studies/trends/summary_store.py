@@ -20,7 +20,7 @@ from profiledb.errors import CatalogError
 from profiledb.library import catalog_repair
 from profiledb.library.catalog import TIMELINE, Catalog, upsert_sql
 from profiledb.library.catalog_file import file_version
-from profiledb.library.database import Connection
+from profiledb.library.database import Connection, cut_values, make_marks
 from profiledb.library.report_list import Filters
 from profiledb.report.derived_files import SUMMARIES
 from profiledb.studies.runs.rank_summary import TABLES, RankSummary
@@ -33,8 +33,6 @@ MOST_DETECTED = 20_000
 """Number of series whose changes are cached; beyond that, all are computed again."""
 _MOST_CHANGES = 20_000
 """Changes that are remembered; a reader that has not looked for longer reads everything."""
-_ASKED = 500
-"""Reports in one query."""
 
 
 @dataclass(frozen=True)
@@ -119,11 +117,10 @@ class Summaries:
         """Return columns of the summaries of these reports, or of all."""
         if reports is None:
             return self.read_rows(f"SELECT {columns} FROM summary")
-        parts = (list(reports[at : at + _ASKED]) for at in range(0, len(reports), _ASKED))
         return [
             row
-            for part in parts
-            for row in self.read_rows(f"SELECT {columns} FROM summary WHERE report_id IN ({_make_marks(part)})", part)
+            for part in cut_values(reports)
+            for row in self.read_rows(f"SELECT {columns} FROM summary WHERE report_id IN ({make_marks(part)})", part)
         ]
 
     def values(self, measure: str) -> dict[str, Row]:
@@ -137,9 +134,8 @@ class Summaries:
         """Return all figures of some reports, or one measure of all their parts; ``whole`` leaves the parts out."""
         rows: dict[str, list[Row]] = {report_id: [] for report_id in reports}
         also = ("" if measure is None else " AND measure = ?") + " AND name = ''" * whole
-        for at in range(0, len(reports), _ASKED):
-            part = list(reports[at : at + _ASKED])
-            query = f"SELECT {_ROW} FROM measure WHERE report_id IN ({_make_marks(part)}){also}"
+        for part in cut_values(reports):
+            query = f"SELECT {_ROW} FROM measure WHERE report_id IN ({make_marks(part)}){also}"
             for row in self.read_rows(query, part + ([] if measure is None else [measure])):
                 values = dict(row)
                 rows[values.pop("report_id")].append(Row(**values))
@@ -158,9 +154,8 @@ class Summaries:
     def rank_tables(self, reports: Sequence[str]) -> dict[tuple[str, int], dict[str, bytes]]:
         """Return the tables of the ranks of some reports, by report and lane."""
         tables: dict[tuple[str, int], dict[str, bytes]] = {}
-        for at in range(0, len(reports), _ASKED):
-            part = list(reports[at : at + _ASKED])
-            query = f"SELECT report_id, lane, {', '.join(TABLES)} FROM rank WHERE report_id IN ({_make_marks(part)})"
+        for part in cut_values(reports):
+            query = f"SELECT report_id, lane, {', '.join(TABLES)} FROM rank WHERE report_id IN ({make_marks(part)})"
             for row in self.read_rows(query, part):
                 tables[row["report_id"], row["lane"]] = {name: bytes(row[name]) for name in TABLES}
         return tables
@@ -179,7 +174,7 @@ class Summaries:
             )
             db.execute("DELETE FROM rank WHERE report_id = ?", [facts.report_id])
             db.executemany(
-                f"INSERT INTO rank ({', '.join((*_RANK, *TABLES))}) VALUES ({_make_marks((*_RANK, *TABLES))})",
+                f"INSERT INTO rank ({', '.join((*_RANK, *TABLES))}) VALUES ({make_marks((*_RANK, *TABLES))})",
                 [(*_list_values(one), *(one.tables[name] for name in TABLES)) for one in ranks],
             )
 
@@ -200,9 +195,8 @@ class Summaries:
     def detected(self, keys: Sequence[str]) -> dict[str, str]:
         """Return the cached changes of series by these keys."""
         cached: dict[str, str] = {}
-        for at in range(0, len(keys), _ASKED):
-            part = list(keys[at : at + _ASKED])
-            query = f"SELECT key, found FROM detected WHERE key IN ({_make_marks(part)})"
+        for part in cut_values(keys):
+            query = f"SELECT key, found FROM detected WHERE key IN ({make_marks(part)})"
             cached |= {row["key"]: row["found"] for row in self.read_rows(query, part)}
         return cached
 
@@ -293,10 +287,6 @@ def _note_changes(db: Connection, reports: Iterable[str]) -> None:
     db.execute(
         "DELETE FROM summary_change WHERE number <= (SELECT max(number) FROM summary_change) - ?", [_MOST_CHANGES]
     )
-
-
-def _make_marks(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def _list_values(rank: RankSummary) -> Iterator[Any]:

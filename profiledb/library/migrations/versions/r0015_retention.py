@@ -1,4 +1,4 @@
-"""What retention removed and what it announces to remove (catalog.sql)."""
+"""Reports that retention removed, and removals that it announces (catalog.sql)."""
 
 from alembic import op
 
