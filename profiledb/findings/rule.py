@@ -158,7 +158,7 @@ class Rule:
         return advice.choose(self.advice, cause, traits)
 
     def find_change(self, cause: str | None, traits: Collection[str] = ()) -> str:
-        """Return the change for this cause in a program with these traits, with placeholders for columns; "" if none."""
+        """Return the change for this cause and these traits, with placeholders for columns; "" if there is none."""
         return next(iter(advice.choose(self.changes, cause, traits)), "")
 
 

@@ -98,9 +98,7 @@ def state_nothing(ask: Ask) -> str:
     if busy_ns:
         share = words.percent(min(100.0, 100 * busy_ns / active_ns))
         return f"**The GPU is busy {share} of the time from its first operation to the end of its last.**"
-    return (
-        "This report has no GPU activity and no CUDA calls: the program used only the CPU, or they were not traced."
-    )
+    return "This report has no GPU activity and no CUDA calls: the program used only the CPU, or they were not traced."
 
 
 def _try_topic(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement | None:

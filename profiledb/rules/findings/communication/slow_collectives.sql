@@ -33,7 +33,8 @@ WITH sized AS (
     SELECT sized.*, ns - median_ns AS beyond_ns, ns >= $times::DOUBLE * median_ns AS slow FROM sized JOIN kind
         ON sized.device_id = kind.device_id AND sized.short = kind.short AND sized.blocks = kind.blocks
         AND sized.bytes IS NOT DISTINCT FROM kind.bytes
-), long AS (SELECT device_id, start_ns, end_ns FROM judged WHERE slow
+), long AS ( -- noqa: ST03
+    SELECT device_id, start_ns, end_ns FROM judged WHERE slow
 ), beside AS (FROM finding_cover('long', 'finding_compute')
 ), total AS (
     SELECT count(*) AS judged, count(*) FILTER (slow) AS slow,

@@ -49,7 +49,8 @@ WITH large AS (
 )
 SELECT CASE WHEN unknown.copies = 0 THEN 100.0 * least(lost_ns, bare_ns) / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN unknown.copies > 0 THEN 'No data sheet states the peak of the link of this GPU.' END AS unjudged,
-    CASE WHEN back THEN 'to host' END AS cause, least(lost_ns, bare_ns) AS saving_ns, least(lost_ns, bare_ns) AS lost_ns,
+    CASE WHEN back THEN 'to host' END AS cause,
+    least(lost_ns, bare_ns) AS saving_ns, least(lost_ns, bare_ns) AS lost_ns,
     total.copies, rate, peak, 100.0 * rate / peak AS rate_pct,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN unknown CROSS JOIN beside;

@@ -59,7 +59,7 @@ WITH named AS MATERIALIZED (
         ) AS place
     FROM direct LEFT JOIN filed USING (gap_id, pre) LEFT JOIN idle_pattern USING (pre)
     WHERE writes OR is_file AND reason IN ('host code', 'OS runtime call')
-), moved AS (
+), moved AS ( -- noqa: ST03
     SELECT device_id, memop.start_ns, memop.end_ns FROM memop
     SEMI JOIN (SELECT device_id, start_ns AS end_ns FROM output WHERE is_file) USING (device_id, end_ns)
     WHERE copy_kind = 2 AND bytes >= $file_bytes::BIGINT
@@ -87,6 +87,7 @@ SELECT CASE WHEN told OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
     CASE WHEN NOT told
         THEN 'The selection has no range that is called like output, and no calls into the operating system.' END
         AS unjudged,
-    total.ns AS saving_ns, total.idle_ns, nullif(copied.bare_ns, 0) AS copied_ns, (SELECT place FROM main) AS place, (SELECT cause FROM main) AS cause,
+    total.ns AS saving_ns, total.idle_ns, nullif(copied.bare_ns, 0) AS copied_ns, (SELECT place FROM main) AS place,
+    (SELECT cause FROM main) AS cause,
     (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN idle CROSS JOIN known CROSS JOIN copied;
