@@ -156,7 +156,7 @@ def put(path: Path, content: bytes) -> None:
     """Write a file atomically."""
     part = path.with_name(f".part-{uuid.uuid4().hex}")
     try:
-        with open(part, "xb", opener=_open_private) as file:  # noqa: PTH123 (a Path takes no opener)
+        with open(part, "xb", opener=_open_private) as file:
             file.write(content)
         part.replace(path)
     except BaseException:
