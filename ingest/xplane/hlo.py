@@ -86,22 +86,14 @@ class Module:
     def _work(self, instruction: Any, depth: int) -> tuple[float, frozenset[int]] | None:
         """Return FLOPs and the types of the factors; None if they are not known, or if it reads a part of something."""
         opcode, target = _text(instruction.opcode), _text(instruction.custom_call_target)
-        operands, results = self._list_operands(instruction), _list_results(instruction)
         if opcode == "fusion":
             return self._add_up(instruction.called_computation_ids, depth)
-        if opcode in _PARTLY:
-            return None
-        if opcode == "custom-call" and target not in _CONVOLUTIONS and not target.startswith("__cublas$"):
-            return None
+        operands, results = self._list_operands(instruction), _list_results(instruction)
         if opcode == "dot" or target.startswith("__cublas$"):
-            contracted = _contracted(instruction, opcode)
-            if not operands or not results or not contracted or max(contracted) >= len(operands[0][1]):
-                return None
-            kind, sizes = operands[0]
-            return 2.0 * prod(results[0][1]) * prod(sizes[at] for at in contracted), frozenset({kind})
+            return _multiply(_contracted(instruction, opcode), operands, results)
         if opcode == "convolution" or target in _CONVOLUTIONS:
             return _convolve(instruction, target, operands, results)
-        return 0.0, frozenset()
+        return None if opcode in _PARTLY or opcode == "custom-call" else (0.0, frozenset())
 
     def _add_up(self, computations: Any, depth: int) -> tuple[float, frozenset[int]] | None:
         flops, factors = 0.0, frozenset[int]()
@@ -124,6 +116,16 @@ class Module:
     def _list_operands(self, instruction: Any) -> list[Array]:
         found = (self._numbered.get(number) for number in instruction.operand_ids)
         return [array for one in found if one is not None for array in _arrays(one.shape, 0)]
+
+
+def _multiply(
+    contracted: list[int], operands: list[Array], results: list[Array]
+) -> tuple[float, frozenset[int]] | None:
+    """Return 2 · result · contracted sizes of the first factor."""
+    if not operands or not results or not contracted or max(contracted) >= len(operands[0][1]):
+        return None
+    kind, sizes = operands[0]
+    return 2.0 * prod(results[0][1]) * prod(sizes[at] for at in contracted), frozenset({kind})
 
 
 def _convolve(

@@ -103,12 +103,13 @@ def test_each_execution_is_an_operator(ingest: Ingest, inbox: Path, empty_librar
 
 @needs_corpus
 def test_a_strangers_convolution(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """TraceLens publishes the bytes of these operands in df_xla_perf.csv of its tests; FLOPs are 2 · output · filter."""
+    """TraceLens publishes the bytes of these operands in its tests; FLOPs are 2 · output · filter."""
     shutil.copy(CORPUS / "jax_conv_mi300.xplane.pb", inbox)
     query = converted(ingest, inbox, empty_library, "jax_conv_mi300.xplane.pb")
     rows = query("""
         SELECT DISTINCT text, dims.value, flops
-        FROM operator JOIN range USING (range_id) JOIN range_name USING (name_id) JOIN string AS dims ON dims.string_id = dims_id
+        FROM operator JOIN range USING (range_id) JOIN range_name USING (name_id)
+        JOIN string AS dims ON dims.string_id = dims_id
     """)
     told: dict[str, tuple[Any, ...]] = {name: (json.loads(dims), flops) for name, dims, flops in rows}
     for name, published in (
