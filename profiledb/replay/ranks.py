@@ -115,13 +115,12 @@ def _join_recordings(ranks: Sequence[Recording], lists: Sequence[Integers], shif
     firsts = np.cumsum([0, *(len(one) for one in operations)])
     groups = np.concatenate([mine + first for mine, first in zip(lists, firsts, strict=False)], axis=1)[same]
     groups = _invert_order(moved)[groups]
+    fields: dict[str, Any] = {field: values[moved] for field, values in every.items()}
+    fields |= {field: [told[place] for told in names] for place, field in enumerate(_BY_NAME)}
     thread, name = (np.concatenate([getattr(one, field) for one in calls])[order] for field in ("thread", "name"))
     recording = Recording(
         Calls(start[order], end[order], thread, name, call_names),
-        Operations(
-            **{field: values[moved] for field, values in every.items()},
-            **{field: [told[place] for told in names] for place, field in enumerate(_BY_NAME)},
-        ),
+        Operations(**fields),
         threads, ranks[0].multiprocessors, ranks[0].link_rate, ranks[0].peaks,
     )  # fmt: skip
     starts, last = recording.operations.start[groups].max(axis=1), recording.operations.end[groups].min(axis=1)

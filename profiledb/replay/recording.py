@@ -1,6 +1,6 @@
 """The calls and operations of a report as arrays, ordered by start time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,8 +102,8 @@ class Operations:
 
     ``call`` is the index in ``Calls`` of the call that launched the operation, or -1 if the capture lacks it. ``name``
     is an index into ``names``, ``classes``, ``precisions`` and ``of_vectors``, or -1 if the operation is not a kernel.
-    ``precisions`` are those of matrix products (fp32 on CUDA cores, tf32, fp16, fp8, fp64), or "" if the name does not tell.
-    ``of_vectors`` tells products with a vector or a few. ``blocks`` is the size of the grid, or 0 if unknown.
+    ``precisions`` are those of matrix products (fp32 on CUDA cores, tf32, fp16, fp8, fp64), or "" if the name does not
+    tell. ``of_vectors`` tells products with a vector or a few. ``blocks`` is the size of the grid, or 0 if unknown.
     """
 
     start: Integers
@@ -194,7 +194,7 @@ def _read_operations(
     db: duckdb.DuckDBPyConnection, bounds: Mapping[str, int], call_ids: Integers, places: Integers
 ) -> Operations:
     table = {name: np.ma.getdata(values) for name, values in db.execute(_OPERATIONS, bounds).fetchnumpy().items()}
-    known = {int(name_id): told for name_id, *told in db.execute(_KERNEL_NAMES).fetchall()}
+    known: dict[int, Sequence[Any]] = {int(name_id): told for name_id, *told in db.execute(_KERNEL_NAMES).fetchall()}
     ids, name = np.unique(_convert_integers(table["name_id"]), return_inverse=True)
     listed = [known.get(int(one), ("", "", "", False)) for one in ids]
     name = np.where(_convert_integers(table["kind"]) == KERNEL, name.reshape(-1), -1)

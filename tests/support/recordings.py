@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,8 @@ def _describe_kernel(one: Operation) -> tuple[str, str, bool]:
 
 def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recording:
     """Convert calls and operations, both sorted by start, to arrays."""
-    names, kernels = sorted({one.name for one in calls}), sorted({_describe_kernel(one) for one in operations})
+    names = sorted({one.name for one in calls})
+    kernels: list[Any] = sorted({_describe_kernel(one) for one in operations})
     classes, precisions, of_vectors = ([told[place] for told in kernels] for place in range(3))
 
     def numbers(values: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -230,9 +230,9 @@ def test_a_larger_batch_grows_kernels_by_waves_and_not_their_launches() -> None:
     recorded = recording(
         [Call(LAUNCH, 20_000 * i, 20_000 * i + 2_000) for i in range(3)], [operations[0], of_vector, operations[2]]
     )
-    edited = [apply(recorded, "batch", value) for value in ("16", "32")]
+    larger = [apply(recorded, "batch", value) for value in ("16", "32")]
     # A product with a vector takes as long for 16 vectors, and 5 µs beyond the shortest kernel twice for 32.
-    assert [one.length[1] if one else None for one in edited] == [15_000, 20_000]
+    assert [one.length[1] if one else None for one in larger] == [15_000, 20_000]
     with pytest.raises(NotCapturedError, match="No steps"):
         apply(recorded, "batch", "2", steps=0)
     with pytest.raises(NotCapturedError, match="number of blocks"):
