@@ -14,10 +14,11 @@
 -- param: times = 3 a slow collective takes at least this many times the median
 -- param: least = 4 fewest collectives of a kind that are judged
 -- column: slow | count | | slow collectives
--- column: beyond_ns | ns | | time beyond the median
+-- column: beyond_ns | ns | | time beyond the median, if compute hides a part of it
 -- column: lost_ns | ns | | part of it in which the GPU computes nothing
 -- column: kernel | name | | kind with the largest part
--- says: {slow} {slow|collective|collectives} took far longer than the median of {slow|its|their} kind. Of the {beyond_ns} beyond it the GPU computes nothing for {lost_ns} ({value} of the time).
+-- says: {slow} {slow|collective|collectives} took far longer than the median of {slow|its|their} kind. The excess is {beyond_ns}; for {lost_ns} of it ({value} of the time) the GPU computes nothing.
+-- says: {slow} {slow|collective|collectives} took far longer than the median of {slow|its|their} kind. The excess is {lost_ns}, {value} of the time.
 -- clear: Collectives that took far longer than others of their kind cost {value} of the time.
 -- advice: Compare the ranks (`warpdeck scaling`): all wait for the one that arrives last. Check its input, its CPU and its clocks at that time.
 -- source: nsys-ai nccl_anomaly (3 times the mean; here the median, which outliers do not move)
@@ -50,7 +51,7 @@ WITH sized AS (
 )
 SELECT CASE WHEN judged > 0 OR every = 0 THEN 100.0 * lost_ns / nullif(finding_window.ns, 0) END AS value,
     'The selection has too few collectives of one kind and size.' AS unjudged,
-    lost_ns AS saving_ns, slow, beyond_ns, lost_ns,
+    lost_ns AS saving_ns, slow, nullif(beyond_ns, lost_ns) AS beyond_ns, lost_ns,
     (SELECT short FROM judged WHERE slow GROUP BY short ORDER BY sum(beyond_ns) DESC, short LIMIT 1) AS kernel,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN (SELECT count(*) AS every FROM finding_communication);
