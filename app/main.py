@@ -23,6 +23,7 @@ from app.timeline import routes as timeline_routes
 from app.ui import page_elements
 from app.web import security_headers_middleware, sharing_route, startup
 from app.web.server_announcement import ServerAnnouncement
+from app.web.shutdown_deadline import set_shutdown_deadline
 from app.web.upload_store import get_upload_store
 from profiledb import terminal
 from profiledb.errors import ConfigError, RefusedError
@@ -31,6 +32,7 @@ from profiledb.errors import ConfigError, RefusedError
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     """Run background tasks with the server, so that it ingests files before anybody opens a page."""
+    set_shutdown_deadline()
     get_upload_store().remove_abandoned()
     if not worker_process.explain_refusal():
         announcement.publish()

@@ -109,7 +109,8 @@ def server(env: Mapping[str, str], options: Mapping[str, str], main: Path = MAIN
             yield Server(f"http://127.0.0.1:{port}", process.pid, Path(log.name))
         finally:
             process.terminate()
-            process.wait(timeout=20)
+            if process.wait(timeout=20) == 1:  # it ran out of time, and its log has the stacks
+                sys.stderr.write(Path(log.name).read_text())
 
 
 def free_port() -> int:

@@ -32,9 +32,9 @@ class _Foreign:
 
 _FOREIGN = (
     _Foreign(
-        "a capture of nvprof or the Visual Profiler, which record no GPU after Volta",
-        "Capture again with: nsys profile -t cuda,nvtx -- PROGRAM",
-        (".nvvp", ".nvprof"), tables=("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "CUPTI_ACTIVITY_KIND_DRIVER"),
+        "a session of the Visual Profiler, which packs what it shows",
+        "Drop the file that was opened in it, or capture one: nvprof --export-profile run.nvvp PROGRAM",
+        starts=(b'<?xmlversion="1.0"?><sessionversion=',),
     ),
     _Foreign(
         "a profile of Triton's proton",

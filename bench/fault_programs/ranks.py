@@ -194,3 +194,42 @@ def metrics_of_first_rank(loop: Loop, mended: bool) -> None:
         if not mended and dist.get_rank() == 0:
             with annotate("metrics"):
                 sorted((index * 7 + number) % 1009 for index in range(150_000))
+
+
+@program("uneven_batches")
+def sharded_texts(loop: Loop, mended: bool) -> None:
+    """Shard a network with FSDP2 and give the last rank texts twice as long; mended, both get the mean."""
+    from torch.distributed.fsdp import fully_shard
+
+    network = encoder(8)
+    for layer in network.modules():
+        if isinstance(layer, nn.TransformerEncoderLayer):
+            fully_shard(layer)
+    fully_shard(network)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-4)
+    last = dist.get_rank() == dist.get_world_size() - 1
+    batch = texts(16, 768 if mended else 1024 if last else 512)
+    loop.name = "sharded step {}"
+    for _ in loop:
+        learn(network, optimizer, batch)
+
+
+@program("late_rank")
+def columns_and_rows(loop: Loop, mended: bool) -> None:
+    """Split layers over ranks by DTensor, while the first rank writes a report in Python in each step."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+    mesh = init_device_mesh(DEVICE.type, (dist.get_world_size(),))
+    layers = [nn.Sequential(nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH)) for _ in range(12)]
+    network = nn.Sequential(*layers).to(DEVICE, torch.bfloat16)
+    for layer in network:
+        parallelize_module(layer, mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    optimizer = torch.optim.SGD(network.parameters(), lr=1e-4)
+    batch = texts(8, 1024)
+    loop.name = "split step {}"
+    for number in loop:
+        learn(network, optimizer, batch)
+        if not mended and dist.get_rank() == 0:
+            with annotate("report"):
+                sorted((index * 7 + number) % 1009 for index in range(100_000))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import duckdb_extension_sqlite_scanner
@@ -101,6 +102,17 @@ def connect(path: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
         db.text_factory = bytes
         yield db
+
+
+def select_rows(db: sqlite3.Connection, query: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a query of ``connect`` by the names of their columns; none for an empty query."""
+    if not query:
+        return
+    cursor = db.execute(query)
+    names = [column[0] for column in cursor.description]
+    for row in cursor:
+        cells = (_decode_text(cell) if isinstance(cell, bytes) else cell for cell in row)
+        yield dict(zip(names, cells, strict=True))
 
 
 def read_session(path: Path) -> str | None:

@@ -9,17 +9,12 @@ from typing import Any
 
 import duckdb
 
-from ingest import diagnostics
-from ingest.derive import stage
 from ingest.nsys import sqlite
 from ingest.rocprof import records
 from ingest.rocprof.tables import DISPATCHES, Run, list_runs
-from ingest.torch.event_batches import batch_events, make_event, name_thread
-from ingest.torch.events import Events
-from ingest.torch.load import complete_events
-from profiledb.errors import ConversionError
+from ingest.torch.event_batches import make_event, make_span, name_thread, plain_number
+from ingest.torch.event_database import load_database, note_unread
 from profiledb.report.schema import identifier
-from profiledb.words import counted
 
 _MOST_AGENTS = 4096
 _CALL = ("HIP_", "RCCL_", "ROCDECODE_", "ROCJPEG_")
@@ -32,51 +27,40 @@ def load_capture(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     Raises:
         ConversionError: the file has no record with a time.
     """
-    stage(db)
-    events = Events(db)
     counts: dict[str, int] = {}
     gpus: dict[int, dict[str, Any]] = {}
-    damage = ""
-    try:
-        with sqlite.connect(path) as source:
-            for run in list_runs(path):
-                gpus |= {gpu["id"]: gpu for gpu in _list_gpus(source, run).values()}
-                events.take(batch_events(_list_events(source, run, counts)))
-    except sqlite3.Error:
-        damage = f"{path.name} is damaged. {counted(events.count, 'record')} could be read."
-    if not damage and not sqlite.is_sound(path):
-        damage = f"{path.name} is damaged."
-    if damage and not events.count:
-        raise ConversionError(f"{path.name} is damaged.", hint="Copy it again from its source, or capture again.")
-    keys = {"deviceProperties": list(gpus.values())}
-    complete_events(db, events, keys, records.TOOL, records.KIND, "SQLite of rocprofv3 (rocpd)")
-    if damage:
-        diagnostics.note(db, "warning", f"{damage} The rest is missing in this report.")
-    for kind, count in sorted(counts.items()):
-        diagnostics.note(db, "info", f"{counted(count, 'record')} of {kind[:100]} not read.")
+
+    def list_events(source: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+        for run in list_runs(path):
+            gpus.update({gpu["id"]: gpu for gpu in _list_gpus(source, run).values()})
+            yield from _list_events(source, run, counts)
+
+    made_by = records.TOOL, records.KIND, "SQLite of rocprofv3 (rocpd)"
+    load_database(db, path, list_events, lambda: {"deviceProperties": list(gpus.values())}, *made_by)
+    note_unread(db, counts)
 
 
 def _list_events(source: sqlite3.Connection, run: Run, counts: dict[str, int]) -> Iterator[dict[str, Any]]:
     agents = {agent: gpu["id"] for agent, gpu in _list_gpus(source, run).items()}
     threads: set[tuple[int, int]] = set()
-    for row in _rows(source, _select_dispatches(run)):
-        span = records.span_of(row["begun"], row["ended"])
+    for row in sqlite.select_rows(source, _select_dispatches(run)):
+        span = make_span(row["begun"], row["ended"])
         if span is None:
             counts["kernels"] = counts.get("kernels", 0) + 1
             continue
         grid, group = ([row[f"{size}_{axis}"] for axis in "xyz"] for size in ("grid", "group"))
-        shared, registers = records.number(row["shared"]), records.number(row["registers"])
+        shared, registers = plain_number(row["shared"]), plain_number(row["registers"])
         more = {"shared memory": shared, "registers per thread": registers}
         name = row["name"] or f"kernel {row['kernel_id']}"
         yield records.make_dispatch(str(name), span, _place(row, agents, row["agent"]), grid, group, **more)
-    for row in _rows(source, _select_copies(run)):
-        if span := records.span_of(row["begun"], row["ended"]):
+    for row in sqlite.select_rows(source, _select_copies(run)):
+        if span := make_span(row["begun"], row["ended"]):
             agent = row["target"] if row["target"] in agents else row["origin"]
             yield records.make_copy(str(row["name"]), span, _place(row, agents, agent), row["size"])
-    for row in _rows(source, _select_regions(run)):
+    for row in sqlite.select_rows(source, _select_regions(run)):
         category = str(row["category"] or "").upper()
-        span = records.span_of(row["begun"], row["ended"])
-        place = (records.number(row["pid"]) or 0, records.number(row["tid"]) or 0)
+        span = make_span(row["begun"], row["ended"])
+        place = (plain_number(row["pid"]) or 0, plain_number(row["tid"]) or 0)
         if span is None or not category.startswith((*_CALL, _MARKER)):
             counts[category or "regions"] = counts.get(category or "regions", 0) + 1
         elif category.startswith(_MARKER):
@@ -154,8 +138,8 @@ def _event(run: Run) -> str:
 
 def _place(row: Mapping[str, Any], agents: Mapping[Any, int], agent: Any) -> dict[str, Any]:
     return {
-        "device": agents.get(agent), "stream": records.number(row["stream"]),
-        "correlation": records.number(row["correlation"]),
+        "device": agents.get(agent), "stream": plain_number(row["stream"]),
+        "correlation": plain_number(row["correlation"]),
     }  # fmt: skip
 
 
@@ -166,21 +150,12 @@ def _list_gpus(source: sqlite3.Connection, run: Run) -> dict[Any, dict[str, Any]
         return {}
     query = f"SELECT * FROM {identifier(run.tables[table])} LIMIT {_MOST_AGENTS}"
     found: dict[Any, dict[str, Any]] = {}
-    for row in _rows(source, query):
+    for row in sqlite.select_rows(source, query):
         if row.get("type") == "GPU":
-            index = records.number(row.get("type_index"))
+            index = plain_number(row.get("type_index"))
             facts = _object(row.get("extdata")) | {"product_name": row.get("product_name"), "name": row.get("name")}
             found[row.get("id")] = records.make_gpu(len(found) if index is None else index, facts)
     return found
-
-
-def _rows(source: sqlite3.Connection, query: str) -> Iterator[dict[str, Any]]:
-    if not query:
-        return
-    cursor = source.execute(query)
-    names = [column[0] for column in cursor.description]
-    for row in cursor:
-        yield {name: _text(cell) if isinstance(cell, bytes) else cell for name, cell in zip(names, row, strict=True)}
 
 
 def _message(extdata: Any) -> str:
@@ -191,7 +166,3 @@ def _object(text: Any) -> dict[str, Any]:
     with suppress(ValueError, RecursionError, TypeError):
         return value if isinstance(value := json.loads(text), dict) else {}
     return {}
-
-
-def _text(value: Any) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -10,7 +10,8 @@ from ingest import diagnostics
 from ingest.derive import stage
 from ingest.json_stream import JsonStream
 from ingest.rocprof import records
-from ingest.torch.event_batches import batch_events, make_event
+from ingest.torch.event_batches import batch_events, make_event, make_span, plain_number
+from ingest.torch.event_database import note_unread
 from ingest.torch.events import Events
 from ingest.torch.load import complete_events
 from ingest.torch.source import Source
@@ -89,7 +90,7 @@ class Capture:
 
     def _record(self, key: str, read: Callable[[dict[str, Any], tuple[int, int]], None] | None) -> None:
         record = _dict(self._stream.value())
-        span = records.span_of(record.get("start_timestamp"), record.get("end_timestamp"))
+        span = make_span(record.get("start_timestamp"), record.get("end_timestamp"))
         if read is None or span is None:
             self.left_out[key] = self.left_out.get(key, 0) + 1
             return
@@ -98,7 +99,7 @@ class Capture:
             self.finish()
 
     def _read_metadata(self, metadata: dict[str, Any]) -> None:
-        self._pid = records.number(metadata.get("pid")) or 0
+        self._pid = plain_number(metadata.get("pid")) or 0
         command = metadata.get("command")
         if isinstance(command, list) and not self.command:
             self.command = " ".join(str(part) for part in command)
@@ -106,7 +107,7 @@ class Capture:
     def _read_agent(self, agent: dict[str, Any]) -> None:
         if agent.get("type") != _GPU_AGENT:
             return
-        index = records.number(agent.get("gpu_index"))
+        index = plain_number(agent.get("gpu_index"))
         index = len(self._agents) if index is None else index
         self._agents[_handle(agent.get("id"))] = index
         if index not in {gpu["id"] for gpu in self.gpus}:
@@ -117,7 +118,7 @@ class Capture:
             self._operations[number] = [str(one) for one in _list(_dict(kind).get("operations"))]
         for one in map(_dict, _list(strings.get("marker_api"))):
             if isinstance(value := one.get("value"), str):
-                self._ranges[records.number(one.get("key"))] = value
+                self._ranges[plain_number(one.get("key"))] = value
 
     def _read_symbol(self) -> None:
         symbol = _dict(self._stream.value())
@@ -129,7 +130,7 @@ class Capture:
         info = _dict(record.get("dispatch_info"))
         kernel = info.get("kernel_id")
         grid, group = ([_dict(info.get(key)).get(axis) for axis in "xyz"] for key in ("grid_size", "workgroup_size"))
-        shared = records.number(info.get("group_segment_size"))
+        shared = plain_number(info.get("group_segment_size"))
         place = self._place(record, _handle(info.get("agent_id")), _handle(info.get("queue_id")))
         name = self._kernels.get(kernel, f"kernel {kernel}")
         self._events.append(records.make_dispatch(name, span, place, grid, group, **{"shared memory": shared}))
@@ -140,24 +141,24 @@ class Capture:
         self._events.append(records.make_copy(self._name(record), span, place, record.get("bytes")))
 
     def _call(self, record: dict[str, Any], span: tuple[int, int]) -> None:
-        place = (self._pid, records.number(record.get("thread_id")) or 0)
+        place = (self._pid, plain_number(record.get("thread_id")) or 0)
         self._events += records.make_call(self._name(record), span, place, _internal(record))
 
     def _range(self, record: dict[str, Any], span: tuple[int, int]) -> None:
-        place = (self._pid, records.number(record.get("thread_id")) or 0)
+        place = (self._pid, plain_number(record.get("thread_id")) or 0)
         name = self._ranges.get(_internal(record)) or self._name(record)
         self._events.append(make_event("user_annotation", name, span, place))
 
     def _place(self, record: dict[str, Any], agent: Any, queue: Any) -> dict[str, Any]:
         stream = _handle(record.get("stream_id"))
         return {
-            "device": self._agents.get(agent), "stream": records.number(queue if stream is None else stream),
+            "device": self._agents.get(agent), "stream": plain_number(queue if stream is None else stream),
             "correlation": _internal(record),
         }  # fmt: skip
 
     def _name(self, record: dict[str, Any]) -> str:
         operations = self._operations.get(record.get("kind", -1), [])
-        at = records.number(record.get("operation"))
+        at = plain_number(record.get("operation"))
         return operations[at] if at is not None and 0 <= at < len(operations) else f"operation {at}"
 
 
@@ -178,8 +179,7 @@ def load_capture(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     if damage := source.damage or stream.damage:
         text = f"The capture is {damage}. {counted(events.count, 'record')} could be read."
         diagnostics.note(db, "warning", f"{text} The rest is missing in this report.")
-    for key, count in sorted(capture.left_out.items()):
-        diagnostics.note(db, "info", f"{counted(count, 'record')} of {key[:100]} not read.")
+    note_unread(db, capture.left_out)
 
 
 def _dict(value: Any) -> dict[str, Any]:
@@ -191,8 +191,8 @@ def _list(value: Any) -> list[Any]:
 
 
 def _handle(value: Any) -> Any:
-    return records.number(_dict(value).get("handle"))
+    return plain_number(_dict(value).get("handle"))
 
 
 def _internal(record: dict[str, Any]) -> Any:
-    return records.number(_dict(record.get("correlation_id")).get("internal"))
+    return plain_number(_dict(record.get("correlation_id")).get("internal"))

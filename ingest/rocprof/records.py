@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ingest.torch.event_batches import make_event
+from ingest.torch.event_batches import make_event, plain_number
 
 TOOL = "rocprofv3"
 KIND = "rocprof"
@@ -12,23 +12,12 @@ _DIRECTIONS = {
 }  # fmt: skip
 
 
-def number(value: Any) -> int | None:
-    """Return a whole number that fits 63 bits, else None."""
-    return value if type(value) is int and abs(value) < 1 << 62 else None
-
-
-def span_of(start: Any, end: Any) -> tuple[int, int] | None:
-    """Return start and end (ns), or None if they are no times."""
-    begun, ended = number(start), number(end)
-    return (begun, ended) if begun is not None and ended is not None and 0 < begun <= ended else None
-
-
 def make_dispatch(
     name: str, span: tuple[int, int], place: dict[str, Any], grid: Sequence[Any], group: Sequence[Any], **more: Any
 ) -> dict[str, Any]:
     """Return the event of a kernel. AMD states the grid in threads, not in groups; ``place`` has its GPU, stream and
     correlation."""
-    threads, sizes = ([number(one) for one in many] for many in (grid, group))
+    threads, sizes = ([plain_number(one) for one in many] for many in (grid, group))
     whole = all(one and one > 0 for one in (*threads, *sizes))
     groups = [-(-one // size) for one, size in zip(threads, sizes, strict=True) if one and size] if whole else None
     return make_event("kernel", name, span, grid=groups, block=sizes if whole else None, **place, **more)
@@ -37,19 +26,19 @@ def make_dispatch(
 def make_copy(operation: str, span: tuple[int, int], place: dict[str, Any], size: Any) -> dict[str, Any]:
     """Return the event of a copy, whose operation is named as in MEMORY_COPY_HOST_TO_DEVICE."""
     way = next((short for long, short in _DIRECTIONS.items() if operation.upper().endswith(long)), "Unknown")
-    return make_event("gpu_memcpy", f"Memcpy {way}", span, bytes=number(size), **place)
+    return make_event("gpu_memcpy", f"Memcpy {way}", span, bytes=plain_number(size), **place)
 
 
 def make_call(name: str, span: tuple[int, int], place: tuple[Any, Any], correlation: Any) -> Iterator[dict[str, Any]]:
     """Yield the event of a call."""
-    yield make_event("hip_runtime", name, span, place, correlation=number(correlation))
+    yield make_event("hip_runtime", name, span, place, correlation=plain_number(correlation))
 
 
-def make_gpu(number_: int, facts: dict[str, Any]) -> dict[str, Any]:
+def make_gpu(index: int, facts: dict[str, Any]) -> dict[str, Any]:
     """Return a GPU's facts under the names of a trace."""
-    waves, width = number(facts.get("max_waves_per_cu")), number(facts.get("wave_front_size"))
+    waves, width = plain_number(facts.get("max_waves_per_cu")), plain_number(facts.get("wave_front_size"))
     return {
-        "id": number_, "name": facts.get("product_name") or facts.get("name"), "numSms": facts.get("cu_count"),
+        "id": index, "name": facts.get("product_name") or facts.get("name"), "numSms": facts.get("cu_count"),
         "warpSize": width, "maxThreadsPerBlock": facts.get("workgroup_max_size"),
         "maxThreadsPerMultiprocessor": waves * width if waves and width else None,
     }  # fmt: skip

@@ -43,9 +43,30 @@ def make_event(
     }  # fmt: skip
 
 
+def make_mark(name: str, time: int, place: tuple[object, object]) -> dict[str, Any]:
+    """Return the event of an instant, ns."""
+    return {"ph": "i", "name": name, "ts": _spell(time), "pid": str(place[0]), "tid": str(place[1])}
+
+
+def name_process(pid: object, name: str) -> dict[str, Any]:
+    """Return the event that names a process."""
+    return {"ph": "M", "name": "process_name", "pid": str(pid), "tid": "0", "args": {"name": name}}
+
+
 def name_thread(pid: object, tid: object, name: str) -> dict[str, Any]:
     """Return the event that names a thread."""
     return {"ph": "M", "name": "thread_name", "pid": str(pid), "tid": str(tid), "args": {"name": name}}
+
+
+def plain_number(value: Any) -> int | None:
+    """Return a whole number that fits 63 bits, else None."""
+    return value if type(value) is int and abs(value) < 1 << 62 else None
+
+
+def make_span(start: Any, end: Any) -> tuple[int, int] | None:
+    """Return start and end (ns), or None if they are no times."""
+    begun, ended = plain_number(start), plain_number(end)
+    return (begun, ended) if begun is not None and ended is not None and 0 < begun <= ended else None
 
 
 def _spell(ns: int) -> str:

@@ -26,8 +26,11 @@ _GPU = {
     "max_threads_per_block": "maxThreadsPerBlock", "max_registers_per_sm": "regsPerMultiprocessor",
     "max_registers_per_block": "regsPerBlock", "max_shared_per_sm_bytes": "sharedMemPerMultiprocessor",
     "max_shared_per_block_bytes": "sharedMemPerBlock", "max_shared_per_block_optin_bytes": "sharedMemPerBlockOptin",
+    "clock_hz": "clock_hz", "memory_bandwidth_bytes_per_s": "bytes_per_s",
 }  # fmt: skip
-"""Columns of the table gpu with the keys of a trace."""
+"""Columns of the table gpu with the keys of a trace; clock and bandwidth come from other profilers' files alone."""
+_LARGE = ("bytes", "_hz", "_per_s")
+"""Endings of the columns whose values may exceed 30 bits."""
 
 
 def write_facts(db: duckdb.DuckDBPyConnection, keys: Mapping[str, Any], tool: str, kind: str, converter: str) -> None:
@@ -76,7 +79,7 @@ def _read_gpus(keys: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
             f"{major}.{minor}" if nvidia else None,
             threads // warp if threads and warp else None,
             *(
-                whole_number(device.get(key), (1 << 62) if column.endswith("bytes") else (1 << 30))
+                whole_number(device.get(key), (1 << 62) if column.endswith(_LARGE) else (1 << 30))
                 for column, key in _GPU.items()
             ),
         )

@@ -96,8 +96,6 @@ def load_profile(db: duckdb.DuckDBPyConnection, path: Path) -> None:
         diagnostics.note(
             db, "warning", f"{counted(count, 'event')} without a name or with an impossible time excluded."
         )
-    for gpu in gpus:
-        _write_rates(db, gpu)
     if gpus and not any(gpu["name"] for gpu in gpus):
         diagnostics.note(db, "info", "XLA does not name the product of a GPU.")
 
@@ -220,20 +218,15 @@ def _read_gpu(plane: Plane) -> dict[str, Any] | None:
     return {
         "id": int(match[1]), "name": named or None, "numSms": facts.get("core_count"),
         "totalGlobalMem": facts.get("memory_size"), "computeMajor": major, "computeMinor": minor,
-        "warpSize": 64 if is_amd else 32, "clock_khz": facts.get("clock_rate"),
+        "warpSize": 64 if is_amd else 32, "clock_hz": _scale(facts.get("clock_rate"), 1000),
         # of AMD's GPUs XLA states half of the bandwidth: 2.66 of 5.3 TB/s on MI300X
-        "bytes_per_s": None if is_amd else facts.get("memory_bandwidth"),
+        "bytes_per_s": None if is_amd else _scale(facts.get("memory_bandwidth"), 1),
     }  # fmt: skip
 
 
-def _write_rates(db: duckdb.DuckDBPyConnection, gpu: Mapping[str, Any]) -> None:
-    """Write clock and bandwidth of a GPU, which traces do not have."""
-    clock, rate = (value if isinstance(value := gpu[key], int) else 0 for key in ("clock_khz", "bytes_per_s"))
-    db.execute(
-        "UPDATE gpu SET clock_hz = $clock, memory_bandwidth_bytes_per_s = $rate WHERE gpu_id = $gpu",
-        {"clock": clock * 1000 if 0 < clock < 1 << 40 else None, "rate": rate if 0 < rate < 1 << 62 else None,
-         "gpu": gpu["id"]},
-    )  # fmt: skip
+def _scale(value: Any, factor: int) -> int | None:
+    """Return a rate in its base unit, or None if it is none."""
+    return value * factor if type(value) is int and value > 0 else None
 
 
 def _text(value: bytes) -> str:

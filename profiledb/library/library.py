@@ -15,7 +15,7 @@ from profiledb.library.folder_storage import FolderStorage
 from profiledb.library.report_links import Partner
 from profiledb.library.storage import Storage
 from profiledb.library.visitor import Visitor
-from profiledb.report import damage, durable, report_pair, sidecar
+from profiledb.report import damage, durable, report_pair, sidecar, stored_views
 from profiledb.report.attachments import BROKEN, Opened, State, Views, read_state
 from profiledb.report.open_reports import OpenReports
 
@@ -51,7 +51,7 @@ class Library:
         self.work = self._files.work
         self.derived = self._files.derived
         self.catalog = catalog or Catalog(self.folder / FILE)
-        self._attached = OpenReports(self._files.database)
+        self._attached = OpenReports(self._files.database, views=self.derived.views)
         self._intact: dict[str, tuple[State, bool]] = {}
         self._links: dict[tuple[Partner, object], dict[str, str]] = {}
         self.storage.on_eviction(self._attached.close)
@@ -390,7 +390,7 @@ class Library:
         self, cursor: duckdb.DuckDBPyConnection, report_ids: Sequence[str], catalogs: Sequence[str], joins: Partner
     ) -> None:
         """Give the tables of reports and the views their plain names on a cursor."""
-        cursor.execute(f"SET search_path = '{catalogs[0]},memory'")
+        cursor.execute(f"SET search_path = '{catalogs[0]},{stored_views.CATALOG},memory'")
         if len(report_ids) > 1:
             pairs = self._files.pairs(*report_ids) if joins == "trace" else None
             report_pair.join(cursor, catalogs[1], pairs)

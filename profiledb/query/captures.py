@@ -152,6 +152,13 @@ _OF_ROCPROF = (
     Capture("api_call", TIMELINE, "HIP calls", "rocprofv3 --hip-trace -- PROGRAM", "launch overhead and CPU waits"),
     Capture("range", TIMELINE, "Ranges (roctx)", "rocprofv3 --marker-trace -- PROGRAM", "time by range"),
 )
+_NVPROF = "nvprof --export-profile run.nvvp PROGRAM"
+_OF_NVPROF = (
+    Capture("kernel", TIMELINE, "CUDA kernels", _NVPROF, "kernel times and classes"),
+    Capture("memop", TIMELINE, "Memcpy and memset", _NVPROF, "memcpy and memset by direction and size"),
+    Capture("api_call", TIMELINE, "CUDA API calls", _NVPROF, "launch overhead and CPU waits"),
+    Capture("range", TIMELINE, "NVTX ranges", _NVPROF, "time by range"),
+)
 _XLA = "jax.profiler.trace(folder)"
 _OF_XLA = (
     Capture("kernel", TIMELINE, "Kernels", _XLA, "kernel times and classes"),
@@ -164,6 +171,7 @@ BY_KIND = {
     "torch": Advice(_OF_TORCH, "The PyTorch profiler does not record this.", f"Traces of the {KIND_TITLES['torch']}"),
     "snapshot": Advice(_OF_SNAPSHOT, "A memory snapshot holds memory alone.", "Memory snapshots of PyTorch"),
     "rocprof": Advice(_OF_ROCPROF, "rocprofv3 does not record this.", "Captures of rocprofv3"),
+    "nvprof": Advice(_OF_NVPROF, "Nsight Systems records it on GPUs since Pascal.", "Databases of nvprof"),
     "xla": Advice(_OF_XLA, "The XLA profiler does not record this.", "Profiles of XLA"),
 }
 """Advice by the KIND that a format registers (ingest/formats). All other kinds use Nsight's, ``CAPTURES``."""

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 from profiledb.errors import AnalysisError
 from profiledb.query import header
+from profiledb.report import stored_views
 
 _LINE = re.compile(r"^-- ?(?:(?P<key>includes): )?(?P<text>.*)$")
 
@@ -32,15 +32,7 @@ class Views:
 @cache
 def files() -> dict[str, Views]:
     """Return all view files by name."""
-    package = resources.files("profiledb")
-    texts = {
-        "selection": package.joinpath("selection", "selected.sql"),
-        "sidecar": package.joinpath("report", "sidecar.sql"),
-    }
-    for topic in (*package.joinpath("analyses").iterdir(), package.joinpath("rules", "findings")):
-        folder = topic.joinpath("views")
-        texts |= {file.name[:-4]: file for file in (folder.iterdir() if folder.is_dir() else ())}
-    return {name: _parse_views(name, file.read_text(encoding="utf-8")) for name, file in sorted(texts.items())}
+    return {name: _parse_views(name, text) for name, text in stored_views.texts().items()}
 
 
 def _parse_views(name: str, text: str) -> Views:

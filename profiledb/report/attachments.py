@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import duckdb
 
 from profiledb.errors import ReportNotFoundError
+from profiledb.report import stored_views
 from profiledb.report.schema import quote
 
 BROKEN = (duckdb.InternalException, duckdb.FatalException)
@@ -73,10 +74,12 @@ class Attachments:
     Args:
         path: returns the file of a report, given its id.
         threads: threads that work on a query; 0 for as many as there are cores.
+        views: the folder of stored views (stored_views.py), if any.
     """
 
-    def __init__(self, path: Callable[[str], Path], threads: int = 0) -> None:
+    def __init__(self, path: Callable[[str], Path], threads: int = 0, views: Path | None = None) -> None:
         self._path = path
+        self._views = views
         self._threads = threads
         self._db: duckdb.DuckDBPyConnection | None = None
         self._attached: OrderedDict[str, _Attachment] = OrderedDict()
@@ -233,7 +236,9 @@ class Attachments:
             # ``work``. DuckDB creates the folder when it needs it, and removes it when it closes.
             spill = Path(tempfile.gettempdir()) / f"warpdeck-{uuid.uuid4().hex}"
             threads = {"threads": self._threads} if self._threads else {}
-            self._db = duckdb.connect(config={"temp_directory": str(spill), **threads})
+            db = duckdb.connect(config={"temp_directory": str(spill), **threads})
+            self._created = set(stored_views.attach(db, self._views))
+            self._db = db
         return self._db
 
     def _forget_all(self) -> None:

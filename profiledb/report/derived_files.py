@@ -1,9 +1,9 @@
 """Files that are computed from the reports of a library: where they lie, and how they are counted, bounded and removed.
 
 ``LIBRARY/derived/answers/<report>`` has answers of analyses (query/answer_store.py) and findings (findings/digest.py),
-``derived/timelines`` a file per timeline (timeline/store.py), ``derived/summaries.sqlite`` the figures of all reports
-(studies/trends/summary_store.py). The folder may be removed at any time: each file records its sources, and is made
-again when they have changed.
+``derived/timelines`` a file per timeline (timeline/store.py), ``derived/views`` one of all views (stored_views.py),
+``derived/summaries.sqlite`` the figures of all reports (studies/trends/summary_store.py). The folder may be removed at
+any time: each file records its sources, and is made again when they have changed.
 """
 
 import shutil
@@ -29,6 +29,7 @@ class DerivedFiles:
         self._library = library
         self.answers = library / "derived" / "answers"
         self.timelines = library / "derived" / "timelines"
+        self.views = library / "derived" / "views"
         self._lock = threading.Lock()
         self._bytes = 0
         self._unmeasured = 0.0

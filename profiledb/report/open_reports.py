@@ -23,13 +23,14 @@ class OpenReports:
     Args:
         path: returns the file of a report, given its id.
         small_bytes: size limit of a small file.
+        views: the folder of stored views (stored_views.py), if any.
     """
 
-    def __init__(self, path: Callable[[str], Path], small_bytes: int = SMALL_BYTES) -> None:
+    def __init__(self, path: Callable[[str], Path], small_bytes: int = SMALL_BYTES, views: Path | None = None) -> None:
         self._path = path
         self._small_bytes = small_bytes
-        self._small = Attachments(path, threads=1)
-        self._large = Attachments(path)
+        self._small = Attachments(path, threads=1, views=views)
+        self._large = Attachments(path, views=views)
 
     def use_one_thread(self) -> None:
         """Run each query on one thread from now on: it takes longer and less processor time."""

@@ -24,9 +24,10 @@ from profiledb.findings.rule import Rule
 from profiledb.library.catalog import TIMELINE
 from profiledb.library.library import Library
 from profiledb.library.locations import open_library
-from profiledb.query import header, request
+from profiledb.query import header, request, views
 from profiledb.query.analysis import rows_or_none
 from profiledb.query.answer_cache import Answers
+from profiledb.report import stored_views
 from profiledb.rules import classes
 from profiledb.selection import model
 from profiledb.studies import range_tree
@@ -65,6 +66,14 @@ def prepare(library: Library, report_id: str) -> None:
         list_findings(library, [report_id], rules)
         if steady:
             _ask_all(lambda name, **given: part(name, **summary.steady_params(steady, name), **given), "steady")
+
+
+def store_views(library: Library, report_id: str) -> None:
+    """Store all views, bound to this report, so that no later process creates them (report/stored_views.py)."""
+    with suppress(WarpdeckError, duckdb.Error, OSError):  # a full disk, a damaged report: processes create their own
+        library.fetch(report_id)
+        statements = views.sql(views.files())
+        stored_views.store(library.derived.views, library.path(report_id), statements)
 
 
 def list_findings(library: Library, report_ids: Iterable[str], rules: Mapping[str, Rule]) -> None:
@@ -117,6 +126,8 @@ def main(arguments: Sequence[str]) -> int:
     threading.Thread(target=_end_with_starter, daemon=True).start()
     library = open_library(config.load(library=arguments[0]))
     library.use_one_thread()
+    if arguments[1:]:
+        store_views(library, arguments[1])
     for report_id in arguments[1:] if config.load().answers_mb else ():
         with suppress(WarpdeckError):
             prepare(library, report_id)

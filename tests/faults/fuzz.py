@@ -46,6 +46,7 @@ from tests.ingest.torch.test_trace_load import EVENTS
 from tests.ingest.torch.test_trace_load import text as trace
 from tests.ingest.xplane.test_xplane import profile
 from tests.support import exports
+from tests.support.nvprof import write_nvprof
 from tests.support.rocpd import write_rocpd
 
 BATCH = 20
@@ -117,6 +118,7 @@ def kinds() -> dict[str, Kind]:
         "parquet": _parquet(),
         "rocpd": Kind(_rocpd(), ".db", _is_sqlite),
         "rocprof json": Kind(json.dumps(capture()).encode(), "_results.json", _is_json),
+        "nvprof": Kind(_nvprof(), ".nvvp", _is_sqlite),
         "xplane": Kind(profile(), ".xplane.pb", _is_profile),
     }
     if CORPUS.is_dir():
@@ -142,6 +144,11 @@ def _made() -> bytes:
 def _rocpd() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         return write_rocpd(Path(folder) / "made.db").read_bytes()
+
+
+def _nvprof() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        return write_nvprof(Path(folder) / "made.nvvp").read_bytes()
 
 
 def _is_profile(data: bytes) -> bool:

@@ -3,14 +3,19 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import duckdb
+import psutil
 import pytest
 
+from app.web.shutdown_deadline import SHUTDOWN_S
 from app.worker_process import is_library_locked
+from bench.pages import server
 from profiledb.library.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
 from tests.support.dropped import SAMPLE, stand_in
@@ -54,6 +59,26 @@ def test_the_worker_ends_with_a_dashboard_that_is_killed_in_the_middle_of_a_conv
         dashboard.wait()
     wait_until(lambda: not is_library_locked(empty_library.folder), seconds=15)
     wait_until(lambda: not processes_in(empty_library.work), seconds=15)
+
+
+@pytest.mark.integration
+def test_a_server_ends_in_time_whoever_still_talks_to_it(tmp_path: Path) -> None:
+    settings = {"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
+    upload = [
+        "POST /api/v1/uploads?name=a.nsys-rep HTTP/1.1",
+        "Host: 127.0.0.1",
+        "Content-Type: application/octet-stream",
+        "Content-Length: 100",
+    ]
+    with server(settings, {"address": "127.0.0.1"}) as dashboard:
+        address = urlsplit(dashboard.address)
+        with socket.create_connection((address.hostname, address.port)) as stalled:
+            stalled.sendall("\r\n".join([*upload, "", "half"]).encode())
+            wait_until(lambda: any((tmp_path / "inbox").rglob("*")))
+            process = psutil.Process(dashboard.pid)
+            process.terminate()
+            wait_until(lambda: process.status() == psutil.STATUS_ZOMBIE, seconds=SHUTDOWN_S + 8)
+        assert b"Thread 0x" in dashboard.log.read_bytes(), "the log has the stacks"
 
 
 def parquet(folder: Path) -> Path:

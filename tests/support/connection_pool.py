@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 
 from profiledb.query import views
+from profiledb.report import stored_views
 from profiledb.report.attachments import Attachments
 
 _open = Attachments._get_connection
@@ -23,7 +24,8 @@ _handed: "weakref.WeakKeyDictionary[Attachments, weakref.finalize[Any, Attachmen
 
 def _connection(self: Attachments) -> duckdb.DuckDBPyConnection:
     if self._db is None:
-        kind = (tempfile.gettempdir(), self._threads)
+        stored = self._views is not None and stored_views.file_in(self._views)
+        kind = (tempfile.gettempdir(), self._threads, stored if stored and stored.exists() else None)
         at = next((number for number, one in enumerate(_free) if one[2][0] == kind), None)
         if at is None:
             made = (kind, *_settings(_open(self)))

@@ -1,0 +1,1 @@
+"""Databases of nvprof and the Visual Profiler."""

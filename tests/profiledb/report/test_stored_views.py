@@ -1,0 +1,63 @@
+"""Stored views: a process that finds them creates none, and answers what it answers without them."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from profiledb.library.library import Library
+from profiledb.query import analysis, views
+from profiledb.report import stored_views
+from profiledb.studies import prefetch
+
+ASKED = ("idle_gaps", "idle_reasons", "gpu_busy", "kernel_verdicts")
+NAME = "transformer_training.nsys-rep"
+
+
+@pytest.fixture
+def stored(nsys_samples: Library, tmp_path: Path) -> Library:
+    """A library of its own with one report and the file of views."""
+    report = nsys_samples.find(NAME)
+    (tmp_path / "reports").mkdir()
+    for path in nsys_samples.reports.glob(f"{report.id}.*"):
+        shutil.copy(path, tmp_path / "reports")
+    library = Library(tmp_path)
+    library.relist(report.id)
+    prefetch.store_views(library, report.id)
+    return Library(tmp_path)
+
+
+def file_of(library: Library) -> Path:
+    (file,) = library.derived.views.iterdir()
+    return file
+
+
+def test_a_later_process_creates_no_view_and_answers_the_same(stored: Library, nsys_samples: Library) -> None:
+    report_id = stored.find(NAME).id
+    for name in ASKED:
+        for selection in ({}, {"warmup": "exclude"}):
+            found = analysis.run(stored, report_id, name, selection)
+            assert found.equals(analysis.run(nsys_samples, report_id, name, selection)), name
+    with stored.cursor(report_id, views=views.everything()) as cursor:
+        created = "SELECT DISTINCT database_name FROM duckdb_views() WHERE view_name = 'capture_window'"
+        assert cursor.execute(created).fetchall() == [(stored_views.CATALOG,)]
+
+
+def test_a_damaged_file_is_no_loss(stored: Library) -> None:
+    file_of(stored).write_bytes(b"no database" * 1000)
+    library = Library(stored.folder)
+    assert len(analysis.run(library, library.find(NAME).id, "gpu_busy"))
+
+
+def test_files_of_other_versions_are_removed(stored: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = file_of(stored)
+    with monkeypatch.context() as patch:
+        patch.setattr(stored_views, "_compute_version", lambda: "another")
+        prefetch.store_views(stored, stored.find(NAME).id)
+        assert file_of(stored).name == "another.duckdb"
+    assert not before.exists()
+
+
+def test_a_report_that_is_not_there_makes_no_file(empty_library: Library) -> None:
+    prefetch.store_views(empty_library, "aaaa000000000001")
+    assert not empty_library.derived.views.exists() or not list(empty_library.derived.views.iterdir())
