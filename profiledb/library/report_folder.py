@@ -1,6 +1,7 @@
 """Paths of a report's files in the folder of a library."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from profiledb.library import version
@@ -9,9 +10,15 @@ from profiledb.report.derived_files import derived_files
 from profiledb.report.schema import SCHEMA_VERSION
 
 
+@lru_cache(maxsize=1024)  # preparing a report asks a thousand times
 def report_path(folder: Path, report_id: str) -> Path:
     """Return the path of a report's database in a library's folder."""
     return folder / "reports" / f"{report_id}.v{SCHEMA_VERSION}.duckdb"
+
+
+@lru_cache(maxsize=1024)
+def _sidecars(reports: Path, report_id: str) -> tuple[Path, ...]:
+    return tuple(sidecar.path(reports, report_id, kind) for kind in sidecar.SUFFIX)
 
 
 class ReportFolder:
@@ -45,7 +52,7 @@ class ReportFolder:
 
     def sidecars(self, report_id: str) -> tuple[Path, ...]:
         """Return the paths of a report's sidecars, one per kind."""
-        return tuple(sidecar.path(self.reports, report_id, kind) for kind in sidecar.SUFFIX)
+        return _sidecars(self.reports, report_id)
 
     def damage_note(self, report_id: str) -> Path:
         """Return the path of the note that tells every process which state of the database is damaged."""

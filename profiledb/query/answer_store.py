@@ -9,7 +9,7 @@ A failed read or write never fails a request: the answer is computed instead.
 import hashlib
 import os
 import re
-import tempfile
+import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -44,12 +44,16 @@ _ID = re.compile(r"[0-9a-f]{8,64}")
 
 def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] | None = None) -> "pd.DataFrame":
     """Run an analysis, reusing the answer on disk if there is one. Raises the same errors as ``analysis.run``."""
-    asked = request.build(library, report_id, name, params)
+    return analysis.frame_of(rows(library, request.build(library, report_id, name, params)))
+
+
+def rows(library: Library, asked: Request) -> "pa.Table":
+    """Return the rows of a request; unless they are stored, compute and store them."""
     found = read(library, asked)
     if found is None:
         found = analysis.rows(library, asked)
         write(library, asked, found)
-    return analysis.frame_of(found)
+    return found
 
 
 def read(library: Library, asked: Request) -> "pa.Table | None":
@@ -69,12 +73,12 @@ def read(library: Library, asked: Request) -> "pa.Table | None":
     return found
 
 
-def write(library: Library, asked: Request, rows: "pa.Table") -> None:
+def write(library: Library, asked: Request, found: "pa.Table") -> None:
     """Store the rows of a request unless they exceed the size limit or the settings turn the store off."""
     path, most = where(library, asked), config.load().answers_mb * 1_000_000
-    if path is None or rows.nbytes > 16 * MOST_BYTES:
+    if path is None or found.nbytes > 16 * MOST_BYTES:
         return
-    encoded = _encode_rows(rows)
+    encoded = _encode_rows(found)
     if len(encoded) > min(MOST_BYTES, most):
         return
     with suppress(OSError):  # a full disk or a read-only library: the answer is recomputed next time
@@ -150,11 +154,15 @@ def _decode_rows(file: bytes) -> "pa.Table | None":
 
 def put(path: Path, content: bytes) -> None:
     """Write a file atomically."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as part:
-        try:
-            part.write(content)
-            part.close()
-            Path(part.name).replace(path)
-        except BaseException:
-            Path(part.name).unlink(missing_ok=True)
-            raise
+    part = path.with_name(f".part-{uuid.uuid4().hex}")
+    try:
+        with open(part, "xb", opener=_open_private) as file:
+            file.write(content)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -15,18 +15,17 @@ from contextlib import suppress
 from typing import Any
 
 import duckdb
-import pandas as pd
+import pyarrow as pa
 
 from profiledb import config, priority
-from profiledb.errors import WarpdeckError
+from profiledb.errors import NotCapturedError, WarpdeckError
 from profiledb.findings import digest, judge, rulebook
 from profiledb.findings.rule import Rule
 from profiledb.library.catalog import TIMELINE
 from profiledb.library.library import Library
 from profiledb.library.locations import open_library
-from profiledb.query import header, request, views
-from profiledb.query.analysis import rows_or_none
-from profiledb.query.answer_cache import Answers
+from profiledb.query import answer_store, header, request, views
+from profiledb.query.analysis import frame_of
 from profiledb.report import stored_views
 from profiledb.rules import classes
 from profiledb.selection import model
@@ -41,16 +40,18 @@ _log = logging.getLogger("warpdeck")
 
 def prepare(library: Library, report_id: str) -> None:
     """Store all of these answers for a report with a timeline; answers that the report lacks are left out."""
-    answers = Answers()
 
-    def whole(name: str, **params: Any) -> pd.DataFrame:
-        return answers.answer(library, request.build(library, report_id, name, params))
+    def whole(name: str, **params: Any) -> pa.Table:
+        return answer_store.rows(library, request.build(library, report_id, name, params))
 
-    paths = rows_or_none(whole, "range_paths")
-    usual = model.to_params(model.default_selection(warmup=len(paths) > 0 and bool(paths["is_warmup"].any())))
-
-    def part(name: str, **params: Any) -> pd.DataFrame:
+    def part(name: str, **params: Any) -> pa.Table:
         return whole(name, **header.get(name).taken(usual) | params)
+
+    try:
+        warmup = any(whole("range_paths")["is_warmup"].to_pylist())
+    except NotCapturedError:
+        warmup = False
+    usual = model.to_params(model.default_selection(warmup=warmup))
 
     _ask_all(whole, "whole")
     _ask_all(part, "part")
@@ -107,7 +108,7 @@ def timeline(library: Library, report_id: str) -> None:
 
 def _ask_range_analyses(part: Any) -> None:
     """Ask the analyses of the page Ranges, which depend on the tree."""
-    top = part("nvtx_tree", limit=range_tree.BOXES)
+    top = frame_of(part("nvtx_tree", limit=range_tree.BOXES))
     if top.empty:
         return
     depth = range_tree.asked_depth(top, range_tree.opened(top))
