@@ -9,7 +9,7 @@ step on; the table says which rank was found, since when, and why. An even run h
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -41,19 +41,26 @@ RANKS_PER_NODE = 8
 
 @dataclass(frozen=True)
 class Late:
-    """A planted straggler: from ``since`` on, this part of its steps (compute, copy, idle) is longer."""
+    """A planted straggler: from ``since`` on, this part of its steps (compute, copy, idle) is longer.
+
+    ``every`` is the distance of its late steps, ``ranks`` the number of ranks from ``rank`` on that are late.
+    """
 
     rank: int
     since: int
     part: str
     ns: int
+    every: int = 1
+    ranks: int = 1
 
 
 CASES = ((64, Late(37, 40, "compute", 2_000_000)), (1_024, Late(713, 40, "idle", 3_000_000)), (1_024, None))
 """Ranks of a run and its straggler; the last one is even."""
 
 
-def vary(real: RankSummary, size: int, steps: int, late: Late | None = None, seed: int = 0) -> Iterator[RankSummary]:
+def vary(
+    real: RankSummary, size: int, steps: int, late: Late | Sequence[Late] | None = None, seed: int = 0
+) -> Iterator[RankSummary]:
     """Yield the ranks of a run made of one real rank.
 
     Each step repeats the real rank's steps in turn. Ranks arrive at the first collective of a step with some jitter,
@@ -63,8 +70,9 @@ def vary(real: RankSummary, size: int, steps: int, late: Late | None = None, see
     tables = {name: rank_summary.decode(content).to_pandas() for name, content in real.tables.items()}
     arrivals = np.abs(random.normal(0, JITTER_NS, (size, steps)))
     planted = np.zeros_like(arrivals)
-    if late is not None:
-        planted[late.rank, late.since :] = late.ns
+    lates = [late] if isinstance(late, Late) else late or []
+    for one in lates:
+        planted[one.rank : one.rank + one.ranks, one.since :: one.every] = one.ns
     waits = (arrivals + planted).max(axis=0) - arrivals - planted
     base = tables["step_rows"]
     own = base.iloc[np.arange(steps) % len(base)].reset_index(drop=True)
@@ -81,15 +89,16 @@ def vary(real: RankSummary, size: int, steps: int, late: Late | None = None, see
         rows = own.assign(step=range(steps), start_ns=by_clock(begin), duration_ns=length)
         rows["idle_ns"] += arrivals[rank]
         rows["exposed_ns"] += waits[rank]
-        if late is not None:
-            rows[f"{late.part}_ns"] += planted[rank]
+        own_late = next((one for one in lates if one.rank <= rank < one.rank + one.ranks), None)
+        if own_late is not None:
+            rows[f"{own_late.part}_ns"] += planted[rank]
         delays = np.stack([arrivals[rank] + planted[rank], waits[rank]])
         operations = _repeat_operations(tables["operation_rows"], base, begin, delays)
         operations["start_ns"] = by_clock(operations["start_ns"].to_numpy())
         content = {**tables, "step_rows": rows, "operation_rows": operations}
-        if late is not None and rank == late.rank and late.part == "idle":
+        if own_late is not None and own_late.part == "idle":
             content["idle_rows"] = _add_idle(tables["idle_rows"], planted[rank].sum())
-        if late is not None and rank == late.rank and late.part == "compute":
+        if own_late is not None and own_late.part == "compute":
             content["kernel_rows"] = _slow_down(tables["kernel_rows"], planted[rank].sum() / steps * len(base))
         yield replace(
             real, report_id=f"{rank:016x}", rank=rank, size=size, run=f"synthetic_{size}", run_id=f"{size} {seed}",
@@ -162,11 +171,7 @@ def main() -> None:
     arguments = parser.parse_args()
     print("| ranks | listed | worked out | late | clocks within | page, new server | page, reload |")
     print("|---:|---:|---:|---|---:|---:|---:|")
-    for size, late in (
-        (64, Late(37, 40, "compute", 2_000_000)),
-        (1_024, Late(713, 40, "idle", 3_000_000)),
-        (1_024, None),
-    ):
+    for size, late in CASES:
         with TemporaryDirectory() as name:
             root = Path(name)
             run_ingest((arguments.report,), root / "inbox", root / "library")

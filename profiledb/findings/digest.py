@@ -108,5 +108,5 @@ def _compute_key(library: Library, report_id: str, linked: Links, rules: Iterabl
 
 @lru_cache(maxsize=8)
 def _hash_rules(rules: tuple[Rule, ...]) -> str:
-    text = repr((saving.VERSION, [(rule.name, rule.version, rule.change, rule.analysis.params) for rule in rules]))
+    text = repr((saving.VERSION, [(rule.name, rule.version, rule.changes, rule.analysis.params) for rule in rules]))
     return hashlib.sha256(text.encode()).hexdigest()

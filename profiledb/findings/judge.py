@@ -31,8 +31,13 @@ STEPS = "steps"
 ROOF = "profile_at_roof"
 MOST_OF_IT_PCT = 50.0
 """Share of the measured kernel time at its roof from which that comes first."""
-OF_PART = frozenset({"warmup_inside"})
-"""Remarks that apply only to the steady part: a warm-up before it does not distort its figures."""
+OF_PART = frozenset(
+    {
+        "communication_overlap", "fluctuating_use", "graphs_hide_kernels", "hot_kernel", "memory_bound", "one_stream",
+        "warmup_inside",
+    }
+)  # fmt: skip
+"""Remarks about the work of the steady part, and that on warm-up: one before the part does not distort its figures."""
 HOST = ("idle", "launch", "host")
 """Groups of rules whose evidence is CPU time, so that a source line is meaningful."""
 LEAST_OF_LARGEST = 0.25

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from profiledb.findings.finding import SLASH, Finding, Prediction, Together
+from profiledb.findings.program import names
 from profiledb.findings.rule import PLACE
 from profiledb.replay.saving import Saving, Savings
 
@@ -16,9 +17,25 @@ MOST_TOGETHER = 3
 def predict(found: Iterable[Finding], savings: Savings, window_ns: int | None) -> list[Finding]:
     """Return the findings with predicted savings where their rules declare a change that the report can replay.
 
+    Findings with the same change have the same saving, so they are nested under the one that obtained most time.
     ``window_ns`` is the time that savings are a share of.
     """
-    return [_predict_finding(one, savings, window_ns or 0) for one in found]
+    return _nest_same_changes([_predict_finding(one, savings, window_ns or 0) for one in found])
+
+
+def _nest_same_changes(found: Sequence[Finding]) -> list[Finding]:
+    most: dict[tuple[str, ...], Finding] = {}
+    for one in sorted(found, key=lambda one: (-(one.own_saving_ns or 0), one.rule.name)):
+        if one.prediction and one.parent is None:
+            most.setdefault(one.prediction.changes, one)
+    parents = {
+        one.rule.name: most[one.prediction.changes].rule.name
+        for one in found
+        if one.prediction and one.parent is None and one is not most[one.prediction.changes]
+    }
+    return [
+        replace(one, parent=parents.get(one.rule.name) or parents.get(one.parent or "", one.parent)) for one in found
+    ]
 
 
 def combine(found: Sequence[Finding], savings: Savings, window_ns: int | None) -> list[Finding]:
@@ -38,9 +55,10 @@ def combine(found: Sequence[Finding], savings: Savings, window_ns: int | None) -
 
 
 def _predict_finding(finding: Finding, savings: Savings, window_ns: int) -> Finding:
-    if finding.verdict != "fires" or not finding.rule.change or (finding.saving_pct or 0.0) < LEAST_PCT:
+    change = finding.rule.find_change(finding.cause, names(finding.program))
+    if finding.verdict != "fires" or not change or (finding.saving_pct or 0.0) < LEAST_PCT:
         return finding
-    change = _fill_change(finding)
+    change = _fill_change(change, finding)
     saving = savings.find((change,)) if change else None
     if saving is None or not saving.stands_for(window_ns):
         return finding
@@ -56,11 +74,11 @@ def _convert_saving(changes: tuple[str, ...], saving: Saving, window_ns: int) ->
     return Prediction(changes, ns, low_ns, high_ns, pct, high)
 
 
-def _fill_change(finding: Finding) -> str:
+def _fill_change(change: str, finding: Finding) -> str:
     """Return the change with the innermost name of its range, or "" if the range is unknown."""
-    column = PLACE.search(finding.rule.change)
+    column = PLACE.search(change)
     if column is None:
-        return finding.rule.change
+        return change
     path = finding.facts.get(column["column"])
     name = SLASH.split(path)[-1].replace("\\/", "/") if path else ""
-    return PLACE.sub(lambda _: name, finding.rule.change) if name else ""
+    return PLACE.sub(lambda _: name, change) if name else ""

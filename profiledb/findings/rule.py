@@ -22,8 +22,8 @@ The header is that of an analysis (profiledb.query.header), with these additiona
     -- clear: The GPU is idle {value} of the time.
     -- advice: [launch call, PyTorch] Compile {place|the step}.     conditions first: cause, traits of the program
     -- advice: -> launch_less              lines that several rules share
-    -- change: host_code={range}           the change (profiledb.replay.changes) whose replay predicts the saving; of a
-                                           column with a range it takes the innermost name
+    -- change: [file] host_code={range}    the change (profiledb.replay.changes) whose replay predicts the saving, with
+                                           conditions as in advice; of a column with a range it takes the innermost name
     -- source: where formula and threshold come from
 
 The query returns one row. Its ``value`` is compared with the threshold. If there is nothing to judge, ``value`` is
@@ -115,7 +115,7 @@ class Rule:
     parts: tuple[str, ...] = ()
     limits: tuple[tuple[str, str], ...] = ()
     level: str = LEVELS[0]
-    change: str = ""
+    changes: tuple[str, ...] = ()
     own: bool = False
 
     @property
@@ -157,6 +157,10 @@ class Rule:
         """Return the advice for this cause in a program with these traits, with placeholders for columns."""
         return advice.choose(self.advice, cause, traits)
 
+    def find_change(self, cause: str | None, traits: Collection[str] = ()) -> str:
+        """Return the change for this cause and these traits, with placeholders for columns; "" if there is none."""
+        return next(iter(advice.choose(self.changes, cause, traits)), "")
+
 
 def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
     """Parse a rule.
@@ -187,7 +191,7 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
         parts=tuple(_LIMITED.sub(r"\g<part>", one) for one in parts),
         limits=limited,
         level=lines.get("level", [LEVELS[0]])[0],
-        change=lines.get("change", [""])[0],
+        changes=tuple(lines.get("change", ())),
         own=own,
     )
     _check_rule(rule)
@@ -218,8 +222,8 @@ def _check_rule(rule: Rule) -> None:
     units |= {"value": rule.unit, "threshold": rule.unit, "saving": "ns", "cause": "text"}
     if unknown := [column for _, column in rule.limits if units.get(column) != "ns"]:
         raise wrong(rule.name, f"limits a part by {unknown[0]!r}, which is no column in ns")
-    told = [advice.text(line) for line in rule.advice]
-    for place in (match for text in (*rule.says, *rule.clear, *told, rule.change) for match in PLACE.finditer(text)):
+    told, changes = ([advice.text(line) for line in lines] for lines in (rule.advice, rule.changes))
+    for place in (match for text in (*rule.says, *rule.clear, *told, *changes) for match in PLACE.finditer(text)):
         if place["column"] not in units and not (place.string in told and place["column"] in WHERE):
             raise wrong(rule.name, f"names a column {place['column']!r} that its header does not declare")
         if place["many"] and units[place["column"]] != "count":

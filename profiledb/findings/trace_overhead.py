@@ -20,6 +20,8 @@ from profiledb.query import answer_store
 OPERATOR_NS = 10_000
 """Time that the profiler adds to each operator if it records shapes, memory or stacks: 5.7, 7.8, 9.8 and 10.2 µs in
 four pairs of captures of one program, with nsys and with these options."""
+XLA = "xla"
+"""The kind of reports whose operators are those of XLA on the GPU: no CPU records them."""
 GROUPS = ("idle", "launch", "host")
 """Groups of rules about a GPU that waits for the CPU."""
 NOT_BY_CPU = frozenset({"fluctuating_use", "module_loading", "no_overlap", "one_stream", "queued_work", "uneven_use"})
@@ -60,7 +62,7 @@ def slowed(library: Library, report: Manifest, window: Mapping[str, Any]) -> Slo
     """
     options, operators = window.get("options") or (), int(window.get("operators") or 0)
     ns, gpus = float(window.get("ns") or 0), int(window.get("gpus") or 0)
-    if not options or not operators or not ns or not gpus:
+    if not options or not operators or not ns or not gpus or report.kind == XLA:
         return None
     wall_ns = ns / gpus
     told, name = _compare_with_linked(library, report), ""

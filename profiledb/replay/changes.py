@@ -11,6 +11,7 @@ from profiledb.replay.collective_changes import balanced_ranks, merged_collectiv
 from profiledb.replay.copy_changes import (
     FEW_BYTES,
     data_on_gpu,
+    data_on_gpu_cautious,
     overlapped_copies,
     overlapped_copies_cautious,
     pinned_copies,
@@ -375,9 +376,9 @@ CHANGES = {
         Change("without_memsets", "Memory is not set", "Nothing reads it before it is written.", without_memsets),
         Change(
             "data_on_gpu", "Data stays on the GPU",
-            "It is there already, as in the step before, and nothing on the host needs results of more than"
+            "It is there already, as in the step before: the host stages none, and needs no results of more than"
             f" {FEW_BYTES} bytes.",
-            data_on_gpu,
+            data_on_gpu, cautious=data_on_gpu_cautious,
         ),
         Change(
             "faster_kernels", "Kernels of {} run {:g} times as fast",

@@ -12,7 +12,7 @@ from profiledb.replay.graph import (
     graph_nodes,
     of_kind,
 )
-from profiledb.replay.part import HOST_WORK_NS, Part, only_launching, require_nodes, without
+from profiledb.replay.part import HOST_WORK_NS, Part, only_launching, require_nodes, shorten_leads, without
 from profiledb.replay.recording import GRAPH, KERNEL
 from profiledb.replay.speed_changes import LEAST_TIMES, MOST_TIMES
 
@@ -90,10 +90,7 @@ def compiled(graph: Graph, part: Part, value: str) -> Graph | None:
     of = graph.recording.operations.call
     launches = np.zeros(len(graph.chain), np.bool_)
     launches[of[part.operations & (of >= 0)]] = True
-    gap = fused.gap.copy()
-    shorter = launches & (gap > 0) & (gap < HOST_WORK_NS)
-    gap[shorter] = np.minimum(gap[shorter], LAUNCH_NS)
-    return replace(fused, gap=gap)
+    return replace(fused, gap=shorten_leads(fused, launches, LAUNCH_NS))
 
 
 def compiled_cautious(graph: Graph, part: Part, _: str) -> Graph | None:
@@ -126,10 +123,7 @@ def _fuse_kernels(graph: Graph, part: Part, classes: frozenset[str]) -> Graph | 
     changed = without(graph, gone)
     if changed is None:
         return None
-    gap = graph.gap.copy()
-    of = only_launching(graph, gone)
-    gap[of] = np.minimum(gap[of], 0)
-    return replace(changed, gap=gap)
+    return replace(changed, gap=shorten_leads(graph, only_launching(graph, gone), 0))
 
 
 def fused_optimizer(graph: Graph, part: Part, value: str) -> Graph | None:

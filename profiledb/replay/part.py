@@ -81,6 +81,39 @@ def find_following(start: Integers, calls: Integers, wanted: Flags, chain: Integ
     return np.concatenate(found) if found else np.empty(0, np.int64)
 
 
+def find_led(graph: Graph) -> Integers:
+    """Return, for each call, the call that it leads to: the next one of its chain that launches or waits, or itself.
+
+    What a framework does before a launch includes small calls, such as cuKernelGetName. The last calls of a chain lead
+    to none (-1).
+    """
+    found = np.full(len(graph.chain), -1, np.int64)
+    ends = np.zeros(len(found), np.bool_)
+    ends[[*graph.waits, *graph.queued]] = True
+    of = graph.recording.operations.call
+    ends[of[of >= 0]] = True
+    for one in np.unique(graph.chain):
+        mine = np.flatnonzero(graph.chain == one)
+        at = np.flatnonzero(ends[mine])
+        following = np.searchsorted(at, np.arange(len(mine)))
+        known = following < len(at)
+        found[mine[known]] = mine[at[following[known]]]
+    return found
+
+
+def shorten_leads(graph: Graph, calls: Flags, most_ns: Integers | int) -> Integers:
+    """Return the gaps, in which the host's own work that leads to these calls takes at most so long.
+
+    ``most_ns`` may differ by call. Pieces of ``HOST_WORK_NS`` or more stay: they are not the framework's.
+    """
+    led, gap = find_led(graph), graph.gap.copy()
+    short = (led >= 0) & calls[led] & (gap > 0) & (gap < HOST_WORK_NS)
+    took = np.bincount(led[short], gap[short], minlength=len(gap))
+    share = np.minimum(1.0, most_ns / np.maximum(took, 1))
+    gap[short] = (gap[short] * share[led[short]]).astype(np.int64)
+    return gap
+
+
 def find_after_reads(graph: Graph, reads: Flags) -> Flags:
     """Return the calls right after these on their chain."""
     found = np.zeros(len(reads), np.bool_)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ MOST_RANKS = 16
 """Maximum number of reports that are replayed together."""
 LEAST_MATCHED = 0.9
 """Minimum fraction of the collectives of a rank that end on the others at the same time."""
-_BY_NAME = ("names", "classes", "precisions")
+_BY_NAME = ("names", "classes", "precisions", "of_vectors")
 """Fields of operations that are lists by name."""
 _THREAD_BITS = 52
 """Bits of a thread's id that differ within a machine: process and thread."""
@@ -114,21 +115,19 @@ def _join_recordings(ranks: Sequence[Recording], lists: Sequence[Integers], shif
     firsts = np.cumsum([0, *(len(one) for one in operations)])
     groups = np.concatenate([mine + first for mine, first in zip(lists, firsts, strict=False)], axis=1)[same]
     groups = _invert_order(moved)[groups]
+    fields: dict[str, Any] = {field: values[moved] for field, values in every.items()}
+    fields |= {field: [told[place] for told in names] for place, field in enumerate(_BY_NAME)}
     thread, name = (np.concatenate([getattr(one, field) for one in calls])[order] for field in ("thread", "name"))
     recording = Recording(
         Calls(start[order], end[order], thread, name, call_names),
-        Operations(
-            **{field: values[moved] for field, values in every.items()},
-            names=[short for short, *_ in names], classes=[class_ for _, class_, _ in names],
-            precisions=[precision for *_, precision in names],
-        ),
+        Operations(**fields),
         threads, ranks[0].multiprocessors, ranks[0].link_rate, ranks[0].peaks,
     )  # fmt: skip
     starts, last = recording.operations.start[groups].max(axis=1), recording.operations.end[groups].min(axis=1)
     return Joined(recording, [tuple(one) for one in groups[starts < last].tolist()], shifts, of_rank[order])
 
 
-def _list_names(operations: Operations) -> list[tuple[str, ...]]:
+def _list_names(operations: Operations) -> list[tuple[Any, ...]]:
     return [*zip(*(getattr(operations, field) for field in _BY_NAME), strict=True)]
 
 

@@ -1,6 +1,6 @@
 """The calls and operations of a report as arrays, ordered by start time."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +54,8 @@ _KERNEL_NAMES = """
 SELECT name_id, coalesce(name.short, name.demangled, ''), coalesce(name.class, ''),
     CASE WHEN bits = 64 THEN 'fp64' WHEN unit = 'cuda' THEN 'fp32' WHEN unit = 'tensor' THEN
         CASE bits WHEN 8 THEN 'fp8' WHEN 16 THEN 'fp16' WHEN 32 THEN 'tf32' ELSE '' END
-        ELSE '' END AS precision
+        ELSE '' END AS precision,
+    coalesce(name.class = 'matmul' AND is_vector_product(name.demangled), false) AS of_vectors
 FROM kernel_name AS name LEFT JOIN product_name USING (name_id)
 """
 _PEAKS = """
@@ -100,9 +101,9 @@ class Operations:
     """Kernels, copies, memory sets and whole CUDA graphs, by start; times in ns of the capture.
 
     ``call`` is the index in ``Calls`` of the call that launched the operation, or -1 if the capture lacks it. ``name``
-    is an index into ``names``, ``classes`` and ``precisions``, or -1 if the operation is not a kernel. ``precisions``
-    are those of matrix products (fp32 on CUDA cores, tf32, fp16, fp8, fp64), or "" if the name does not tell.
-    ``blocks`` is the size of the grid, or 0 if unknown.
+    is an index into ``names``, ``classes``, ``precisions`` and ``of_vectors``, or -1 if the operation is not a kernel.
+    ``precisions`` are those of matrix products (fp32 on CUDA cores, tf32, fp16, fp8, fp64), or "" if the name does not
+    tell. ``of_vectors`` tells products with a vector or a few. ``blocks`` is the size of the grid, or 0 if unknown.
     """
 
     start: Integers
@@ -120,19 +121,26 @@ class Operations:
     names: list[str]
     classes: list[str]
     precisions: list[str] = field(default_factory=list)
+    of_vectors: list[bool] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.start)
 
     def in_precision(self, precision: str) -> Flags:
         """Return which operations are matrix products of a precision."""
-        codes = [code for code, one in enumerate(self.precisions) if one == precision]
-        products: Flags = (self.kind == KERNEL) & np.isin(self.name, codes)
-        return products
+        return self._find_kernels(one == precision for one in self.precisions)
 
     def in_class(self, name: str) -> Flags:
         """Return which operations are kernels of a class."""
-        codes = [code for code, class_ in enumerate(self.classes) if class_ == name]
+        return self._find_kernels(one == name for one in self.classes)
+
+    def with_vectors(self) -> Flags:
+        """Return which operations are matrix products with a vector or a few."""
+        return self._find_kernels(self.of_vectors)
+
+    def _find_kernels(self, chosen: Iterable[bool]) -> Flags:
+        """Return which operations are kernels of the chosen names."""
+        codes = [code for code, one in enumerate(chosen) if one]
         kernels: Flags = (self.kind == KERNEL) & np.isin(self.name, codes)
         return kernels
 
@@ -186,9 +194,9 @@ def _read_operations(
     db: duckdb.DuckDBPyConnection, bounds: Mapping[str, int], call_ids: Integers, places: Integers
 ) -> Operations:
     table = {name: np.ma.getdata(values) for name, values in db.execute(_OPERATIONS, bounds).fetchnumpy().items()}
-    known = {int(name_id): tuple(map(str, told)) for name_id, *told in db.execute(_KERNEL_NAMES).fetchall()}
+    known: dict[int, Sequence[Any]] = {int(name_id): told for name_id, *told in db.execute(_KERNEL_NAMES).fetchall()}
     ids, name = np.unique(_convert_integers(table["name_id"]), return_inverse=True)
-    listed = [known.get(int(one), ("", "", "")) for one in ids]
+    listed = [known.get(int(one), ("", "", "", False)) for one in ids]
     name = np.where(_convert_integers(table["kind"]) == KERNEL, name.reshape(-1), -1)
     keys = np.stack([_convert_integers(table[key]) for key in ("global_pid", "device_id", "context_id", "stream_id")])
     _, stream = np.unique(keys, axis=1, return_inverse=True)
@@ -198,7 +206,7 @@ def _read_operations(
         _look_up(_convert_integers(table["call_id"]), call_ids, places), stream.reshape(-1), keys[1],
         _convert_integers(table["kind"]), name, _convert_integers(table["bytes"]),
         to_host, from_host, pageable, _convert_integers(table["blocks"]),
-        *([told[place] for told in listed] for place in range(3)),
+        *([told[place] for told in listed] for place in range(4)),
     )  # fmt: skip
 
 

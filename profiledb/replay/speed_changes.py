@@ -16,6 +16,9 @@ LEAST_COLLECTIVES = 0.1
 """Minimum fraction of the time of operations in collectives for which a faster link needs all ranks."""
 FULL_WAVES = 4
 """Number of waves of blocks from which a kernel takes longer in proportion to its blocks."""
+FREE_VECTORS = 16
+"""How many times as many vectors a product takes as long with: 128 operations for each element of the matrix are below
+the ridge of GPUs since 2017."""
 PRECISIONS = {"fp32": 32, "tf32": 32, "bf16": 16, "fp16": 16, "fp8": 8}
 """Precisions of matrix products, the widest first, with the bits of their numbers in memory."""
 _FIXED = frozenset({"optimizer", "communication"})
@@ -134,7 +137,8 @@ def batch(graph: Graph, part: Part, value: str) -> Graph | None:
     """Compute so many times the items in each step; the length is that for as many items as before.
 
     Kernels grow with their number of blocks: up to ``FULL_WAVES`` waves of blocks on all multiprocessors by the number
-    of waves, then in proportion, beyond the fixed time of the shortest kernel. Copies from the host grow in proportion.
+    of waves, then in proportion, beyond the fixed time of the shortest kernel. Products with a vector or a few read
+    their matrix once for up to ``FREE_VECTORS`` times as many. Copies from the host grow in proportion.
     So does host code of ``HOST_WORK_NS`` or more in one piece, which prepares data. Launches, the framework's time
     between them, optimizers and collectives stay.
     """
@@ -169,6 +173,8 @@ def _enlarge_batch(graph: Graph, part: Part, value: str, *, per_multiprocessor: 
         return None
     fixed = int(length[kernels].min())
     grown = _compute_growth(operations.blocks[kernels], graph.recording.multiprocessors * per_multiprocessor, times)
+    if per_multiprocessor:
+        grown[operations.with_vectors()[kernels]] = max(1.0, times / FREE_VECTORS)
     length[kernels] = fixed + ((length[kernels] - fixed) * grown).astype(np.int64)
     length[copies] = (length[copies] * times).astype(np.int64)
     gap = np.where(part.calls & (graph.gap >= HOST_WORK_NS), graph.gap * times, graph.gap).astype(np.int64)

@@ -5,13 +5,17 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from profiledb.errors import NotCapturedError
+from profiledb.errors import NotCapturedError, ReportNotFoundError
 from profiledb.library.library import Library
 from profiledb.studies.runs import run_answer, run_list, run_tables, sentences
 from profiledb.studies.runs.rank_summary import RankSummary
 from profiledb.studies.runs.run_answer import RunAnswer
+from profiledb.studies.runs.run_findings import RunFinding
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.trends.team_summary_store import summaries_of
+
+_MOST = 5
+"""Runs of a name that are named by a report."""
 
 
 def list_runs(library: Library) -> list[Run]:
@@ -37,10 +41,13 @@ def require_named(library: Library, asked: str) -> Run:
 
     Raises:
         NotCapturedError: the report belongs to no run.
-        ReportNotFoundError: neither a run nor a report has this name.
+        ReportNotFoundError: neither a run nor a report has this name, or several runs do.
     """
     named = [one for one in list_runs(library) if one.name == asked]
-    return named[0] if len(named) == 1 else require_run(library, library.find(asked).id)
+    if len(named) > 1:
+        reports = ", ".join(one.reports[0] for one in named[:_MOST])
+        raise ReportNotFoundError(f"{len(named)} runs are called {asked!r}.", hint=f"Name one by a report: {reports}.")
+    return named[0] if named else require_run(library, library.find(asked).id)
 
 
 def require_run(library: Library, report_id: str) -> Run:
@@ -70,17 +77,28 @@ def describe(library: Library, run: Run) -> dict[str, Any]:
     Times are in ns; ``findings`` has an entry for each conclusion, with a rule name and a sentence.
     """
     known = answer(library, run)
-    headline = sentences.state_straggler(known.straggler, run, is_matched=known.is_matched)
-    late = known.straggler and {"rule": "straggler", "sentence": headline, "saving_ns": known.straggler.late_ns}
     return describe_briefly(run) | {
         "missing": run.missing,
         "doubled": [one.report_id for one in run.doubled],
         "restarts": run.restarts,
         "reports": {one.rank: one.report_id for one in run.ranks},
-        "findings": [late | asdict(known.straggler)] if late and known.straggler else [],
-        "sentences": [headline, *sentences.state_gaps(run), *filter(None, [sentences.state_clocks(known.clocks)])],
+        "findings": [_describe_finding(one, known) for one in known.findings],
+        "sentences": [
+            known.headline,
+            *(one.sentence for one in known.findings if one.sentence != known.headline),
+            *filter(None, [sentences.state_clocks(known.clocks)]),
+        ],
         "clocks": [asdict(clock) for clock in known.clocks],
     }
+
+
+def _describe_finding(one: RunFinding, known: RunAnswer) -> dict[str, Any]:
+    told = {
+        "rule": one.rule, "title": one.title, "severity": one.severity, "sentence": one.sentence,
+        "saving_ns": one.saving_ns, "share": one.share,
+    }  # fmt: skip
+    is_late = one.rule in ("straggler", "slow_node") and known.straggler is not None
+    return told | (asdict(known.straggler) if is_late and known.straggler else {})
 
 
 def describe_briefly(run: Run) -> dict[str, Any]:

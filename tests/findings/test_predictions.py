@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from profiledb.findings import advice, output, rulebook, sentences
 from profiledb.findings import judge as judges
-from profiledb.findings import output, rulebook, sentences
 from profiledb.findings import rule as rules
 from profiledb.findings.finding import Finding, Prediction, Together
 from profiledb.findings.rule import PLACE, Rule
@@ -19,7 +19,7 @@ __all__ = ["make_library", "make_publish"]  # fixtures
 
 SAMPLE = "transformer_inference.nsys-rep"
 TWICE = "faster_kernels=matmul:2"
-MENDED = [one for one in rulebook.load().values() if one.change]
+MENDED = [one for one in rulebook.load().values() if one.changes]
 
 
 def rule(name: str, change: str, saving_ns: int = 1_000) -> Rule:
@@ -76,7 +76,7 @@ def test_time_before_the_gpu_works_is_not_judged(publish: Publish, empty_library
 def test_the_first_findings_are_replayed_together(nsys_samples: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     several = [rule("graph", "cuda_graph", 3_000_000), rule("waits", "without_waits", 3_000_000)]
     found = judged(nsys_samples, SAMPLE, *several, warmup="exclude")
-    changes = [one.rule.change for one in found]
+    changes = [one.rule.changes[0] for one in found]
     told = prediction.predict(nsys_samples, nsys_samples.find(SAMPLE).id, prediction.parse(changes))
     assert [one.saving_pct for one in found] == pytest.approx([one.saving_pct for one in told.predictions])
     assert found[0].saving_pct > found[1].saving_pct, "the finding that saves more comes first"  # type: ignore[operator]
@@ -94,11 +94,23 @@ def test_the_first_findings_are_replayed_together(nsys_samples: Library, monkeyp
     assert judged(nsys_samples, SAMPLE, *several, warmup="exclude") == found
 
 
+def test_findings_with_the_same_change_are_one(publish: Publish, empty_library: Library) -> None:
+    report = by_hand(publish, [(0, 10, 100, 1_100), (10, 20, 1_100, 2_100), (20, 30, 2_100, 3_100)])
+    found = judged(empty_library, report, rule("slow", TWICE), rule("slower", TWICE, 500))
+    assert [(one.rule.name, one.parent) for one in found] == [("slow", None), ("slower", "slow")]
+
+
 @pytest.mark.parametrize("one", MENDED, ids=lambda one: one.name)
 def test_rules_declare_changes_that_exist(one: Rule) -> None:
     columns = {column.name: column.unit for column in one.analysis.columns}
-    assert all(columns[place["column"]] in ("name", "text") for place in PLACE.finditer(one.change))
-    prediction.find_change(*prediction.parse([PLACE.sub("tf32", one.change)])[0])
+    for change in map(advice.text, one.changes):
+        assert all(columns[place["column"]] in ("name", "text") for place in PLACE.finditer(change))
+        prediction.find_change(*prediction.parse([PLACE.sub("tf32", change)])[0])
+
+
+def test_the_cause_chooses_the_change() -> None:
+    one = rule("slow", "[file] without_range=dump\n-- change: [else] cuda_graph")
+    assert [one.find_change(cause) for cause in ("file", None)] == ["without_range=dump", "cuda_graph"]
 
 
 def told(ns: int, low_ns: int, high_ns: int, pct: float = 20.0) -> Finding:

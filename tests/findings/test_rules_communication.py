@@ -131,6 +131,13 @@ def test_slow_collectives(ddp: Library, library: Library, small: Callable[..., s
     assert judged(ddp, OVERLAP0, "slow_collectives", warmup="exclude").verdict == "clear"
 
 
+def test_a_slow_collective_beside_compute_costs_nothing(library: Library, small: Callable[..., str]) -> None:
+    """By hand: of the 50 ns beyond the median, compute hides all but 20."""
+    quick = [(i * 10, i * 10 + 10, 0, 7, True) for i in range(5)]
+    found = judged(library, small(*quick, (50, 110, 0, 7, True), (50, 90, 0, 8, False)), "slow_collectives")
+    assert (found.saving_ns, found.facts["beyond_ns"]) == (20, 50)
+
+
 @needs_ddp
 def test_one_rank_tells_nothing_of_imbalance(ddp: Library) -> None:
     assert "warpdeck scaling" in judged(ddp, RANK0, "rank_imbalance").why
@@ -176,5 +183,5 @@ def test_slow_collectives_beside_each_other(small: Callable[..., str], library: 
     ran = [(n * 1000, (n + 1) * 1000, 0, stream, True) for stream in range(8) for n in range(9)]
     late = [(9000, 109_000, 0, stream, True) for stream in range(8)]
     found = judged(library, small(*ran, *late), "slow_collectives")
-    assert found.saving_ns == 109_000
-    assert found.value == pytest.approx(100)
+    assert (found.saving_ns, found.facts["beyond_ns"]) == (100_000, 8 * 99_000)
+    assert found.value == pytest.approx(100 * 100 / 109)

@@ -86,6 +86,14 @@ def test_a_scalar_that_is_read_is_no_pageable_copy(library: Library, small: Any)
     assert (large.verdict, large.saving_ns) == ("fires", 950_000 - 900_000)
 
 
+@pytest.mark.parametrize(("direction", "said"), [((2, 0), "`host.copy_("), ((0, 2), "`DataLoader(pin_memory=True)`")])
+def test_advice_knows_the_direction(library: Library, small: Any, direction: tuple[int, int], said: str) -> None:
+    moved = [copy(1, 920_000, 950_000, 4 << 20, direction)]
+    calls = [call(100, 1, 0, 10_000), call(1, 4, 50_000, 950_000)]
+    found = judged(library, small([(500_000, 900_000)], memop=moved, api_call=calls), "pageable_copies")
+    assert said in found.rule.advised(found.cause, ["PyTorch"])[0]
+
+
 def test_slow_copies(nsys_samples: Library) -> None:
     found = judged(nsys_samples, SERIAL, "slow_copies")
     slow = [

@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from profiledb.findings import sentences
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import judged, pct, rows, window
@@ -127,3 +128,21 @@ def test_few_cores(library: Library, publish: Publish) -> None:
         publish, work, sched_event=[{"cpu": 0, "global_tid": made.WORKER, "time_ns": 5, "scheduled_in": True}]
     )
     assert judged(library, away, "few_cores").verdict == "cannot_judge"
+
+
+def test_calls_tell_of_few_cores_without_switches(library: Library, publish: Publish) -> None:
+    """By hand: the GPU waits 8 ms of 10; calls that never wait take 1 ms or more in some of twelve times."""
+    work = [(0, 10, 100, MS), (9 * MS - 10, 9 * MS, 9 * MS + 100, 10 * MS)]
+    names = [{"string_id": 70, "value": "pthread_cond_signal"}, {"string_id": 71, "value": "pthread_cond_wait"}]
+
+    def found(held: int, calls: int = 12, name: int = 70) -> Any:
+        lengths = [2 * MS] * held + [3 * US] * (calls - held)
+        spent = [made.osrt(i, name, MS + i, MS + i + ns, made.WORKER) for i, ns in enumerate(lengths)]
+        return judged(library, by_hand(publish, work, osrt_call=spent, string=names), "few_cores")
+
+    few = found(3)
+    assert (few.verdict, few.facts["held"], few.facts["calls"]) == ("fires", 3, 12)
+    assert few.value == pytest.approx(100 * 8 / 10, abs=0.02)
+    assert "3 of 12 calls that never wait, such as `pthread_cond_signal`, take 1 ms or more" in sentences.says(few)
+    for other in (found(2), found(9, calls=9), found(12, name=71)):
+        assert other.verdict == "cannot_judge", "too few are held up, or too few told; a wait may take long"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from profiledb.findings import sentences
+from profiledb.findings import rulebook, sentences
 from profiledb.findings.finding import Finding
 from profiledb.findings.sentences import plain
 from profiledb.library.library import Library
@@ -84,7 +84,7 @@ def test_a_logarithm_is_no_output(library: Library, publish: Publish, name: str)
 
 
 def test_a_file_is_what_the_host_code_around_its_writing_makes(library: Library, publish: Publish) -> None:
-    """By hand: a copy to the host, then 10 µs of writing among 42 µs of `dump`, and 8 µs of code after it."""
+    """By hand: a copy of 10 µs to the host, then 10 µs of writing among 42 µs of `dump`, and 8 µs of code after it."""
 
     def judge(size: int, wrote_ns: int) -> Finding:
         moved = [made.copy(1, 30_000, 40_000, size, (2, 0), call_id=1)]
@@ -98,7 +98,9 @@ def test_a_file_is_what_the_host_code_around_its_writing_makes(library: Library,
         return judged(library, report, "output_in_loop")
 
     found = judge(1_000_000, 10_000)
-    assert (found.verdict, found.saving_ns, found.cause) == ("fires", 42_000, "file")
+    assert (found.verdict, found.saving_ns, found.cause) == ("fires", 52_000, "file")
+    assert (found.facts["idle_ns"], found.facts["copied_ns"]) == (42_000, 10_000)
+    assert rulebook.load()["output_in_loop"].find_change(found.cause) == "without_range={place}"
     assert (found.facts["place"], "Save the data of {place" in found.advice[0]) == ("dump", True)
     for other in (judge(999_999, 10_000), judge(1_000_000, 4_000)):
         assert (other.facts["place"], other.cause) == ("writev", None)

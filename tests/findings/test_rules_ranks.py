@@ -6,6 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from profiledb.findings import rulebook
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import Span, bare, judged
@@ -150,6 +151,11 @@ def test_pipeline_bubbles(library: Library, ranks: Ranks) -> None:
     assert found.value == pytest.approx(100 * (7 * 90 - 50) / 2500)
     assert (found.facts["transfers"], found.facts["shortest_ns"], found.facts["longest_ns"]) == (8, 10 * US, 100 * US)
     numbers = [i for i, (one, _, _) in enumerate(ran) if one == SENT]
+    exposed = judged(library, ranks(ran), "exposed_communication")
+    assert (exposed.cause, "Exchange data in" in exposed.rule.advised(exposed.cause, ["PyTorch", "DDP"])[0]) == (
+        "exchange", True,
+    ), "no buckets: it reduces nothing"  # fmt: skip
+    assert "micro-batches" in exposed.rule.advised(exposed.cause, ["PyTorch", "pipeline parallel"])[0]
     exchange = [{"kernel_id": i, "range_id": i, "name": "all_to_all"} for i in numbers]
     other = judged(library, ranks(ran, collective=exchange), "pipeline_bubbles")
     assert (other.verdict, "too few transfers" in other.why) == ("cannot_judge", True)
@@ -180,6 +186,12 @@ def test_a_rank_that_is_late(library: Library, two: Ranks) -> None:
     )  # fmt: skip
     assert (found.facts["wait_ns"], found.facts["late_ns"], found.saving_ns) == (300 * US, 300 * US, 600 * US)
     assert found.value == pytest.approx(100 * 300 / (1000 + 962))
+    rule = rulebook.load()["rank_imbalance"]
+    assert rule.find_change(found.cause) == "host_code={range}"
+    same = {**inside["range"][0], "global_tid": MAIN + 1, "range_id": 99, "pre": 99, "post": 99}
+    same |= {"start_ns": 1, "end_ns": 300 * US}
+    shared = judged(library, two(rounds, **inside | {"range": [*inside["range"], same]}), "rank_imbalance")
+    assert (shared.cause, rule.find_change(shared.cause)) == ("slow CPU", "balanced_ranks"), "all do it"
     busy = [*rounds, *((GEMM, n * 100 + 30, n * 100 + 60, 1, n * 100) for n in range(10))]
     uneven = judged(library, two(busy), "rank_imbalance")
     assert (uneven.verdict, uneven.cause, uneven.saving_ns) == ("fires", None, 300 * US), "GPU 1 computes meanwhile"

@@ -15,7 +15,7 @@ COUNTED = HEADER.replace("-- says: {value} in {range}.\n", "").replace(
 )
 NEVER_ONE = {
     ("compilation_in_steps", "steps"), ("fluctuating_use", "samples"), ("long_gaps", "gaps"),
-    ("memory_growth", "steps"),
+    ("memory_growth", "steps"), ("few_cores", "calls"),
     ("one_stream", "streams"), ("recurring_gaps", "gaps"),
     ("recurring_gaps", "steps"), ("several_processes", "value"), ("short_kernels", "kernels"), ("step_growth", "steps"),
     ("step_outliers", "steps"), ("step_tail", "steps"), ("sync_per_layer", "layers"), ("unsteady_steps", "steps"),

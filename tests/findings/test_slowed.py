@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from profiledb.findings import sentences
+from profiledb.findings import sentences, trace_overhead
 from profiledb.library.library import Library
 from tests.support.judged_rules import judged
 from tests.support.made_traces import launch, operator, python, taken_in
@@ -50,6 +50,14 @@ def test_what_the_settings_and_the_rows_say(tmp_path: Path) -> None:
     seen = judged(*taken_in(tmp_path / "seen", [*waiting(20), *stacks]), "gpu_idle")
     assert "(`with_stack`, `with_modules`)" in sentences.says(seen)
     assert judged(*taken_in(tmp_path / "kernel", waiting(20, **SHAPES)), "hot_kernel").slowed is None
+
+
+def test_no_cpu_records_the_operators_of_xla(tmp_path: Path) -> None:
+    library, report_id = taken_in(tmp_path, waiting(20, **SHAPES))
+    report = library.find(report_id)
+    window = {"ns": 930_000, "busy_ns": 300_000, "gpus": 1, "operators": 20, "options": ["with_stack"]}
+    assert trace_overhead.slowed(library, report, window)
+    assert trace_overhead.slowed(library, replace(report, kind="xla"), window) is None
 
 
 @needs_torch_samples

@@ -21,7 +21,7 @@ def judged(library: Library, report: str, rule: str, **params: Any) -> Finding:
 
     ``report`` is an id or a file name.
     """
-    (finding,) = judge.judge(library, library.find(report), params, [replace(rulebook.load()[rule], change="")])
+    (finding,) = judge.judge(library, library.find(report), params, [replace(rulebook.load()[rule], changes=())])
     assert "error" not in finding.facts, finding.facts["error"]
     return finding
 

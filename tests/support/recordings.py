@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -41,12 +42,18 @@ class Operation:
     pageable: bool = False
     blocks: int = 1
     precision: str = ""
+    of_vectors: bool = False
+
+
+def _describe_kernel(one: Operation) -> tuple[str, str, bool]:
+    return one.class_, one.precision, one.of_vectors
 
 
 def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recording:
     """Convert calls and operations, both sorted by start, to arrays."""
-    names, kernels = sorted({one.name for one in calls}), sorted({(one.class_, one.precision) for one in operations})
-    classes = [class_ for class_, _ in kernels]
+    names = sorted({one.name for one in calls})
+    kernels: list[Any] = sorted({_describe_kernel(one) for one in operations})
+    classes, precisions, of_vectors = ([told[place] for told in kernels] for place in range(3))
 
     def numbers(values: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         return np.array(values, np.int64)
@@ -63,10 +70,10 @@ def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recordi
             numbers([one.start for one in operations]), numbers([one.end for one in operations]),
             numbers([one.call for one in operations]), numbers([one.stream for one in operations]),
             numbers([one.device for one in operations]), numbers([KINDS[one.kind] for one in operations]),
-            numbers([kernels.index((one.class_, one.precision)) for one in operations]),
+            numbers([kernels.index(_describe_kernel(one)) for one in operations]),
             numbers([one.bytes for one in operations]),
             to_host, from_host, pageable, numbers([one.blocks for one in operations]), classes, classes,
-            [precision for _, precision in kernels],
+            precisions, of_vectors,
         ),
         [PID + number for number in range(max((one.thread for one in calls), default=0) + 1)],
         MULTIPROCESSORS, peaks=PEAKS,

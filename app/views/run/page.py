@@ -32,10 +32,11 @@ def page() -> None:
     run = run_lookup.require_found(session.run_of(manifest.id))
     known = _read_answer(run)
     found = known.straggler
-    st.markdown(sentences.state_straggler(found, run, is_matched=known.is_matched))
+    st.markdown(known.headline)
     _draw_facts(run, known)
-    for sentence in sentences.state_gaps(run):
-        st.warning(sentence)
+    for one in known.findings:
+        if one.sentence != known.headline:
+            (st.warning if one.severity == "warning" else st.markdown)(one.sentence)
     reports = _choose_reports(run, manifest.id, found)
     if len(reports) > 1:
         kernel_links.to_timelines(reports[0], reports[1:], "Ranks on the Timeline", "collective")

@@ -16,7 +16,7 @@
 -- column: range | text | | path of the range, with a star for the last number of a name; empty: outside all ranges
 -- column: level | count | | number of enclosing ranges
 -- column: idle_ns | ns | | idle time while the range was open
--- column: share_pct | % | .1f | share of the idle time of all gaps
+-- column: share_pct | % | .1f | share of the idle time, that of shorter gaps included
 -- column: self_ns | ns | | idle time in this range outside its nested ranges
 -- column: reason = CPU activity during gap | text | | activity of the thread for most of this time
 -- column: gaps | count | | gaps in which the range was open
@@ -46,7 +46,10 @@ WITH RECURSIVE idle AS MATERIALIZED (FROM selected_idle($min_ns::BIGINT, NULL)
         FROM (SELECT DISTINCT path_id, gap_id, duration_ns FROM spent) JOIN place USING (path_id)
     )
     GROUP BY range, level
-), whole AS (SELECT sum(ns) AS ns FROM idle)
+), whole AS (
+    SELECT (SELECT coalesce(sum(ns), 0) FROM idle)
+        + (SELECT coalesce(sum(b - a), 0) FROM selected_hole(1) WHERE b - a < $min_ns::BIGINT) AS ns
+)
 SELECT total.range, total.level, idle_ns, 100.0 * idle_ns / (SELECT ns FROM whole) AS share_pct, self_ns, reason, gaps,
     longest_ns
 FROM total JOIN counted ON counted.range IS NOT DISTINCT FROM total.range AND counted.level = total.level

@@ -19,12 +19,12 @@
 -- param: least_pct = 5 smallest share of the time outside for which it is excluded, percent
 -- param: outside_pct = 40 the same for steps from kernels, percent
 -- column: told_by | text | | ranges or kernels
--- column: steps | count | | steps in it, over all processes
+-- column: steps | count | | steps in it, of the process with most
 -- column: from_ns | ns | | start, from the start of the capture
 -- column: to_ns | ns | | end, from the start of the capture
 -- column: before_ns | ns | | time from the first operation of any GPU to the start
 -- column: after_ns | ns | | time from the end to that of the last operation of any GPU
-WITH named AS MATERIALIZED (SELECT start_ns, end_ns FROM finding_step
+WITH named AS MATERIALIZED (SELECT pid, start_ns, end_ns FROM finding_step
 ), told AS MATERIALIZED (
     SELECT number, start_ns, end_ns, ns, count(*) OVER () AS iterations
     FROM selected_step_time(CASE WHEN EXISTS (FROM named) THEN '' ELSE 'kernels' END)
@@ -32,13 +32,15 @@ WITH named AS MATERIALIZED (SELECT start_ns, end_ns FROM finding_step
     SELECT * FROM told
     CROSS JOIN (SELECT warmup_limit(median(ns), mad(ns)) AS usual_ns FROM told WHERE 3 * number > iterations)
 ), step AS MATERIALIZED (
-    SELECT 'ranges' AS told_by, start_ns, end_ns FROM named
+    SELECT 'ranges' AS told_by, pid, start_ns, end_ns FROM named
     UNION ALL
-    SELECT 'kernels', start_ns, end_ns FROM iteration
+    SELECT 'kernels', NULL, start_ns, end_ns FROM iteration
     WHERE number >= (SELECT min(number) FROM iteration WHERE 3 * number > iterations OR ns <= usual_ns)
 ), part AS (
-    SELECT any_value(told_by) AS told_by, count(*) AS steps, min(start_ns) AS low, max(end_ns) AS high FROM step
-    HAVING count(*) >= $least_steps::BIGINT
+    SELECT any_value(told_by) AS told_by, max(steps) AS steps, min(low) AS low, max(high) AS high
+    FROM (SELECT any_value(told_by) AS told_by, count(*) AS steps, min(start_ns) AS low, max(end_ns) AS high FROM step
+        GROUP BY pid)
+    HAVING sum(steps) >= $least_steps::BIGINT
 ), active AS (
     SELECT min(start_ns) AS first_ns, max(end_ns) AS last_ns FROM selected_active
 ), worked AS (

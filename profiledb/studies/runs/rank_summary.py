@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -16,12 +17,15 @@ from profiledb.studies.scaling import family, runs
 from profiledb.studies.scaling.family import Named
 from profiledb.words import shortened
 
-STEPS = ("step", "start_ns", "duration_ns", *runs.PARTS, "hidden_ns")
-"""Columns of the table of steps: number, start from the start of the capture, and the parts of ``rank_split``, ns."""
-OPERATIONS = ("step", "operation", "bytes", "communicator", "sequence", "ranks", "start_ns", "duration_ns")
+READINGS = ("power_w", "sm_clock_mhz")
+"""Columns of ``power_over_time`` by step, empty where no log covers it."""
+STEPS = ("step", "start_ns", "duration_ns", *runs.PARTS, "hidden_ns", *READINGS, "memory_bytes")
+"""Columns of the table of steps: number, start from the start of the capture, the parts of ``rank_split``, ns, power,
+clock, and the most device memory that the program held."""
+OPERATIONS = ("step", "operation", "bytes", "communicator", "sequence", "ranks", "start_ns", "duration_ns", "calls")
 """Columns of the table of collectives, those of ``nccl_ops``."""
-KERNELS = ("name", "class", "calls", "total_ns")
-"""Columns of the table of kernels, those with the most time."""
+KERNELS = ("name", "class", "calls", "total_ns", "threads")
+"""Columns of the table of kernels, those with the most time (``kernel_totals``)."""
 IDLE = ("reason", "idle_ns", "function", "range")
 """Columns of the table of idle time by cause, those of ``idle_reasons``."""
 MOST = {"step_rows": 2_000, "operation_rows": 20_000, "kernel_rows": 100, "idle_rows": 20}
@@ -30,6 +34,10 @@ TABLES = tuple(MOST)
 COLUMNS = dict(zip(TABLES, (STEPS, OPERATIONS, KERNELS, IDLE), strict=True))
 """Columns of each table."""
 _NAME = 160
+_POINTS = 6_000
+"""Readings of power, and changes of memory, from which those of steps are worked out."""
+_APART_NS = 1_000_000_000
+"""Longest time between two readings that tell the power between them."""
 
 Ask = Callable[..., pd.DataFrame]
 
@@ -115,12 +123,70 @@ def _summarize_rank(
         steps=rank.steps,
         step_ns=rank.step_ns,
         tables={
-            "step_rows": encode(rank.split.assign(step=rank.split["step"].fillna(0)), "step_rows"),
+            "step_rows": encode(_list_steps(rank, ask), "step_rows"),
             "operation_rows": encode(rank.ops, "operation_rows"),
-            "kernel_rows": encode(_try_answer(ask, "kernels", **part), "kernel_rows"),
+            "kernel_rows": encode(_try_answer(ask, "kernel_totals", **part), "kernel_rows"),
             "idle_rows": encode(_try_answer(ask, "idle_reasons", **part), "idle_rows"),
         },
     )
+
+
+def _list_steps(rank: runs.Rank, ask: Ask) -> pd.DataFrame:
+    """Return the steps of a rank with its power, clock and memory in each."""
+    rows = rank.split.assign(step=rank.split["step"].fillna(0))
+    begin = rows["start_ns"].to_numpy(dtype=float)
+    end = begin + rows["duration_ns"].to_numpy(dtype=float)
+    gpu = {"device": str(rank.gpu_id)}
+    readings = _try_answer(ask, "power_over_time", bins=_POINTS, **gpu)
+    if len(readings):
+        at = readings["time_ns"].to_numpy(dtype=float)
+        for name in READINGS:
+            rows[name] = average_readings(at, readings[name].to_numpy(dtype=float), begin, end)
+    held = _try_answer(ask, "memory_over_time", points=_POINTS)
+    held = held[held["gpu_id"] == rank.gpu_id] if len(held) else held
+    if len(held):
+        at, amounts = held["time_ns"].to_numpy(dtype=float), held["held_bytes"].to_numpy(dtype=float)
+        rows["memory_bytes"] = find_most_held(at, amounts, begin, end)
+    return rows
+
+
+Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+def average_readings(at: Floats, values: Floats, begin: Floats, end: Floats) -> Floats:
+    """Return the mean of a measured value in each span of time, between whose readings it is a straight line.
+
+    NaN where the readings do not cover the span, or lie more than ``_APART_NS`` apart around it.
+    """
+    known = ~np.isnan(values)
+    at, values = at[known], values[known]
+    if len(at) < 2:
+        return np.full(len(begin), np.nan)
+    areas = np.concatenate([[0.0], np.cumsum((values[1:] + values[:-1]) / 2 * np.diff(at))])
+
+    def integrate(time: Floats) -> Floats:
+        after = np.clip(np.searchsorted(at, time, side="right"), 1, len(at) - 1)
+        since = time - at[after - 1]
+        slope = (values[after] - values[after - 1]) / np.maximum(1.0, at[after] - at[after - 1])
+        return np.asarray(areas[after - 1] + since * (values[after - 1] + slope * since / 2))
+
+    covered = (begin >= at[0]) & (end <= at[-1]) & (end > begin)
+    gaps = np.concatenate([[0], np.cumsum(np.diff(at) > _APART_NS)])
+    first = np.clip(np.searchsorted(at, begin, side="right") - 1, 0, None)
+    last = np.clip(np.searchsorted(at, end, side="left"), 0, len(at) - 1)
+    covered &= gaps[first] == gaps[last]
+    return np.where(covered, (integrate(end) - integrate(begin)) / np.maximum(1.0, end - begin), np.nan)
+
+
+def find_most_held(at: Floats, held: Floats, begin: Floats, end: Floats) -> Floats:
+    """Return the most memory in each span of time, from the amounts held from these times on."""
+    first = np.searchsorted(at, begin, side="right") - 1
+    last = np.searchsorted(at, end, side="left")
+    most = [
+        held[max(0, low) : high].max(initial=0.0) if high > max(0, low) else np.nan
+        for low, high in zip(first, last, strict=True)
+    ]
+    return np.array(most, dtype=float)
 
 
 def _try_answer(ask: Ask, name: str, **params: Any) -> pd.DataFrame:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from profiledb.studies.runs import clocks, run_rows, straggler
+from profiledb.studies.runs import clocks, run_findings, run_rows, sentences, straggler
 from profiledb.studies.runs.clocks import Clock
+from profiledb.studies.runs.run_findings import RunFinding
 from profiledb.studies.runs.run_tables import MEASURES, Matrix, RunTables
 from profiledb.studies.runs.straggler import Straggler
 
@@ -21,7 +22,9 @@ class RunAnswer:
 
     Args:
         is_matched: whether collectives could be matched over the ranks, which waits need.
+        headline: what holds the run up most, Markdown.
         straggler: the rank for which the others wait, if there is one.
+        findings: everything that holds it up or is wrong with its reports, the costliest first.
         clocks: clocks of the ranks.
         ranks: rows of ``run_rows.RANKS``.
         kernels: rows of ``run_rows.KERNELS``.
@@ -31,7 +34,9 @@ class RunAnswer:
     """
 
     is_matched: bool
+    headline: str
     straggler: Straggler | None
+    findings: tuple[RunFinding, ...]
     clocks: tuple[Clock, ...]
     ranks: pd.DataFrame
     kernels: pd.DataFrame
@@ -43,9 +48,15 @@ class RunAnswer:
 def answer(tables: RunTables) -> RunAnswer:
     """Work out the answer."""
     each = max(1, -(-len(tables.step_numbers) // MOST_STEPS))
+    late = straggler.find_straggler(tables)
+    findings = run_findings.find(tables, late)
+    is_matched = not tables.matches.empty
+    about_ranks = [one.sentence for one in findings if one.rule in run_findings.ABOUT_RANKS]
     return RunAnswer(
-        is_matched=not tables.matches.empty,
-        straggler=straggler.find_straggler(tables),
+        is_matched=is_matched,
+        headline=next(iter(about_ranks), sentences.state_even(tables.run, is_matched=is_matched)),
+        straggler=late,
+        findings=tuple(findings),
         clocks=tuple(clocks.align(tables.matches)),
         ranks=run_rows.list_ranks(tables),
         kernels=run_rows.list_kernels(tables),

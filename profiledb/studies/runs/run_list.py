@@ -95,31 +95,71 @@ def _make_named(one: RankSummary) -> Named:
 
 
 def _split_jobs(told_by: str, members: Sequence[RankSummary]) -> list[Run]:
-    """Return a run, or several if reports of one name are of jobs at different times: then a rank occurs twice."""
+    """Return a run, or several if reports of one name are of several jobs: then a rank occurs twice."""
     if len({one.rank for one in members}) == len(members):
         return [_make_run(told_by, members)]
-    if told_by == "launcher":
-        return [_make_run(told_by, _keep_last_restart(members), members)]
+    last = max(one.restarts or 0 for one in members)  # a launcher that restarts a job keeps its name
+    first, *others = _split_by_time([one for one in members if (one.restarts or 0) == last])
+    before = [one for one in members if (one.restarts or 0) < last]
+    return [_make_run(told_by, first, before), *(_make_run(told_by, job) for job in others)]
+
+
+def _split_by_time(members: Sequence[RankSummary]) -> list[list[RankSummary]]:
+    """Return the reports of each job, told apart on each machine by its own clock: those of machines may differ.
+
+    What is left of a single rank is a doubled report rather than a job.
+    """
+    by_host: dict[str, list[RankSummary]] = {}
+    for one in members:
+        by_host.setdefault(one.host, []).append(one)
     jobs: list[list[RankSummary]] = []
+    for captures in sorted(map(_split_host, by_host.values()), key=len, reverse=True):
+        for place, capture in enumerate(captures):
+            _find_job(jobs, place, capture).extend(capture)
+    whole = [job for job in jobs if len({one.rank for one in job}) >= FEWEST] or jobs[:1]
+    whole[0].extend(one for job in jobs if job not in whole for one in job)
+    return whole
+
+
+def _split_host(members: Sequence[RankSummary]) -> list[list[RankSummary]]:
+    """Return the captures of a machine: a rank that comes again after all others have ended begins another one."""
+    captures: list[list[RankSummary]] = []
     until = -1
     for one in sorted(members, key=lambda one: (one.begin_ns is None, one.begin_ns or 0, one.rank or 0)):
-        begin, end = one.begin_ns, one.end_ns
-        if not jobs or (begin is not None and begin >= until):
-            jobs.append([])
-        jobs[-1].append(one)
-        until = max(until, end if end is not None else until)
-    return [_make_run(told_by, job) for job in jobs]
+        is_later = one.begin_ns is not None and one.begin_ns >= until
+        if not captures or (is_later and any(one.rank == other.rank for other in captures[-1])):
+            captures.append([])
+        captures[-1].append(one)
+        until = max(until, until if one.end_ns is None else one.end_ns)
+    return captures
 
 
-def _keep_last_restart(members: Sequence[RankSummary]) -> list[RankSummary]:
-    """Return the ranks after the last restart: a launcher that restarts a job keeps its name."""
-    last = max(one.restarts or 0 for one in members)
-    return [one for one in members if (one.restarts or 0) == last]
+def _find_job(jobs: list[list[RankSummary]], place: int, capture: Sequence[RankSummary]) -> list[RankSummary]:
+    """Return the job of a machine's capture: at the same time, else as many captures after the first; or a new one."""
+    ranks = {one.rank for one in capture}
+    lacking = [job for job in jobs if ranks.isdisjoint(one.rank for one in job)]
+    found = [job for job in lacking if _overlap(job, capture)]
+    found += [job for job in jobs[place : place + 1] if job in lacking] + lacking
+    if not found:
+        jobs.append([])
+        return jobs[-1]
+    return found[0]
 
 
-def _make_run(told_by: str, members: Sequence[RankSummary], every: Sequence[RankSummary] = ()) -> Run:
+def _overlap(job: Sequence[RankSummary], capture: Sequence[RankSummary]) -> bool:
+    return any(
+        None not in (one.begin_ns, one.end_ns, other.begin_ns, other.end_ns)
+        and (one.begin_ns or 0) < (other.end_ns or 0)
+        and (other.begin_ns or 0) < (one.end_ns or 0)
+        for one in job
+        for other in capture
+    )
+
+
+def _make_run(told_by: str, members: Sequence[RankSummary], before: Sequence[RankSummary] = ()) -> Run:
+    """Return the run of these ranks; those from before a restart are left out."""
     present: dict[int | None, RankSummary] = {}
-    doubled = [one for one in every if one not in members]
+    doubled = list(before)
     for one in sorted(members, key=lambda one: (one.rank or 0, one.begin_ns or 0, one.report_id)):
         if one.rank in present:
             doubled.append(one)

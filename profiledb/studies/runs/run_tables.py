@@ -60,14 +60,22 @@ class RunTables:
         """Number of steps by rank."""
         return {one.rank or 0: max(1, one.steps) for one in self.run.ranks}
 
+    @cached_property
+    def held(self) -> Matrix:
+        """Waits by rank and step as far as communication is exposed, ns: a wait behind compute holds nothing up."""
+        return np.minimum(self.matrix("wait_ns"), self.matrix("exposed_ns"))
+
     def matrix(self, measure: str) -> Matrix:
         """Return a measure (``MEASURES``) by rank and step, ns; of waits NaN if no collective could be matched."""
         if measure == "wait_ns":
-            waits = self.matches.groupby(["rank", "step"])[["wait_ns"]].sum().reset_index()
-            return self._spread_by_rank(waits, "wait_ns")
-        return self._spread_by_rank(self.steps, measure)
+            return self.spread(self.matches, "wait_ns")
+        return self._place(self.steps, measure)
 
-    def _spread_by_rank(self, rows: pd.DataFrame, column: str) -> Matrix:
+    def spread(self, rows: pd.DataFrame, column: str) -> Matrix:
+        """Return the sums of a column of operations by rank and step; NaN where there is none."""
+        return self._place(rows.groupby(["rank", "step"])[[column]].sum().reset_index(), column)
+
+    def _place(self, rows: pd.DataFrame, column: str) -> Matrix:
         values = np.full((len(self.numbers), len(self.step_numbers)), np.nan)
         row = pd.Index(self.numbers).get_indexer(pd.Index(rows["rank"]))
         at = pd.Index(self.step_numbers).get_indexer(pd.Index(rows["step"]))

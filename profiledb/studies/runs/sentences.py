@@ -1,6 +1,7 @@
 """Sentences about a run, as Markdown."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from profiledb import words
 from profiledb.studies.runs.clocks import Clock
@@ -11,25 +12,36 @@ _MOST = 8
 """Ranks named one by one."""
 
 
-def state_straggler(found: Straggler | None, run: Run, *, is_matched: bool) -> str:
+def state_even(run: Run, *, is_matched: bool) -> str:
+    """Say that no rank is late, or why it cannot be told."""
+    if not is_matched:
+        return "No collective could be matched over the ranks, so waits for a rank cannot be told."
+    return f"The {len(run.ranks)} ranks arrive at their collectives together: no rank holds the others up."
+
+
+def state_straggler(found: Straggler, run: Run) -> str:
     """Say for which rank the others wait, since when, and why."""
-    if found is None:
-        if not is_matched:
-            return "No collective could be matched over the ranks, so waits for a rank cannot be told."
-        return f"The {len(run.ranks)} ranks arrive at their collectives together: no rank holds the others up."
     since = "" if found.since is None else f" from step {found.since} on"
     host = f" (on {words.plain(found.host)})" if found.host and len(run.hosts) > 1 else ""
+    who = f"Rank {found.rank}{host} holds"
+    if found.ranks > 1:
+        who = f"The {found.ranks} ranks of {words.plain(found.host)} hold"
     cost = f"{words.duration(found.late_ns)} per step ({words.percent(100 * found.share)} of it)"
-    return f"Rank {found.rank}{host} holds up the others by {cost}{since}. {_state_cause(found)}"
+    return f"{who} up the others by {cost}{since}. {_state_cause(found)}"
 
 
 def _state_cause(found: Straggler) -> str:
     longer = f"{words.duration(found.cause_ns)} longer per step than that of the median rank"
     if found.cause == "compute" and found.slower is not None:
         kernel = f", most in {words.code(found.kernel)}" if found.kernel else ""
+        equal = "as many launches of as many threads"
+        clock = ""
+        if found.clock_mhz and found.usual_mhz:
+            clock = f" at {found.clock_mhz:,.0f} MHz against {found.usual_mhz:,.0f} MHz"
+        advice = "" if clock else " Look at its clocks, power and temperature."
         return (
-            f"Its compute takes {longer}, with as many launches{kernel}: its kernels take {found.slower:.2f}x as long."
-            " Look at its clocks, power and temperature."
+            f"Its compute takes {longer}, with {equal}{kernel}: its kernels take {found.slower:.2f}x as long{clock}."
+            f"{advice}"
         )
     if found.cause == "work":
         kernel = f", most in {words.code(found.kernel)}" if found.kernel else ""
@@ -43,21 +55,62 @@ def _state_cause(found: Straggler) -> str:
     return "No part of its own steps is longer by that much; compare its timeline with that of another rank."
 
 
-def state_gaps(run: Run) -> list[str]:
-    """Say which ranks are missing, doubled or from an earlier start of the run."""
-    sentences = []
+def state_gaps(run: Run) -> Iterator[tuple[str, str]]:
+    """Say which ranks are missing, doubled or from an earlier start of the run, each with the rule of its finding."""
     if run.missing:
-        sentences.append(
-            f"{len(run.missing)} of {run.size} ranks have no report: {_list(run.missing)}. Waits count the present"
-            " ranks alone."
-        )
+        count = f"{len(run.missing)} of {run.size} ranks have no report"
+        yield "ranks_missing", f"{count}: {_list(run.missing)}. Waits count the present ranks alone."
     if run.doubled:
         ranks = sorted({one.rank for one in run.doubled if one.rank is not None})
         why = "from before the restart" if run.restarts else "a further one of the rank"
-        sentences.append(f"{words.counted(len(run.doubled), 'report')} left out, {why}: rank {_list(ranks)}.")
+        count = words.counted(len(run.doubled), "report")
+        yield "ranks_doubled", f"{count} left out, {why}: rank {_list(ranks)}."
     if run.restarts:
-        sentences.append(f"The launcher had restarted the run {words.counted(run.restarts, 'time')} before.")
-    return sentences
+        yield "restarted", f"The launcher had restarted the run {words.counted(run.restarts, 'time')} before."
+
+
+def state_silent(ranks: Sequence[int]) -> str:
+    """Say which ranks have no collectives, unlike the others."""
+    have = "Rank {} has" if len(ranks) == 1 else "Ranks {} have"
+    return (
+        f"{have.format(_list(ranks))} no collectives in the steps, unlike the others: nothing tells whether they wait."
+    )
+
+
+def state_sources(told_by: Mapping[int, str]) -> str:
+    """Say which ranks have steps from another source than most; empty if none."""
+    (source, _), *others = Counter(told_by.values()).most_common()
+    if not others:
+        return ""
+    apart = sorted(rank for rank, told in told_by.items() if told != source)
+    return (
+        f"The steps of rank {_list(apart)} are found by {_SOURCES[told_by[apart[0]]]}, those of the other ranks by"
+        f" {_SOURCES[source]}: they do not compare."
+    )
+
+
+def state_shift(shift: Mapping[int, int]) -> str:
+    """Say which ranks are in another step at the same collective, by how many steps."""
+    ranks = sorted(shift)
+    first = f"rank {ranks[0]} is {words.counted(abs(shift[ranks[0]]), 'step')}"
+    way = "ahead" if shift[ranks[0]] > 0 else "behind"
+    others = f", and {len(ranks) - 1} more are apart" if len(ranks) > 1 else ""
+    return (
+        f"Ranks number their steps differently: at the same collective {first} {way}{others}. Their captures began at"
+        " different steps."
+    )
+
+
+def state_end(last: Mapping[int, int], usual: int) -> str:
+    """Say which ranks end before the others; empty if none."""
+    if not last:
+        return ""
+    shown = ", ".join(f"rank {rank} ends with step {last[rank]}" for rank in sorted(last)[:_MOST])
+    more = f", and {len(last) - _MOST} more end early" if len(last) > _MOST else ""
+    return f"{shown[0].upper()}{shown[1:]}{more}, the others with step {usual}: the rank or its capture ended early."
+
+
+_SOURCES = {"ranges": "NVTX ranges", "kernels": "repeating kernels", "nothing": "the whole capture"}
 
 
 def state_clocks(clocks: Sequence[Clock]) -> str:

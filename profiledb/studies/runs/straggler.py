@@ -1,11 +1,14 @@
-"""Find the rank for which the others wait, since when, and why.
+"""Find the rank, or the machine, for which the others wait, since when, and why.
 
-In a collective, everybody waits for the last rank to arrive. A rank is late in a step by the median wait of all ranks
-minus its own wait. The straggler is the rank that is late most over the steps, if it is clearly so; its cause is the
-part of its steps that is longer than in the median rank.
+In a collective, everybody waits for the last rank to arrive. A rank is late in a step by the median wait of the others
+minus its own wait; only the exposed part of a wait counts, because compute hides the rest. The straggler is the rank
+that is late most over the steps, if it is clearly so; if no rank is, the machine whose ranks are. Its cause is the part
+of its steps that is longer than in the median rank of the others.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,27 +21,34 @@ PARTS = ("compute_ns", "copy_ns", "idle_ns")
 EXPLAINS = 0.5
 """Share of the lateness that a part explains if it is the cause."""
 EQUAL = 0.02
-"""Difference of launches between ranks up to which they do equal work."""
+"""Difference of launches, and of their threads, between ranks up to which they do equal work."""
 FEWEST = 3
 """Steps on each side of a change that tell since when a rank is late."""
+
+Means = np.ndarray[tuple[int], np.dtype[np.float64]]
+Rows = Sequence[int]
+"""Rows of a matrix: one rank, or those of a machine."""
 
 
 @dataclass(frozen=True)
 class Straggler:
-    """The rank for which the others wait.
+    """The rank for which the others wait, or several of one machine.
 
     Args:
-        rank: its number.
+        rank: its number; of several the lowest.
         late_ns: how late it is per step, mean over the steps from ``since``, ns.
         step_ns: mean step time of the run, ns.
         since: first step in which it is late; None if it is from the first one.
-        cause: ``compute``, ``work`` (more launches), ``copy``, ``idle``, or ``unknown``.
+        cause: ``compute``, ``work`` (launches or threads differ), ``copy``, ``idle``, or ``unknown``.
         cause_ns: how much longer this part of its steps is than in the median rank, ns per step.
         kernel: of ``compute`` and ``work`` the kernel with the largest difference; else "".
         slower: of ``compute``, its kernel time over that of the median rank, at equal launches.
         idle: of ``idle``, the CPU activity with the largest difference; else "".
         place: range or function in which that idle time lies; "" if unknown.
         host: name of its machine; "" if unknown.
+        ranks: number of ranks that are late: 1, or all of a machine.
+        clock_mhz: of ``compute``, its mean SM clock if that is lower than that of the others by ``EQUAL``; else None.
+        usual_mhz: the median of the others then.
     """
 
     rank: int
@@ -52,6 +62,9 @@ class Straggler:
     idle: str = ""
     place: str = ""
     host: str = ""
+    ranks: int = 1
+    clock_mhz: float | None = None
+    usual_mhz: float | None = None
 
     @property
     def share(self) -> float:
@@ -61,26 +74,56 @@ class Straggler:
 
 def find_straggler(tables: RunTables) -> Straggler | None:
     """Return the straggler of a run; None if the ranks arrive about together, or no collective could be matched."""
-    waits = tables.matrix("wait_ns")
-    known = ~np.isnan(waits).all(axis=0)
+    waits = tables.held
+    known = np.asarray(~np.isnan(waits).all(axis=0))
     if len(waits) < 2 or not known.any():
         return None
-    steps = np.array(tables.step_numbers)[known]
-    waits = waits[:, known]
-    late = np.nanmedian(waits, axis=0) - waits
-    row, at = _find_latest(late)
-    mean = average(late[:, at:])
-    order = np.argsort(mean)
-    step_ns = float(np.nanmean(tables.matrix("duration_ns")[:, known][:, at:]))
-    lead = float(mean[row])
-    if not nccl.is_clear(lead, lead, float(mean[order[-2]]), step_ns):
+    hosts: dict[str, list[int]] = {}
+    for row, one in enumerate(tables.run.ranks):
+        hosts.setdefault(one.host, []).append(row)
+    alone = [[row] for row in range(len(waits))]
+    return _find_among(tables, waits, known, alone) or _find_among(tables, waits, known, list(hosts.values()))
+
+
+def _find_among(tables: RunTables, waits: Matrix, known: "np.ndarray[Any, np.dtype[np.bool_]]",
+                groups: Sequence[Rows]) -> Straggler | None:  # fmt: skip
+    """Return the group of ranks that all others wait for."""
+    if len(groups) < 2:
         return None
-    columns = np.flatnonzero(known)[at:]
-    one = tables.run.ranks[row]
-    return _explain_delay(tables, row, columns, lead, step_ns, int(steps[at]) if at else None, one.host)
+    by_group = np.stack([average(waits[rows][:, known].T) for rows in groups])
+    by_group[np.stack([np.isnan(waits[rows][:, known]).all(axis=0) for rows in groups])] = np.nan
+    late = measure_lateness(by_group)
+    row, at = _find_latest(late)
+    mean, waited = average(late[:, at:]), average(by_group[:, at:])
+    rows, lead = groups[row], float(mean[row])
+    own = float(average(waits[rows][:, known][:, at:]).max())  # of each: one late rank does not make a machine slow
+    waited[np.isnan(by_group[:, at:]).all(axis=1)] = np.inf  # nothing tells whether it waits
+    least = float(np.delete(waited, row).min())
+    step_ns = float(np.nanmean(tables.matrix("duration_ns")[:, known][:, at:]))
+    is_ahead = nccl.is_clear(lead, lead, float(np.sort(mean)[-2]), step_ns)
+    if not is_ahead or not nccl.is_clear(least - own, least, own, step_ns):
+        return None
+    since = int(np.array(tables.step_numbers)[known][at]) if at else None
+    return _explain_delay(tables, rows, np.flatnonzero(known)[at:], lead, step_ns, since)
 
 
-def average(values: Matrix) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def measure_lateness(waits: Matrix) -> Matrix:
+    """Return the median wait of all other rows minus that of each row, by column; NaN where a row has none."""
+    order = np.argsort(waits, axis=0)  # missing values come last
+    position = np.argsort(order, axis=0)
+    ordered = np.take_along_axis(waits, order, axis=0)
+    others = (~np.isnan(waits)).sum(axis=0) - 1
+
+    def pick(place: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> Matrix:
+        """Return the value at this place of the column without the row itself."""
+        skipped = place + (position <= place)
+        return np.take_along_axis(ordered, np.clip(skipped, 0, len(waits) - 1), axis=0)
+
+    late = (pick((others - 1) // 2) + pick(others // 2)) / 2 - waits
+    return np.where(others > 0, late, np.nan)
+
+
+def average(values: Matrix) -> Means:
     """Return the mean of each row without missing values; 0 for a row that has no other."""
     known = np.maximum(1, (~np.isnan(values)).sum(axis=1))
     means: np.ndarray[tuple[int], np.dtype[np.float64]] = np.nansum(values, axis=1) / known
@@ -105,24 +148,32 @@ def _find_latest(late: Matrix) -> tuple[int, int]:
 
 
 def _explain_delay(
-    tables: RunTables, row: int, columns: "np.ndarray[tuple[int], np.dtype[np.int64]]", late_ns: float, step_ns: float,
-    since: int | None, host: str,
+    tables: RunTables, late: Rows, columns: "np.ndarray[tuple[int], np.dtype[np.int64]]", late_ns: float,
+    step_ns: float, since: int | None,
 ) -> Straggler:  # fmt: skip
-    others = np.arange(len(tables.numbers)) != row
+    others = np.setdiff1d(np.arange(len(tables.numbers)), late)
     longer = {}
     for part in PARTS:
         values = average(tables.matrix(part)[:, columns])
-        longer[part] = float(values[row] - np.nanmedian(values[others]))
+        longer[part] = float(values[late].mean() - np.nanmedian(values[others]))
     part, ns = max(longer.items(), key=lambda item: item[1])
-    rank = tables.numbers[row]
-    told = Straggler(rank, late_ns, step_ns, since, cause="unknown", cause_ns=max(ns, 0.0), host=host)
+    ranks = [tables.numbers[row] for row in late]
+    host = tables.run.ranks[late[0]].host
+    told = Straggler(
+        ranks[0], late_ns, step_ns, since, cause="unknown", cause_ns=max(ns, 0.0), host=host, ranks=len(ranks)
+    )
     if ns < EXPLAINS * late_ns:
         return told
     if part == "compute_ns":
-        kernel, slower = _compare_kernels(tables, rank)
-        return replace(told, cause="work" if slower is None else "compute", kernel=kernel, slower=slower)
+        kernel, slower = _compare_kernels(tables, ranks)
+        if slower is None:
+            return replace(told, cause="work", kernel=kernel)
+        clocks = average(tables.matrix("sm_clock_mhz")[:, columns])  # 0 without a log
+        own, usual = float(clocks[late].mean()), float(np.median(clocks[others]))
+        told = replace(told, cause="compute", kernel=kernel, slower=slower)
+        return replace(told, clock_mhz=own, usual_mhz=usual) if 0 < own < (1 - EQUAL) * usual else told
     if part == "idle_ns":
-        idle, place = _compare_idle(tables, rank)
+        idle, place = _compare_idle(tables, ranks)
         return replace(told, cause="idle", idle=idle, place=place)
     return replace(told, cause="copy")
 
@@ -131,29 +182,34 @@ def _divide_by_steps(tables: RunTables, rows: pd.DataFrame, columns: list[str]) 
     return rows.assign(**{column: rows[column] / rows["rank"].map(tables.step_count) for column in columns})
 
 
-def _compare_kernels(tables: RunTables, rank: int) -> tuple[str, float | None]:
+def _compare_kernels(tables: RunTables, ranks: list[int]) -> tuple[str, float | None]:
     """Return the kernel whose time per step differs most, and kernel time over the median rank's at equal launches."""
-    rows = _divide_by_steps(tables, tables.kernels, ["calls", "total_ns"])
+    measures = ["calls", "threads", "total_ns"]
+    rows = _divide_by_steps(tables, tables.kernels, measures)
     rows = rows[rows["class"] != "communication"]
-    mine, others = rows[rows["rank"] == rank], rows[rows["rank"] != rank]
+    is_late = rows["rank"].isin(ranks)
+    mine, others = rows[is_late], rows[~is_late]
     if mine.empty or others.empty:
         return "", None
-    apart = mine.groupby("name")["total_ns"].sum().sub(
-        others.groupby(["name", "rank"])["total_ns"].sum().groupby("name").median(), fill_value=0
-    )  # fmt: skip
-    calls, total = mine["calls"].sum(), mine["total_ns"].sum()
-    usual = others.groupby("rank")[["calls", "total_ns"]].sum().median()
-    is_equal = abs(calls - usual["calls"]) <= EQUAL * usual["calls"]
-    return str(apart.idxmax()), float(total / usual["total_ns"]) if is_equal and usual["total_ns"] else None
+    apart = _average_kernels(mine).sub(_average_kernels(others), fill_value=0)
+    own, usual = (part.groupby("rank")[measures].sum().median() for part in (mine, others))
+    is_equal = all(abs(own[work] - usual[work]) <= EQUAL * usual[work] for work in ("calls", "threads"))
+    return str(apart.idxmax()), float(own["total_ns"] / usual["total_ns"]) if is_equal and usual["total_ns"] else None
 
 
-def _compare_idle(tables: RunTables, rank: int) -> tuple[str, str]:
+def _average_kernels(rows: pd.DataFrame) -> "pd.Series[float]":
+    """Return the median over the ranks of the time of each kernel."""
+    return rows.groupby(["name", "rank"])["total_ns"].sum().groupby("name").median()
+
+
+def _compare_idle(tables: RunTables, ranks: list[int]) -> tuple[str, str]:
     """Return the CPU activity whose idle time per step differs most, and where the rank spends it."""
     rows = _divide_by_steps(tables, tables.idle, ["idle_ns"])
-    mine = rows[rows["rank"] == rank]
+    is_late = rows["rank"].isin(ranks)
+    mine = rows[is_late]
     if mine.empty:
         return "", ""
-    usual = rows[rows["rank"] != rank].groupby("reason")["idle_ns"].median()
+    usual = rows[~is_late].groupby("reason")["idle_ns"].median()
     apart = mine["idle_ns"].to_numpy() - mine["reason"].map(usual).fillna(0).to_numpy(dtype=float)
     row = mine.iloc[int(apart.argmax())]
     reason = row["reason"]

@@ -95,9 +95,9 @@ def match_rows(every: pd.DataFrame, whole: bool) -> pd.DataFrame:
     if every.empty or every["rank"].nunique() < 2:
         return every.iloc[:0].assign(key=[], shortest_ns=[], wait_ns=[])
     numbered = every["sequence"].notna()
-    every[["of_step", "of_bytes"]] = every[["step", "bytes"]].mask(
-        numbered, -1
-    )  # a number identifies the operation without them
+    every["of_step"] = every["step"].mask(numbered, -1)  # a number identifies the operation without step and size
+    is_uneven = every["operation"].eq("AlltoAll")  # ranks may send different sizes
+    every["of_bytes"] = every["bytes"].mask(numbered | is_uneven, -1)
     alike = ["of_step", "operation", "of_bytes", "communicator", "sequence"]
     every["nth"] = every.groupby([*alike, "rank"], dropna=False).cumcount()
     every["key"] = every.groupby([*alike, "nth"], dropna=False).ngroup()

@@ -79,16 +79,26 @@ def find_statements(ask: Ask) -> list[Statement]:
     if statements := state_snapshot(ask):
         return statements
     topics = (
-        state_idle, state_unused, state_autotuning, state_transfers, state_classes, state_kernel, state_steps,
-        state_calls,
+        state_idle, state_unused, state_autotuning, state_transfers, state_graphs, state_classes, state_kernel,
+        state_steps, state_calls,
     )  # fmt: skip
     statements = [statement for topic in topics if (statement := _try_topic(topic, ask))]
     if statements and statements[0].page == _get_page("idle_reasons"):
         # Idle time explains it better than the edges of the capture, unless most of the capture lies outside of it.
-        statements = [one for one in statements if one.page != TIMELINE or one.rank < 0]
+        statements = [one for one in statements if one.page != TIMELINE or one.rank != 0]
     least = LEAST * max((statement.worth_ns for statement in statements), default=0.0)
     statements = [statement for statement in statements if statement.worth_ns >= least]
     return sorted(statements, key=lambda one: (one.rank, -one.worth_ns))[:MOST]
+
+
+def state_nothing(ask: Ask) -> str:
+    """Return what to say of a report without statements, in Markdown."""
+    rows = rows_or_none(ask, "gpu_busy")
+    busy_ns, active_ns = (float(rows[name].sum()) if len(rows) else 0.0 for name in ("busy_ns", "active_ns"))
+    if busy_ns:
+        share = words.percent(min(100.0, 100 * busy_ns / active_ns))
+        return f"**The GPU is busy {share} of the time from its first operation to the end of its last.**"
+    return "This report has no GPU activity and no CUDA calls: the program used only the CPU, or they were not traced."
 
 
 def _try_topic(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement | None:
@@ -158,11 +168,14 @@ def state_transfers(ask: Ask) -> Statement | None:
     """State that copies take more GPU time than kernels, and their main direction (gpu_busy, copies)."""
     busy = ask("gpu_busy")
     busy_ns, copies_ns, kernels_ns = (float(busy[name].sum()) for name in ("busy_ns", "copying_ns", "kernel_ns"))
-    if copies_ns <= kernels_ns or copies_ns < busy_ns / 2:  # a CUDA graph as a whole is neither
+    if copies_ns <= kernels_ns or copies_ns < busy_ns / 2:
         return None
     rows = ask("copies")
     top = rows.iloc[0]
-    text = f"**Copies take {words.duration(copies_ns)}, kernels {words.duration(kernels_ns)}.**"
+    others = f", kernels {words.duration(kernels_ns)}" if kernels_ns else ""
+    if not kernels_ns and busy_ns > copies_ns:
+        others = f", CUDA graphs {words.duration(busy_ns - copies_ns)}"
+    text = f"**Copies take {words.duration(copies_ns)}{others}.**"
     if len(rows) == 1:
         text += f" All are {words.code(top['direction'])}: {words.bytes_(top['bytes'])}."
     else:
@@ -170,6 +183,19 @@ def state_transfers(ask: Ask) -> Statement | None:
         total = words.duration(top["total_ns"])
         text += "." if total == words.duration(copies_ns) else f" in {total}."
     return Statement(text, copies_ns, "All copies", _get_page("copies"), groups=("copies",))
+
+
+def state_graphs(ask: Ask) -> Statement | None:
+    """State that CUDA graphs traced as a whole hide all kernels (gpu_busy)."""
+    rows = ask("gpu_busy")
+    busy_ns, copies_ns, kernels_ns = (float(rows[name].sum()) for name in ("busy_ns", "copying_ns", "kernel_ns"))
+    if kernels_ns or busy_ns < 2 * copies_ns:  # else copies come first (state_transfers)
+        return None
+    text = (
+        f"**CUDA graphs take {words.duration(busy_ns - copies_ns)}, {words.percent(100 * (1 - copies_ns / busy_ns))} of"
+        " the busy time.** They were traced as a whole, so the report has none of their kernels."
+    )
+    return Statement(text, busy_ns - copies_ns, "What runs when", TIMELINE)
 
 
 def state_classes(ask: Ask) -> Statement | None:

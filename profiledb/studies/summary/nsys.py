@@ -74,10 +74,7 @@ def short(answers: Answers) -> str:
     """The most important statements, as on the dashboard."""
     statements = headline.find_statements(answers.rows)
     if not statements:
-        return (
-            "## In short\n\n- This report has no GPU activity and no CUDA calls: the program used only the CPU, or"
-            " they were not traced."
-        )
+        return f"## In short\n\n- {headline.state_nothing(answers.rows)}"
     lines = headline.format_lines(statements)
     if statements[0].page == header.get("idle_reasons").page:
         lines[0] += top_findings.idle_remark(top_findings.judged(answers))

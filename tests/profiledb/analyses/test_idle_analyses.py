@@ -225,18 +225,17 @@ def test_samples_name_the_range_that_starves_the_gpu(
         nsys_samples, manifest.id,
         f"SELECT start_ns, end_ns FROM range JOIN range_path USING (path_id) WHERE name = '{path.rpartition('/')[2]}'",
     )  # fmt: skip
-    holes = [
-        (end, start)
-        for end, start in zip(busy["end_ns"][:-1], busy["start_ns"][1:], strict=True)
-        if start - end >= 2000
-    ]
+    every = list(zip(busy["end_ns"][:-1], busy["start_ns"][1:], strict=True))
+    holes = [(end, start) for end, start in every if start - end >= 2000]
     inside = sum(max(0, min(b, end) - max(a, start)) for a, b in holes for start, end in open_.itertuples(index=False))
     whole = sum(b - a for a, b in holes)
     rows = {
         row["range"]: row for row in run(nsys_samples, manifest.id, "idle_ranges", warmup="exclude", mode="process")
     }
-    assert rows[path]["share_pct"] == pytest.approx(100 * inside / whole, abs=0.01)
+    idle = sum(b - a for a, b in every)
+    assert rows[path]["share_pct"] == pytest.approx(100 * inside / idle, abs=0.01), "as in idle_reasons"
     assert rows[path]["share_pct"] > least_pct
     reasons = run(nsys_samples, manifest.id, "idle_reasons", warmup="exclude", mode="process")
     assert sum(row["idle_ns"] for row in reasons if row["reason"] != "between operations") == whole
+    assert sum(row["idle_ns"] for row in reasons) == idle
     assert reasons[0]["reason"] == "host code"

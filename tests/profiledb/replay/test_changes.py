@@ -226,6 +226,13 @@ def test_a_larger_batch_grows_kernels_by_waves_and_not_their_launches() -> None:
     cautious = apply(recorded, "batch", "2", bound="cautious")
     assert cautious is not None
     assert cautious.length.tolist() == [10_000, 20_000, 10_000]
+    of_vector = replace(operations[1], of_vectors=True, precision="fp16")
+    recorded = recording(
+        [Call(LAUNCH, 20_000 * i, 20_000 * i + 2_000) for i in range(3)], [operations[0], of_vector, operations[2]]
+    )
+    larger = [apply(recorded, "batch", value) for value in ("16", "32")]
+    # A product with a vector takes as long for 16 vectors, and 5 µs beyond the shortest kernel twice for 32.
+    assert [one.length[1] if one else None for one in larger] == [15_000, 20_000]
     with pytest.raises(NotCapturedError, match="No steps"):
         apply(recorded, "batch", "2", steps=0)
     with pytest.raises(NotCapturedError, match="number of blocks"):
@@ -268,6 +275,44 @@ def test_a_compiler_fuses_more_than_elementwise_kernels() -> None:
     assert edited.length.tolist() == [10_000, 0, 0, 10_000]
     assert edited.gap.tolist() == [0, 0, 0, 5_000, 0]
     assert hopeful <= every < fused < 82_000
+
+
+def test_small_calls_before_a_launch_are_the_framework_s() -> None:
+    """Before each of three launches: 8 µs, a call of 1 µs, 3 µs. Before the last one also 600 µs of the program."""
+    calls, operations, names = list[Call](), list[Operation](), ("elementwise", "elementwise", "matmul")
+    now = 0
+    for class_ in names:
+        now += 600_000 if class_ == "matmul" else 0
+        if class_ == "matmul":
+            calls.append(Call("cuKernelGetName", now, now + 1_000))
+            now += 1_000
+        calls.append(Call("cuKernelGetName", now + 8_000, now + 9_000))
+        calls.append(Call(LAUNCH, now + 12_000, now + 14_000))
+        operations.append(Operation(now + 16_000, now + 17_000, len(calls) - 1, class_=class_))
+        now += 14_000
+    edited = apply(recording(calls, operations), "compiled")
+    assert edited is not None
+    # The first call is the origin. The second launch is gone; of 11 µs before the third, 8/11 and 3/11 of 5 µs stay.
+    assert edited.gap.tolist() == [0, 3_000, 0, 0, 600_000, 3_636, 1_363]
+
+
+def test_what_the_host_stages_goes_with_the_copy() -> None:
+    """4 MB need 0.8 ms at 5 bytes per ns: of 1 ms before the copy 0.2 ms stay. What leads to no copy stays."""
+    copied = 4_000_000
+    calls = [
+        Call(LAUNCH, 0, 2_000), Call("cuCtxSetCurrent", 902_000, 903_000),
+        Call("cuMemcpyHtoDAsync_v2", 1_003_000, 1_005_000), Call(LAUNCH, 1_105_000, 1_107_000),
+    ]  # fmt: skip
+    operations = [
+        Operation(4_000, 10_000, 0),
+        Operation(1_007_000, 1_090_000, 2, kind="copy", from_host=True, bytes=copied),
+        Operation(1_109_000, 1_120_000, 3),
+    ]
+    edited, cautious = (apply(recording(calls, operations), "data_on_gpu", bound=one) for one in ("apply", "cautious"))
+    assert edited is not None
+    assert cautious is not None
+    assert edited.gap.tolist() == [0, 180_000, 20_000, 100_000]
+    assert cautious.gap.tolist() == [0, 900_000, 100_000, 100_000]
 
 
 def test_collectives_start_as_their_data_is_there() -> None:

@@ -118,7 +118,21 @@ def test_copies_that_take_more_than_kernels() -> None:
     assert (only.page, only.worth_ns) == ("memory", 3e6)
     assert not told(gpu_busy=BUSY.assign(kernel_ns=[3e6, NONE]), copies=DIRECTIONS)
     graphs = BUSY.assign(copying_ns=[1e6, NONE], kernel_ns=[0.0, NONE])
-    assert not told(gpu_busy=graphs, copies=DIRECTIONS), "the rest of the busy time is a CUDA graph"
+    (whole,) = told(gpu_busy=graphs, copies=DIRECTIONS)
+    assert whole.text.startswith("**CUDA graphs take 3.00 ms, 75.0 % of the busy time.**"), "they are no kernels"
+    (mostly,) = told(gpu_busy=graphs.assign(copying_ns=[3e6, NONE]), copies=DIRECTIONS)
+    assert mostly.text.startswith("**Copies take 3.00 ms, CUDA graphs 1.00 ms.**")
+    alone = BUSY.assign(copying_ns=[4e6, NONE], kernel_ns=[0.0, NONE])
+    assert told(gpu_busy=alone, copies=DIRECTIONS)[0].text.startswith("**Copies take 4.00 ms.**")
+
+
+def test_nothing_is_said_of_a_report_without_work_alone() -> None:
+    def ask(name: str, **_: Any) -> pd.DataFrame:
+        if name == "gpu_busy":
+            return BUSY
+        raise NotCapturedError("It is not in this report.")
+
+    assert headline.state_nothing(ask).startswith("**The GPU is busy 100.0 % of the time")
 
 
 def test_a_gpu_that_hardly_works() -> None:

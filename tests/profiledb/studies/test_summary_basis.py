@@ -56,6 +56,31 @@ def test_steps_are_judged_with_all_that_count(library: Library, capture: Capture
     assert found["warmup_inside"].verdict == "clear"
 
 
+def test_remarks_on_the_work_are_those_of_the_steps(library: Library, capture: Capture) -> None:
+    """By hand: of 66 ms of kernels, 64 ms are in steps, all in one kernel, whose share is that of the summary."""
+    report = library.find(started_up(capture))
+    part = judge.steady_part(library, report, {})
+    (found,) = judge.judge(library, report, {}, [rulebook.load()["hot_kernel"]], part)
+    assert found.value == 100
+    assert "`two` takes 100.0 % of kernel time**: 64.0 ms in 8 launches." in document.write_summary(library, report, {})
+
+
+def test_steps_of_several_processes_count_once(library: Library, capture: Capture) -> None:
+    """By hand: two processes with four steps each, as the two ranks of one report."""
+    other = 1 << 24
+    steps = [(200 * MS + n * 10 * MS, 210 * MS + n * 10 * MS, f"step_{n}") for n in range(8)]
+    work = [(0, 20, MS, "one"), *((start + MS, start + MS + 20, start + 9 * MS, "two") for start, _, _ in steps)]
+    turn = f"{{}} >= {200 * MS} AND {{}} // {10 * MS} % 2 = 1"
+    moved = (
+        f"UPDATE range SET global_tid = global_tid + {other} WHERE {turn.format('start_ns', 'start_ns')};"
+        f"UPDATE api_call SET global_tid = global_tid + {other} WHERE {turn.format('start_ns', 'start_ns')};"
+        f"UPDATE kernel SET global_pid = global_pid + {other} WHERE {turn.format('start_ns', 'start_ns')}"
+    )
+    part = judge.steady_part(library, library.find(capture(steps, work, after=moved)), {})
+    assert part is not None
+    assert part.steps == 4
+
+
 def test_what_ran_before_the_capture_is_neither_busy_nor_idle(tmp_path: Any) -> None:
     """By hand: a kernel of 1 ms; a copy that is launched then and starts 499 ms later, when older work is done."""
     noted = [event("user_annotation", "work", 0, 600_000), operator("aten::mm", 1, 599_000)]

@@ -5,7 +5,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
--- once: compute, communication
+-- once: compute, communication, sums
 -- parts: communication
 -- level: place
 -- unit: %
@@ -16,8 +16,9 @@
 -- column: hidden_pct | % | .1f | share of it that overlaps compute
 -- says: For {bare_ns} ({value} of the time) the GPU communicates without computing; {hidden_pct} of the communication runs beside compute.
 -- clear: The GPU communicates and computes nothing for {value} of the time.
--- advice: -> overlap_communication
--- advice: -> send_less
+-- advice: [exchange, not pipeline parallel] -> exchange_earlier
+-- advice: [not exchange or pipeline parallel] -> overlap_communication
+-- advice: [not exchange or pipeline parallel] -> send_less
 -- change: overlapped_collectives
 -- source: TraceLens GPU timeline (exposed communication over 5 %)
 WITH taken AS (FROM finding_exposed
@@ -30,5 +31,6 @@ WITH taken AS (FROM finding_exposed
 )
 SELECT 100.0 * bare_ns / nullif(finding_window.ns, 0) AS value, bare_ns AS saving_ns, bare_ns,
     taken.ns AS all_ns, 100.0 * (taken.ns - bare_ns) / nullif(taken.ns, 0) AS hidden_pct,
+    CASE WHEN exchange.most THEN 'exchange' END AS cause,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
-FROM finding_window CROSS JOIN taken;
+FROM finding_window CROSS JOIN taken CROSS JOIN finding_exchange AS exchange;

@@ -6,8 +6,9 @@
 -- The rule pairs the nth collective of a name on each GPU; names whose counts differ between GPUs do not count, because
 -- they would be paired wrongly. Within a step (without steps, within the selection) the rule subtracts from each GPU's
 -- waits those of the GPU that waits least: equal work does not remove waits that all GPUs have in turn. If the last GPU
--- is idle for most of that time because its CPU has launched nothing, a faster CPU saves its idle time, too. The rule
--- cannot judge a report of one rank: `warpdeck scaling` compares several.
+-- is idle for most of that time because its CPU has launched nothing, a faster CPU saves its idle time, too. Its CPU
+-- has work of its own if no other thread spends half as long in the range of most of that time; else it is slow at what
+-- all do. The rule cannot judge a report of one rank: `warpdeck scaling` compares several.
 -- needs: kernel
 -- includes: finding, work, nccl, waiting, idle
 -- selects: part
@@ -26,12 +27,14 @@
 -- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} ({value} of the time) for one that arrives later. GPU {last_gpu} arrives last in {last_pct} of them, because its CPU is in {range} and has launched nothing.
 -- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} ({value} of the time) for one that arrives later. GPU {last_gpu} arrives last in {last_pct} of them.
 -- clear: Uneven work of GPUs costs {value} of the time.
+-- advice: [slow CPU] Find out why the CPU of GPU {last_gpu} takes longer than the others in {place|the loop}: cores that it shares or far from its GPU (`taskset`, `numactl`), other input, other programs on the machine.
 -- advice: [late CPU] Shorten what the CPU of GPU {last_gpu} does in {place|the loop}, or share it among the ranks: the GPU arrives last because it waits for its CPU.
 -- advice: [else, decode or prefill] Give all ranks the same work: balance requests by their length, not by their number; check the CPU and the clocks of GPU {last_gpu}, which arrives last.
 -- advice: [else, pipeline parallel] Give all stages the same work: move layers away from the stage of GPU {last_gpu}, which arrives last.
 -- advice: [else, PyTorch, training] Give all ranks the same work: equal batches and sequence lengths (a sampler that groups by length); check input, CPU and clocks of GPU {last_gpu}, which arrives last.
 -- advice: [else] Give all ranks the same work; check input, CPU and clocks of GPU {last_gpu}, which arrives last.
--- change: balanced_ranks
+-- change: [late CPU] host_code={range}
+-- change: [else] balanced_ranks
 -- source: HTA straggler; TraceLens NCCL analyzer (wait until the latest start); 5 %: ours
 WITH numbered AS (
     SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns,
@@ -87,6 +90,12 @@ WITH numbered AS (
 ), cpu AS (
     SELECT sum(ns)::BIGINT AS late_ns, arg_max(pattern, ns) AS range FROM slow
     HAVING 2 * sum(ns) > (SELECT sum(end_ns - start_ns) FROM awaited)
+), spent AS (  -- of each thread in that range
+    SELECT global_tid, sum(end_ns - start_ns) AS ns FROM selected_range JOIN path_pattern USING (path_id)
+    WHERE pattern = (SELECT range FROM cpu) GROUP BY global_tid
+), cause AS (
+    SELECT CASE WHEN count_if(2 * ns > most_ns) = 1 THEN 'late CPU' ELSE 'slow CPU' END AS cause
+    FROM spent CROSS JOIN (SELECT max(ns) AS most_ns FROM spent)
 ), latest AS (SELECT last_gpu, count(*) AS times FROM met GROUP BY last_gpu ORDER BY times DESC, last_gpu LIMIT 1
 ), shown AS (
     SELECT {
@@ -101,8 +110,8 @@ SELECT CASE WHEN collectives >= $least::INTEGER OR every = 0
         ELSE 'The report has collectives of one GPU only: `warpdeck scaling` compares the reports of several ranks.'
         END AS unjudged,
     least(wait_ns + coalesce(late_ns, 0), finding_window.ns) AS saving_ns, wait_ns, late_ns, range,
-    IF(late_ns > 0, 'late CPU', NULL) AS cause, collectives, last_gpu,
+    IF(late_ns > 0, cause.cause, NULL) AS cause, collectives, last_gpu,
     100.0 * times / nullif(collectives, 0) AS last_pct,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN (SELECT count(*) AS every FROM finding_communication)
-LEFT JOIN latest ON true LEFT JOIN cpu ON true;
+LEFT JOIN latest ON true LEFT JOIN cpu ON true CROSS JOIN cause;

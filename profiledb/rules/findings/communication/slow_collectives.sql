@@ -1,7 +1,7 @@
 -- title: Collectives that took much longer than others
 -- question: Do some collectives take far longer than others of their kind and size?
--- The time that slow collectives take beyond the median, as a share of the active span (first to last operation of each
--- GPU). Slow ones take `times` the median or more, among at least `least` of the same name, grid and size (if NCCL
+-- The time that slow collectives take beyond the median, at most that in which the GPU computes nothing beside them, as
+-- a share of the active span (first to last operation of each GPU). Slow ones take `times` the median or more, among at least `least` of the same name, grid and size (if NCCL
 -- states it). They waited for a late rank or shared the link.
 -- needs: kernel
 -- includes: finding, work, nccl
@@ -14,9 +14,11 @@
 -- param: times = 3 a slow collective takes at least this many times the median
 -- param: least = 4 fewest collectives of a kind that are judged
 -- column: slow | count | | slow collectives
--- column: beyond_ns | ns | | time beyond the median
+-- column: beyond_ns | ns | | time beyond the median, if compute hides a part of it
+-- column: lost_ns | ns | | part of it in which the GPU computes nothing
 -- column: kernel | name | | kind with the largest part
--- says: {slow} {slow|collective|collectives} took far longer than the median of {slow|its|their} kind. The excess is {beyond_ns}, {value} of the time.
+-- says: {slow} {slow|collective|collectives} took far longer than the median of {slow|its|their} kind. The excess is {beyond_ns}; for {lost_ns} of it ({value} of the time) the GPU computes nothing.
+-- says: {slow} {slow|collective|collectives} took far longer than the median of {slow|its|their} kind. The excess is {lost_ns}, {value} of the time.
 -- clear: Collectives that took far longer than others of their kind cost {value} of the time.
 -- advice: Compare the ranks (`warpdeck scaling`): all wait for the one that arrives last. Check its input, its CPU and its clocks at that time.
 -- source: nsys-ai nccl_anomaly (3 times the mean; here the median, which outliers do not move)
@@ -32,9 +34,13 @@ WITH sized AS (
     SELECT sized.*, ns - median_ns AS beyond_ns, ns >= $times::DOUBLE * median_ns AS slow FROM sized JOIN kind
         ON sized.device_id = kind.device_id AND sized.short = kind.short AND sized.blocks = kind.blocks
         AND sized.bytes IS NOT DISTINCT FROM kind.bytes
+), long AS ( -- noqa: ST03
+    SELECT device_id, start_ns, end_ns FROM judged WHERE slow
+), beside AS (FROM finding_cover('long', 'finding_compute')
 ), total AS (
     SELECT count(*) AS judged, count(*) FILTER (slow) AS slow,
-        least(coalesce(sum(beyond_ns) FILTER (slow), 0)::BIGINT, (SELECT ns FROM finding_window)) AS beyond_ns
+        coalesce(sum(beyond_ns) FILTER (slow), 0)::BIGINT AS beyond_ns,
+        least(coalesce(sum(beyond_ns) FILTER (slow), 0), (SELECT bare_ns FROM beside))::BIGINT AS lost_ns
     FROM judged
 ), shown AS (
     SELECT {
@@ -43,9 +49,9 @@ WITH sized AS (
         } AS piece
     FROM judged WHERE slow ORDER BY beyond_ns DESC, start_ns LIMIT 10
 )
-SELECT CASE WHEN judged > 0 OR every = 0 THEN 100.0 * beyond_ns / nullif(finding_window.ns, 0) END AS value,
+SELECT CASE WHEN judged > 0 OR every = 0 THEN 100.0 * lost_ns / nullif(finding_window.ns, 0) END AS value,
     'The selection has too few collectives of one kind and size.' AS unjudged,
-    beyond_ns AS saving_ns, slow, beyond_ns,
+    lost_ns AS saving_ns, slow, nullif(beyond_ns, lost_ns) AS beyond_ns, lost_ns,
     (SELECT short FROM judged WHERE slow GROUP BY short ORDER BY sum(beyond_ns) DESC, short LIMIT 1) AS kernel,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN (SELECT count(*) AS every FROM finding_communication);

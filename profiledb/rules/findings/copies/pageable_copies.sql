@@ -21,14 +21,16 @@
 -- says: For {bare_ns} ({value} of the time) the GPU waits for {copies} async {copies|copy|copies} of pageable memory: {bytes} at {rate}.
 -- says: For {bare_ns} ({value} of the time) the GPU waits for async copies of pageable memory.
 -- clear: The GPU waits {value} of the time for async copies of pageable memory.
--- advice: -> pin
+-- advice: [to host] -> pin_results
+-- advice: [not to host] -> pin
 -- change: pinned_copies
 -- source: Nsight Systems rule cuda_memcpy_async (srcKind or dstKind 0 is pageable); share of the time and 1 GB/s, slower than all pageable copies at hand: ours
 WITH held AS MATERIALIZED (  -- a byte at 1 GB/s takes 1 ns
     SELECT * REPLACE (greatest(start_ns, end_ns - duration_ns - bytes) AS start_ns) FROM finding_held_copy
     WHERE held = 'pageable'
 ), total AS (
-    SELECT count(*) AS copies, sum(bytes)::BIGINT AS bytes, sum(bytes) * 1e9 / nullif(sum(duration_ns), 0) AS rate
+    SELECT count(*) AS copies, sum(bytes)::BIGINT AS bytes, sum(bytes) * 1e9 / nullif(sum(duration_ns), 0) AS rate,
+        2 * sum(duration_ns) FILTER (copy_kind = 2) > sum(duration_ns) AS back
     FROM held
 ), lost AS (FROM finding_cover('held', 'finding_compute')
 ), shown AS (
@@ -43,6 +45,6 @@ WITH held AS MATERIALIZED (  -- a byte at 1 GB/s takes 1 ns
 )
 SELECT CASE WHEN total.copies > 0 OR untold.copies = 0 THEN 100.0 * bare_ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN untold.copies > 0 THEN 'The report has no calls of its copies.' END AS unjudged,
-    bare_ns AS saving_ns, total.copies, bytes, bare_ns, rate,
+    bare_ns AS saving_ns, CASE WHEN back THEN 'to host' END AS cause, total.copies, bytes, bare_ns, rate,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN lost CROSS JOIN untold;

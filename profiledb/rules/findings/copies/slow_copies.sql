@@ -21,7 +21,8 @@
 -- column: rate_pct | % | .1f | rate as a share of the peak
 -- says: {copies} large {copies|copy reaches|copies reach} {rate}, {rate_pct} of the link's {peak}: that costs {lost_ns} ({value} of the time).
 -- clear: Large copies between CPU and GPU lose {value} of the time against the link's peak.
--- advice: [not pinned memory] -> pin
+-- advice: [not pinned memory, to host] -> pin_results
+-- advice: [not pinned memory, not to host] -> pin
 -- advice: [pinned memory, not HIP] Check the link: `nvidia-smi -q -d PCIE` shows its generation and width under load, and `numactl` sets the NUMA node of the process. The memory is already pinned.
 -- advice: [else, pinned memory] Check the link and the NUMA node of the process (`numactl`): the memory is pinned already.
 -- advice: [else, not HIP] If it is already pinned, check the link (`nvidia-smi -q -d PCIE`: generation and width under load) and the NUMA node of the process (`numactl`).
@@ -33,7 +34,7 @@ WITH large AS (
     WHERE bytes * 1e11 < $slow_pct::DOUBLE * peak_bytes_per_s * duration_ns
 ), total AS (
     SELECT count(*) AS copies, least(coalesce(sum(lost_ns), 0)::BIGINT, (SELECT ns FROM finding_window)) AS lost_ns,
-        any_value(peak_bytes_per_s) AS peak,
+        any_value(peak_bytes_per_s) AS peak, 2 * sum(duration_ns) FILTER (copy_kind = 2) > sum(duration_ns) AS back,
         sum(bytes) * 1e9 / sum(duration_ns) AS rate
     FROM slow
 ), unknown AS (SELECT count(*) AS copies FROM large WHERE peak_bytes_per_s IS NULL
@@ -48,6 +49,7 @@ WITH large AS (
 )
 SELECT CASE WHEN unknown.copies = 0 THEN 100.0 * least(lost_ns, bare_ns) / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN unknown.copies > 0 THEN 'No data sheet states the peak of the link of this GPU.' END AS unjudged,
+    CASE WHEN back THEN 'to host' END AS cause,
     least(lost_ns, bare_ns) AS saving_ns, least(lost_ns, bare_ns) AS lost_ns,
     total.copies, rate, peak, 100.0 * rate / peak AS rate_pct,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence

@@ -4,14 +4,15 @@
 -- next operation writes (write, fwrite, printf, fflush ... of the OS libraries), or is in a range named like output
 -- (print, logging, log_metrics, tensorboard, wandb, progress_bar). In a gap after a copy of `file_bytes` or more to
 -- the host, of which writing takes `write_pct` percent or more of the time in one range, the other host code of this
--- range makes the file (it serializes a checkpoint) and counts, too. A plain `log` does not count: it may be a
+-- range makes the file (it serializes a checkpoint) and counts, too, and so do these copies while the GPU computes
+-- nothing. A plain `log` does not count: it may be a
 -- logarithm, as in `log_softmax`. Without such a range or an OS runtime trace the rule cannot judge, unless the GPU is
 -- hardly idle at all.
 -- needs: kernel or memop or graph_launch
--- includes: finding, idle, waiting
+-- includes: finding, idle, waiting, work
 -- selects: part
--- once: functions, idle
--- parts: host code, OS runtime call
+-- once: functions, idle, compute
+-- parts: host code, OS runtime call, copies (copied_ns)
 -- unit: %
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
@@ -19,6 +20,8 @@
 -- param: file_bytes = 1000000 fewest bytes copied to the host right before that make a file
 -- column: idle_ns | ns | | idle time of all GPUs during output
 -- column: place | name | | range or function with most of this time
+-- column: copied_ns | ns | | time of the copies that make a file while the GPU computes nothing
+-- says: The GPU waits {value} of the time while the program writes output, mostly in {place}: {idle_ns}, and {copied_ns} in the copies that it writes.
 -- says: The GPU waits {value} of the time ({idle_ns}) while the program writes output, mostly in {place}.
 -- clear: The GPU waits {value} of the time for output.
 -- advice: [file, PyTorch] Save the data of {place|the loop} only every N steps, and in another thread or process: copy it into pinned memory with `non_blocking=True`, and save it from there (`torch.distributed.checkpoint.async_save` does both).
@@ -30,7 +33,8 @@
 -- advice: [else] Write only every N steps, and keep values on the GPU until then.
 -- advice: [CUDA C++ or Fortran or OpenACC or OpenMP offload] Write in another thread, in fewer and larger pieces.
 -- advice: [else] Write in another thread: `logging.handlers.QueueHandler`, asynchronous writers of TensorBoard or wandb.
--- change: host_code={place}
+-- change: [file] without_range={place}
+-- change: [else] host_code={place}
 -- source: XProf smart suggestions (debug print >= 5 % of the step)
 WITH named AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern WHERE is_output(pattern)
@@ -55,8 +59,14 @@ WITH named AS MATERIALIZED (
         ) AS place
     FROM direct LEFT JOIN filed USING (gap_id, pre) LEFT JOIN idle_pattern USING (pre)
     WHERE writes OR is_file AND reason IN ('host code', 'OS runtime call')
+), moved AS ( -- noqa: ST03
+    SELECT device_id, memop.start_ns, memop.end_ns FROM memop
+    SEMI JOIN (SELECT device_id, start_ns AS end_ns FROM output WHERE is_file) USING (device_id, end_ns)
+    WHERE copy_kind = 2 AND bytes >= $file_bytes::BIGINT
+), copied AS (FROM finding_cover('moved', 'finding_compute')
 ), total AS (
-    SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM output
+    SELECT coalesce(sum(ns), 0)::BIGINT + (SELECT bare_ns FROM copied) AS ns, coalesce(sum(ns), 0)::BIGINT AS idle_ns
+    FROM output
 ), idle AS (
     SELECT coalesce(sum(b - a), 0) AS ns FROM selected_hole(1)
 ), known AS (
@@ -77,6 +87,7 @@ SELECT CASE WHEN told OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
     CASE WHEN NOT told
         THEN 'The selection has no range that is called like output, and no calls into the operating system.' END
         AS unjudged,
-    total.ns AS saving_ns, total.ns AS idle_ns, (SELECT place FROM main) AS place, (SELECT cause FROM main) AS cause,
+    total.ns AS saving_ns, total.idle_ns, nullif(copied.bare_ns, 0) AS copied_ns, (SELECT place FROM main) AS place,
+    (SELECT cause FROM main) AS cause,
     (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
-FROM finding_window CROSS JOIN total CROSS JOIN idle CROSS JOIN known;
+FROM finding_window CROSS JOIN total CROSS JOIN idle CROSS JOIN known CROSS JOIN copied;

@@ -1,4 +1,4 @@
--- title: Launching thread off its core
+-- title: Launching thread off its core between calls
 -- question: Does the GPU wait while the thread that feeds it is kept off its core?
 -- The share of each GPU's active span (first to last operation) that it is idle while the thread that has yet to launch
 -- the next operation is off its core for at least `least_ns` at a time, outside all CUDA and OS calls. A thread that

@@ -18,7 +18,7 @@
 -- column: reason_pct | % | .1f | share of the idle time with this reason
 -- column: range | name | | innermost range with most of it, if that is at least half
 -- column: place | name | | that range, or the one with most of the time of the main reason
--- column: range_pct | % | .1f | share of the idle time in this range
+-- column: range_pct | % | .1f | share of the idle time in this range, the ranges inside it included
 -- says: The GPU is idle {value} of the time ({idle_ns}). For {range_pct} of that the CPU is in {range}; main reason: {reason} ({reason_pct}).
 -- says: The GPU is idle {value} of the time ({idle_ns}). Main reason: {reason} ({reason_pct}).
 -- clear: The GPU is idle {value} of the time.
@@ -70,13 +70,15 @@ SELECT CASE WHEN by_node AND main.reason = 'launch call' THEN NULL
     replace(main.reason, 'host code', 'non-CUDA code') AS reason,
     100.0 * main.ns / nullif(total.ns, 0) AS reason_pct,
     place.pattern AS range,
-    coalesce(place.pattern, mainly.pattern) AS place, 100.0 * place.ns / nullif(total.ns, 0) AS range_pct,
+    coalesce(place.pattern, mainly.pattern) AS place, 100.0 * (
+        SELECT sum(ns) FROM by_range WHERE pattern = place.pattern OR starts_with(pattern, place.pattern || '/')
+    ) / nullif(total.ns, 0) AS range_pct,
     (SELECT list(piece ORDER BY gap_id) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN traced
 LEFT JOIN (SELECT reason, ns FROM by_reason ORDER BY ns DESC, reason LIMIT 1) AS main ON true
 LEFT JOIN (
-    SELECT pattern, sum(ns)::BIGINT AS ns FROM by_range GROUP BY pattern
-    HAVING 2 * sum(ns) >= (SELECT ns FROM total) ORDER BY ns DESC, pattern LIMIT 1
+    SELECT pattern FROM by_range GROUP BY pattern
+    HAVING 2 * sum(ns) >= (SELECT ns FROM total) ORDER BY sum(ns) DESC, pattern LIMIT 1
 ) AS place ON true LEFT JOIN (  -- where the main reason holds for most of its time
     SELECT by_range.reason, pattern FROM by_range JOIN by_reason USING (reason)
     WHERE 2 * by_range.ns > by_reason.ns

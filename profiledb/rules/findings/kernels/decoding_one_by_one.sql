@@ -7,7 +7,7 @@
 -- saving is 15/16 of both, for 16 sequences at once, if there are so many: no report shows that. Launching takes the
 -- gaps of up to `gap_ns`, times the share of these products in the time of all matrix products.
 -- needs: kernel
--- includes: finding, work, idle
+-- includes: finding, work, idle, tensor
 -- selects: part
 -- once: sums
 -- parts: matmul
@@ -28,9 +28,7 @@
 -- advice: For a single sequence, speculative decoding checks several tokens with one read of the weights, and weights in 8 or 4 bits take less time to read.
 -- source: ours; roofline of a product with few vectors: 2 operations per vector for each element read. Pair on H100: 16 sequences together take as long as one
 WITH product AS MATERIALIZED (
-    SELECT name_id, regexp_matches(demangled,
-            '(?i)gemv|gemmk1|(^|[^a-z])dot_kernel|mat_?vec|nvjet_(sm\d+_)?[a-z]+_(\d+x8|8x\d+)_') AS of_vector
-    FROM kernel_name WHERE class = 'matmul'
+    SELECT name_id, is_vector_product(demangled) AS of_vector FROM kernel_name WHERE class = 'matmul'
 ), summed AS (
     SELECT name_id, of_vector, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches
     FROM finding_kernel_sum JOIN product USING (name_id) GROUP BY name_id, of_vector

@@ -22,8 +22,8 @@
 -- column: add_ns | ns | | time of the additions that count
 -- column: fills | count | | number of fills
 -- column: kernel | name | | kernel or memset with most of this time
--- says: {fills} {fills|fill sets|fills set} gradients to zero ({fill_ns}), and backward adds to them ({add_ns}): {value} of the time, mostly in {kernel}.
--- says: {fills} {fills|fill sets|fills set} gradients to zero, which takes {fill_ns} ({value} of the time), mostly in {kernel}.
+-- says: {fills} {fills|fill sets|fills set} gradients to zero ({fill_ns} with the waits between them), and backward adds to them ({add_ns}): {value} of the time, mostly in {kernel}.
+-- says: {fills} {fills|fill sets|fills set} gradients to zero, which takes {fill_ns} with the waits between them ({value} of the time), mostly in {kernel}.
 -- clear: Gradients are filled with zeros for {value} of the time.
 -- advice: [PyTorch] Call `optimizer.zero_grad(set_to_none=True)`, the default since PyTorch 2.0: the backward pass then writes gradients instead of adding to zeros.
 -- advice: [PyTorch] If you accumulate gradients over several batches, release them once, before the first batch. Frameworks that keep all gradients in one buffer (Megatron, DeepSpeed) need the fill.

@@ -3,11 +3,12 @@
 -- The time lost to SMs without a block, as a share of the active span (first to last operation of each GPU): the
 -- duration of each kernel with fewer blocks than SMs, times the share of empty SMs. Kernels count if they take
 -- `least_ns` or more and run alone: beside others the empty SMs may work, and the launch dominates shorter ones. The
--- saving is the lost time. Communication does not count: it uses few SMs on purpose.
+-- saving is the lost time, if the work splits into as many blocks as there are SMs. Communication does not count: it uses few SMs on purpose.
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
 -- parts: kernels
+-- level: place
 -- unit: %
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
@@ -16,8 +17,8 @@
 -- column: launches | count | | launches with fewer blocks than SMs that ran alone
 -- column: kernel | name | | the one that loses most
 -- column: sms | count | | SMs of the GPU
--- says: {launches} {launches|launch has|launches have} fewer blocks than the GPU has SMs ({sms}), which costs {lost_ns} ({value} of the time), mostly in {kernel}.
--- clear: Grids with fewer blocks than SMs cost {value} of the time.
+-- says: {launches} {launches|launch has|launches have} fewer blocks than the GPU has SMs ({sms}), which costs up to {lost_ns} ({value} of the time), mostly in {kernel}.
+-- clear: Grids with fewer blocks than SMs cost up to {value} of the time.
 -- advice: [decode] Decode more sequences at once: with few rows {kernel} has too few blocks, and most of its time goes into reading weights.
 -- advice: [else, OpenACC] Give {kernel} more gangs: `collapse(2)` or `collapse(3)` on its loops, a smaller `vector_length`.
 -- advice: [else, OpenMP offload] Give {kernel} more teams: `collapse(2)` or `collapse(3)` on its loops, `num_teams`.

@@ -26,3 +26,7 @@ SELECT name_id, demangled, short, class, product_unit(demangled) AS unit, produc
 FROM kernel_name
 WHERE class IN ('matmul', 'convolution', 'attention') AND NOT regexp_matches(demangled, 'gemv|gemmk1|split_?k_?reduce'
     || '|epilogue|depthwise|workspace|offsets|cask_plugin|im2col|col2im|fft|combine|convert|dot_do_o|preprocess', 'i');
+
+-- Whether a matrix product is one with a vector, or with at most eight of them: tiles of nvjet with eight columns.
+CREATE OR REPLACE MACRO is_vector_product(name) AS regexp_matches(name,
+    '(?i)gemv|gemmk1|(^|[^a-z])dot_kernel|mat_?vec|nvjet_(sm\d+_)?[a-z]+_(\d+x8|8x\d+)_');

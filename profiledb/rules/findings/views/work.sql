@@ -76,6 +76,11 @@ CREATE OR REPLACE VIEW finding_communication AS
 SELECT kernel.*, short FROM selected_kernel AS kernel
 JOIN (SELECT name_id, short FROM kernel_name WHERE is_communication(short, class)) USING (name_id);
 
+-- Whether most of their time is sends and receives: GPUs exchange data (all-to-all, stages), and reduce little.
+CREATE OR REPLACE VIEW finding_exchange AS
+SELECT coalesce(2 * sum(ns) FILTER (nccl_operation(short) = 'SendRecv') > sum(ns), false) AS most
+FROM finding_kernel_sum JOIN kernel_name USING (name_id) WHERE is_communication(short, class);
+
 -- The time that these cover, and the part of it in which the GPU computes nothing.
 CREATE OR REPLACE VIEW finding_exposed AS FROM finding_cover('finding_communication', 'finding_compute');
 

@@ -1,5 +1,6 @@
 """Runs by hand: which ranks belong together, whose clock differs, who is late, since when and why."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +31,10 @@ def rank(number: int, run: str = "job", **more: object) -> RankSummary:
 def real() -> RankSummary:
     """A rank of two steps of 10 ms: 6 ms of compute, 1 ms of copies, 1 ms idle, two collectives of 1 ms each."""
     parts = {"compute_ns": 6 * MS, "exposed_ns": 2 * MS, "copy_ns": MS, "idle_ns": MS, "hidden_ns": 0}
-    steps = pd.DataFrame([{"step": n, "start_ns": 10 * MS * n, "duration_ns": 10 * MS, **parts} for n in (0, 1)])
+    readings = {"sm_clock_mhz": 1980.0, "power_w": 600.0, "memory_bytes": 2e10}
+    steps = pd.DataFrame(
+        [{"step": n, "start_ns": 10 * MS * n, "duration_ns": 10 * MS, **parts, **readings} for n in (0, 1)]
+    )
     operations = pd.DataFrame(
         [
             {
@@ -46,7 +50,11 @@ def real() -> RankSummary:
         ]
     )
     kernels = pd.DataFrame(
-        [("gemm", "matmul", 20, 10 * MS), ("add", "elementwise", 40, 2 * MS), ("nccl", "communication", 4, 4 * MS)],
+        [
+            ("gemm", "matmul", 20, 10 * MS, 2e6),
+            ("add", "elementwise", 40, 2 * MS, 4e6),
+            ("nccl", "communication", 4, 4 * MS, 1e4),
+        ],
         columns=list(rank_summary.KERNELS),
     )
     idle = pd.DataFrame([("host code", 2 * MS, None, "forward")], columns=list(rank_summary.IDLE))
@@ -55,7 +63,10 @@ def real() -> RankSummary:
 
 
 def conclude(size: int, steps: int, late: Late | None, seed: int = 0) -> tuple[Run, RunAnswer]:
-    ranks = list(vary(real(), size, steps, late, seed))
+    return work_out(list(vary(real(), size, steps, late, seed)))
+
+
+def work_out(ranks: Sequence[RankSummary]) -> tuple[Run, RunAnswer]:
     (run,) = run_list.list_runs(ranks)
     tables = run_tables.join_tables(run, {(one.report_id, one.lane): one.tables for one in ranks})
     return run, run_answer.answer(tables)
@@ -66,7 +77,7 @@ def test_ranks_of_a_name_are_one_run_and_missing_ones_are_named() -> None:
     assert (run.name, run.told_by, run.size) == ("job", "name", 6)
     assert [one.rank for one in run.ranks] == [0, 2, 3]
     assert run.missing == [1, 4, 5]
-    assert "3 of 6 ranks have no report: 1, 4, 5" in sentences.state_gaps(run)[0]
+    assert "3 of 6 ranks have no report: 1, 4, 5" in dict(sentences.state_gaps(run))["ranks_missing"]
 
 
 def test_the_launchers_name_joins_reports_of_any_name() -> None:
@@ -93,7 +104,14 @@ def test_a_doubled_rank_counts_once() -> None:
         ["job0", "job1"],
         ["kept_twice"],
     )
-    assert "1 report left out, a further one of the rank: rank 1." in sentences.state_gaps(run)
+    assert dict(sentences.state_gaps(run))["ranks_doubled"] == "1 report left out, a further one of the rank: rank 1."
+
+
+def test_two_jobs_of_one_launchers_name_are_two_runs() -> None:
+    first = [rank(n, run_id="x", begin_ns=0, end_ns=100) for n in (0, 1)]
+    second = [rank(n, report_id=f"again{n}", run_id="x", begin_ns=200, end_ns=300) for n in (0, 1)]
+    runs = run_list.list_runs([*second, *first])
+    assert [(run.reports, run.doubled) for run in runs] == [(["job0", "job1"], ()), (["again0", "again1"], ())]
 
 
 def test_clocks_hours_apart_do_not_split_a_run() -> None:
@@ -101,12 +119,55 @@ def test_clocks_hours_apart_do_not_split_a_run() -> None:
     assert [len(run.ranks) for run in run_list.list_runs(apart)] == [3]
 
 
+def captured(job: int, node: int, at: int, size: int = 4, each: int = 2) -> list[RankSummary]:
+    """The ranks of a node in a job, all captured from ``at`` to ``at + 10`` on its clock."""
+    return [
+        rank(n, report_id=f"{job}:{n}", host=f"node{node}", size=size, begin_ns=at, end_ns=at + 10)
+        for n in range(node * each, (node + 1) * each)
+    ]
+
+
+@pytest.mark.parametrize("apart", [0, HOUR_NS, -7 * HOUR_NS])
+@pytest.mark.parametrize("each", [1, 2])
+def test_two_jobs_of_one_name_on_machines_with_other_clocks_are_two_runs(apart: int, each: int) -> None:
+    """The second job runs a minute after the first one; the second machine's clock differs by hours."""
+    begin, later = 10 * HOUR_NS, 10 * HOUR_NS + 60_000 * MS
+    every = [
+        *captured(2, 0, later, each=each), *captured(2, 1, later + apart, each=each),
+        *captured(1, 0, begin, each=each), *captured(1, 1, begin + apart, each=each),
+    ]  # fmt: skip
+    runs = run_list.list_runs(every)
+    assert sorted(run.reports for run in runs) == [[f"{job}:{n}" for n in range(2 * each)] for job in (1, 2)]
+    assert not any(run.doubled for run in runs)
+
+
+def test_a_doubled_rank_splits_no_run_whose_clocks_are_hours_apart() -> None:
+    every = [*captured(1, 0, 0), *captured(1, 1, HOUR_NS), replace(captured(1, 1, HOUR_NS)[0], report_id="copy")]
+    (run,) = run_list.list_runs(every)
+    assert (len(run.ranks), [one.report_id for one in run.doubled], run.missing) == (4, ["copy"], [])
+
+
+def test_a_job_that_lacks_a_machine_does_not_take_the_other_jobs_ranks() -> None:
+    every = [*captured(1, 0, 0), *captured(2, 0, 100), *captured(2, 1, 100)]
+    runs = run_list.list_runs(every)
+    assert [(run.reports, run.missing) for run in runs] == [
+        (["1:0", "1:1"], [2, 3]),
+        (["2:0", "2:1", "2:2", "2:3"], []),
+    ]
+
+
+def test_two_jobs_of_one_name_at_the_same_time_are_two_runs() -> None:
+    other = [replace(one, report_id=f"other{one.rank}", host="elsewhere") for one in captured(1, 0, 5, size=2)]
+    runs = run_list.list_runs([*captured(1, 0, 0, size=2), *other])
+    assert [run.reports for run in runs] == [["1:0", "1:1"], ["other0", "other1"]]
+
+
 def test_ranks_before_a_restart_are_left_out() -> None:
     before = [rank(n, run_id="x", restarts=0) for n in (0, 1)]
     after = [rank(n, report_id=f"after{n}", run_id="x", restarts=1) for n in (0, 1)]
     (run,) = run_list.list_runs([*before, *after])
     assert (run.reports, len(run.doubled), run.restarts) == (["after0", "after1"], 2, 1)
-    assert "restart" in sentences.state_gaps(run)[0]
+    assert {"ranks_doubled", "restarted"} == {rule for rule, _ in sentences.state_gaps(run)}
 
 
 def test_traces_join_by_the_time_of_their_captures() -> None:
@@ -125,19 +186,192 @@ def test_traces_join_by_the_time_of_their_captures() -> None:
     ],
 )
 def test_the_late_rank_is_named_with_its_step_and_its_cause(late: Late, cause: str, says: str) -> None:
-    run, known = conclude(16, 60, late)
+    _, known = conclude(16, 60, late)
     found = known.straggler
     assert found is not None
     assert (found.rank, found.since or 0, found.cause) == (late.rank, late.since, cause)
     assert found.late_ns == pytest.approx(late.ns, rel=0.05)
-    assert says in sentences.state_straggler(found, run, is_matched=True)
+    assert says in known.headline
+    assert [(one.rule, one.severity) for one in known.findings] == [
+        ("straggler", "high"),
+        ("exposed_communication", "high"),
+    ]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_lateness_of_few_ranks_is_all_that_the_others_wait(size: int) -> None:
+    _, known = conclude(size, 40, Late(1, 0, "idle", 2 * MS))
+    assert known.straggler is not None
+    assert known.straggler.late_ns == pytest.approx(2 * MS, rel=0.05)
+
+
+def test_a_slow_machine_is_named_with_all_its_ranks() -> None:
+    ranks = list(vary(real(), 32, 60, Late(8, 20, "compute", 2 * MS, ranks=8)))
+    _, known = work_out(ranks)
+    found = known.straggler
+    assert found is not None
+    assert (found.rank, found.ranks, found.host, found.since) == (8, 8, "node001", 20)
+    assert found.cause == "compute"
+    assert known.headline.startswith("The 8 ranks of node001 hold up the others by 2.")
+    assert "slow_node" in {one.rule for one in known.findings}
+
+
+def test_work_that_moves_between_the_ranks_names_none() -> None:
+    """Each rank is late by 2 ms in every fourth step: all wait for three quarters of that."""
+    ranks = list(vary(real(), 4, 40, [Late(n, n, "compute", 2 * MS, every=4) for n in range(4)]))
+    _, known = work_out(ranks)
+    assert known.straggler is None
+    (finding,) = [one for one in known.findings if one.rule == "moving_imbalance"]
+    assert finding.saving_ns == pytest.approx(1.5 * MS, rel=0.05)
+    assert known.headline == finding.sentence
+    assert "in 10 of 40 steps" in finding.sentence
+
+
+def test_waits_behind_compute_hold_nothing_up() -> None:
+    ranks = list(vary(real(), 4, 40, Late(1, 0, "idle", 2 * MS)))
+    hidden = []
+    for one in ranks:
+        steps = rank_summary.decode(one.tables["step_rows"]).to_pandas().assign(exposed_ns=0)
+        hidden.append(replace(one, tables={**one.tables, "step_rows": rank_summary.encode(steps, "step_rows")}))
+    _, known = work_out(hidden)
+    assert known.straggler is None
+    assert known.findings == ()
+
+
+def test_larger_batches_are_work_and_slower_clocks_are_compute() -> None:
+    """As many launches on twice the threads are more work; slower kernels at equal threads come from the clock."""
+
+    def vary_kernels(threads: float, clock: float) -> RunAnswer:
+        ranks = list(vary(real(), 4, 40, Late(2, 0, "compute", 2 * MS)))
+        kernels = rank_summary.decode(ranks[2].tables["kernel_rows"]).to_pandas()
+        steps = rank_summary.decode(ranks[2].tables["step_rows"]).to_pandas().assign(sm_clock_mhz=clock)
+        more = {
+            "kernel_rows": rank_summary.encode(kernels.assign(threads=kernels["threads"] * threads), "kernel_rows"),
+            "step_rows": rank_summary.encode(steps, "step_rows"),
+        }
+        ranks[2] = replace(ranks[2], tables={**ranks[2].tables, **more})
+        return work_out(ranks)[1]
+
+    assert "has more work" in vary_kernels(2, 1980).headline
+    slow = vary_kernels(1, 1200).headline
+    assert "at 1,200 MHz against 1,980 MHz" in slow
+    assert "Look at its clocks" not in slow
+    assert "Look at its clocks" in vary_kernels(1, 1980).headline
+
+
+def test_a_rank_without_collectives_is_named() -> None:
+    ranks = list(vary(real(), 4, 20, Late(1, 0, "idle", 2 * MS)))
+    nothing = rank_summary.encode(pd.DataFrame(), "operation_rows")
+    ranks[3] = replace(ranks[3], tables={**ranks[3].tables, "operation_rows": nothing})
+    _, known = work_out(ranks)
+    assert known.straggler is not None
+    assert known.straggler.rank == 1
+    (finding,) = [one for one in known.findings if one.rule == "no_collectives"]
+    assert finding.severity == "warning"
+    assert finding.sentence.startswith("Rank 3 has no collectives")
+
+
+def test_a_rank_that_ends_early_is_named() -> None:
+    ranks = list(vary(real(), 4, 20))
+    steps = rank_summary.decode(ranks[2].tables["step_rows"]).to_pandas()
+    ranks[2] = replace(
+        ranks[2], tables={**ranks[2].tables, "step_rows": rank_summary.encode(steps.head(12), "step_rows")}
+    )
+    finding = work_out(ranks)[1].findings[-1]
+    assert (finding.rule, finding.severity) == ("out_of_step", "warning")
+    assert finding.sentence.startswith("Rank 2 ends with step 11, the others with step 19")
+
+
+def test_ranks_whose_steps_are_numbered_differently_are_named() -> None:
+    """Collectives with numbers tell that a capture began two steps later than the others."""
+    ranks = []
+    for one in vary(real(), 4, 20):
+        operations = rank_summary.decode(one.tables["operation_rows"]).to_pandas()
+        operations["sequence"] = range(len(operations))
+        if one.rank == 1:
+            operations = operations[operations["step"] >= 2].assign(step=lambda rows: rows["step"] - 2)
+        packed = rank_summary.encode(operations, "operation_rows")
+        ranks.append(replace(one, tables={**one.tables, "operation_rows": packed}))
+    (finding,) = [one for one in work_out(ranks)[1].findings if one.rule == "out_of_step"]
+    assert "at the same collective rank 1 is 2 steps behind" in finding.sentence
+
+
+def test_steps_from_other_sources_do_not_compare() -> None:
+    ranks = [replace(one, told_by="kernels" if one.rank == 2 else "ranges") for one in vary(real(), 4, 20)]
+    (finding,) = [one for one in work_out(ranks)[1].findings if one.rule == "out_of_step"]
+    assert "rank 2 are found by repeating kernels" in finding.sentence
+
+
+def stage(ranks: int, *, wait_ns: int) -> list[RankSummary]:
+    """Ranks of a pipeline: each receives and sends in every step, and waits ``wait_ns`` in every second transfer."""
+    stages = []
+    for one in vary(real(), ranks, 20):
+        operations = pd.DataFrame(
+            [
+                {"step": step, "operation": "SendRecv", "bytes": 1e6, "calls": 1, "start_ns": 1e7 * step + 1e6 * n,
+                 "duration_ns": 20_000 + wait_ns * (n % 2)}
+                for step in range(20) for n in range(4)
+            ]
+        )  # fmt: skip
+        steps = rank_summary.decode(one.tables["step_rows"]).to_pandas()
+        steps["compute_ns"] += MS * (one.rank or 0)
+        tables = {
+            **one.tables,
+            "operation_rows": rank_summary.encode(operations, "operation_rows"),
+            "step_rows": rank_summary.encode(steps, "step_rows"),
+        }
+        stages.append(replace(one, tables=tables))
+    return stages
+
+
+def test_bubbles_of_a_pipeline_are_waits_of_transfers() -> None:
+    _, known = work_out(stage(2, wait_ns=700_000))
+    (finding,) = [one for one in known.findings if one.rule == "pipeline_bubbles"]
+    assert finding.saving_ns == pytest.approx(1.4 * MS)
+    assert "Rank 1 computes most, 7.00 ms per step, rank 0 least, 6.00 ms" in finding.sentence
+    assert "pipeline_bubbles" not in {one.rule for one in work_out(stage(2, wait_ns=20_000))[1].findings}
+
+
+@pytest.mark.parametrize(("factor", "is_uneven"), [(1.0, False), (3.0, True)])
+def test_uneven_experts_are_told_by_the_sizes_of_exchanges(factor: float, is_uneven: bool) -> None:
+    """Ranks of an exchange are matched although their sizes differ."""
+    ranks = []
+    for one in vary(real(), 4, 20):
+        operations = rank_summary.decode(one.tables["operation_rows"]).to_pandas().assign(operation="AlltoAll")
+        operations["bytes"] *= factor if one.rank == 2 else 1
+        packed = rank_summary.encode(operations, "operation_rows")
+        ranks.append(replace(one, tables={**one.tables, "operation_rows": packed}))
+    _, known = work_out(ranks)
+    assert known.is_matched
+    found = [one for one in known.findings if one.rule == "expert_imbalance"]
+    assert bool(found) == is_uneven
+    if found:
+        assert "2.00x the mean" in found[0].sentence  # 3 of 1 + 1 + 3 + 1
+        assert "rank 2 has most, 480 MB against 160 MB of the median rank" in found[0].sentence
+
+
+def test_readings_are_averaged_over_steps() -> None:
+    at = np.array([0.0, 10.0, 20.0, 30.0])
+    watts = np.array([100.0, 200.0, 200.0, 400.0])
+    begin, end = np.array([0.0, 10.0, 5.0, 25.0]), np.array([10.0, 20.0, 15.0, 35.0])
+    means = rank_summary.average_readings(at, watts, begin, end)
+    assert means[:3].tolist() == [150, 200, 187.5]
+    assert np.isnan(means[3]), "the log ends before the step"
+    apart = rank_summary.average_readings(at * 1e9, watts, begin[:1] * 1e9, end[:1] * 1e9)
+    assert np.isnan(apart).all(), "readings ten seconds apart tell nothing about the time between"
+
+
+def test_memory_of_a_step_is_the_most_that_was_held() -> None:
+    at, held = np.array([0.0, 5.0, 12.0, 14.0]), np.array([1.0, 4.0, 9.0, 2.0])
+    begin, end = np.array([0.0, 10.0, 20.0]), np.array([10.0, 20.0, 30.0])
+    assert rank_summary.find_most_held(at, held, begin, end).tolist() == [4, 9, 2]
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_an_even_run_has_no_straggler(seed: int) -> None:
-    run, known = conclude(16, 60, None, seed)
+    _, known = conclude(16, 60, None, seed)
     assert known.straggler is None
-    assert "no rank holds the others up" in sentences.state_straggler(None, run, is_matched=known.is_matched)
+    assert "no rank holds the others up" in known.headline
 
 
 def test_waits_are_those_of_arrivals() -> None:
@@ -175,13 +409,12 @@ def test_ranks_without_collectives_say_so() -> None:
         replace(one, tables={**one.tables, "operation_rows": rank_summary.encode(pd.DataFrame(), "operation_rows")})
         for one in vary(real(), 4, 10)
     ]
-    (run,) = run_list.list_runs(ranks)
-    known = run_answer.answer(run_tables.join_tables(run, {(one.report_id, 0): one.tables for one in ranks}))
+    _, known = work_out(ranks)
     assert (known.is_matched, known.straggler, known.clocks) == (False, None, ())
     assert known.ranks["step_ns"].notna().all()
     assert known.ranks["wait_ns"].isna().all()
     assert np.isnan(known.heat["wait_ns"]).all()
-    assert "cannot be told" in sentences.state_straggler(None, run, is_matched=False)
+    assert "cannot be told" in known.headline
 
 
 def test_damaged_tables_of_a_rank_leave_the_others() -> None:

@@ -1,0 +1,191 @@
+"""Findings of a run: what its ranks cost each other, and what is wrong with its reports."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from profiledb import words
+from profiledb.findings.finding import HIGH_PCT, MEDIUM_PCT
+from profiledb.studies.runs import sentences, straggler
+from profiledb.studies.runs.run_tables import Matrix, RunTables
+from profiledb.studies.runs.straggler import Straggler
+from profiledb.studies.scaling import nccl
+
+TITLES = {
+    "straggler": "A rank holds up the others",
+    "slow_node": "A machine holds up the others",
+    "moving_imbalance": "Ranks wait for each other in turn",
+    "exposed_communication": "Communication is exposed",
+    "pipeline_bubbles": "Stages wait for each other",
+    "expert_imbalance": "Experts get uneven work",
+    "ranks_missing": "Ranks have no report",
+    "ranks_doubled": "Ranks have several reports",
+    "restarted": "The run was restarted",
+    "out_of_step": "Ranks have different steps",
+    "no_collectives": "Ranks have no collectives",
+}
+"""Titles of the findings, by rule."""
+ABOUT_RANKS = ("straggler", "slow_node", "moving_imbalance")
+"""Rules that say who waits for whom; without one, ranks arrive together."""
+WARNINGS = ("ranks_missing", "restarted", "out_of_step", "no_collectives")
+"""Rules whose figures are incomplete rather than slow."""
+IMBALANCE = 0.05
+"""Share of the step from which waits for changing ranks count, as in the rule ``rank_imbalance``."""
+EXPOSED = 0.1
+"""Share of the step from which exposed communication counts."""
+UNEVEN = 1.2
+"""Most data of a rank over the mean, from which all-to-all exchanges are uneven."""
+_MESSAGES = 4
+"""Most messages in a kernel that sends and receives between stages, as in the rule ``pipeline_bubbles``."""
+_TRANSFERS = 8
+"""Fewest transfers of a rank that are judged, as there."""
+
+
+@dataclass(frozen=True)
+class RunFinding:
+    """What holds a run up, or is wrong with its reports.
+
+    Args:
+        rule: one of ``TITLES``.
+        sentence: Markdown.
+        saving_ns: most time that it costs per step, mean over the ranks; None if it costs none.
+        share: the same as a part of the step.
+    """
+
+    rule: str
+    sentence: str
+    saving_ns: float | None = None
+    share: float = 0.0
+
+    @property
+    def severity(self) -> str:
+        """One of ``finding.SEVERITIES``."""
+        if self.saving_ns is None:
+            return "warning" if self.rule in WARNINGS else "note"
+        return "high" if 100 * self.share >= HIGH_PCT else "medium" if 100 * self.share >= MEDIUM_PCT else "low"
+
+    @property
+    def title(self) -> str:
+        """The rule in words."""
+        return TITLES[self.rule]
+
+
+def find(tables: RunTables, found: Straggler | None) -> list[RunFinding]:
+    """Return the findings of a run: those that cost time first, the costliest first."""
+    every = [*_find_waits(tables, found), *_find_incomplete(tables)]
+    return sorted(every, key=lambda one: (one.saving_ns is None, -(one.saving_ns or 0)))
+
+
+def _find_waits(tables: RunTables, found: Straggler | None) -> Iterator[RunFinding]:
+    step_ns = float(tables.steps["duration_ns"].mean()) if len(tables.steps) else 0.0
+    if not step_ns:
+        return
+    exposed = tables.matrix("exposed_ns")
+    waited = 0.0 if np.isnan(tables.held).all() else float(np.nanmean(tables.held))
+    if found is not None:
+        rule = "straggler" if found.ranks == 1 else "slow_node"
+        yield RunFinding(rule, sentences.state_straggler(found, tables.run), found.late_ns, found.share)
+    elif waited >= IMBALANCE * step_ns:
+        yield RunFinding("moving_imbalance", _state_imbalance(tables, waited, step_ns), waited, waited / step_ns)
+    yield from _find_uneven_experts(tables)
+    bubbles = list(_find_bubbles(tables, exposed, step_ns))
+    yield from bubbles
+    shown = float(np.nanmean(exposed)) if exposed.size and not np.isnan(exposed).all() else 0.0
+    transfer = max(0.0, shown - waited - sum(one.saving_ns or 0.0 for one in bubbles))
+    if transfer >= EXPOSED * step_ns:
+        yield RunFinding("exposed_communication", _state_exposed(tables, shown, waited, step_ns), transfer,
+                         transfer / step_ns)  # fmt: skip
+
+
+def _find_bubbles(tables: RunTables, exposed: Matrix, step_ns: float) -> Iterator[RunFinding]:
+    """Yield waits of stages for each other: what transfers take beyond the shortest of their size on their rank."""
+    sent = tables.operations[tables.operations["operation"].eq("SendRecv") & ~tables.operations["calls"].gt(_MESSAGES)]
+    sent = sent[sent["step"].notna()]
+    if sent["rank"].nunique() < 2 or sent.groupby("rank").size().min() < _TRANSFERS:
+        return
+    shortest = sent.groupby(["rank", "bytes"], dropna=False)["duration_ns"].transform("min")
+    waits = np.fmin(tables.spread(sent.assign(wait_ns=sent["duration_ns"] - shortest), "wait_ns"), exposed)
+    waited = float(np.nanmean(waits))
+    if waited < IMBALANCE * step_ns:
+        return
+    compute = straggler.average(tables.matrix("compute_ns"))
+    most, least = int(compute.argmax()), int(compute.argmin())
+    yield RunFinding(
+        "pipeline_bubbles",
+        f"Stages wait {words.duration(waited)} per step ({words.percent(100 * waited / step_ns)} of it) in transfers"
+        f" for other stages. Rank {tables.numbers[most]} computes most, {words.duration(compute[most])} per step, rank"
+        f" {tables.numbers[least]} least, {words.duration(compute[least])}. More micro-batches have less of it, and so"
+        " do stages with equal work.",
+        waited,
+        waited / step_ns,
+    )
+
+
+def _find_uneven_experts(tables: RunTables) -> Iterator[RunFinding]:
+    """Yield how uneven the sizes of all-to-all exchanges are over the ranks."""
+    exchanged = tables.matches[tables.matches["operation"].eq("AlltoAll") & tables.matches["bytes"].notna()]
+    if exchanged.empty:
+        return
+    sizes = exchanged.groupby("key")["bytes"].agg(["max", "mean"]).sum()
+    if sizes["max"] < UNEVEN * sizes["mean"]:
+        return
+    by_rank = exchanged.groupby("rank")["bytes"].sum()
+    yield RunFinding(
+        "expert_imbalance",
+        f"In {words.counted(exchanged['key'].nunique(), 'all-to-all exchange')} the rank with the most data has"
+        f" {sizes['max'] / sizes['mean']:.2f}x the mean; over all of them rank {by_rank.idxmax()} has most,"
+        f" {words.bytes_(by_rank.max())} against {words.bytes_(by_rank.median())} of the median rank. Experts that get"
+        " more tokens hold the others up: a capacity limit or a stronger load-balancing loss evens them out.",
+    )
+
+
+def _state_imbalance(tables: RunTables, waited: float, step_ns: float) -> str:
+    late = straggler.measure_lateness(tables.held)
+    late = late[:, ~np.isnan(late).all(axis=0)]
+    last = np.bincount(np.nanargmax(late, axis=0), minlength=len(late))
+    row = int(last.argmax())
+    return (
+        f"Ranks wait {words.duration(waited)} per step ({words.percent(100 * waited / step_ns)} of it) for each other,"
+        f" and no rank is the late one throughout: rank {tables.numbers[row]} is the last most often, in {last[row]} of"
+        f" {words.counted(late.shape[1], 'step')}. Give all ranks the same work in each step: batches of equal size,"
+        " grouped by length."
+    )
+
+
+def _state_exposed(tables: RunTables, shown: float, waited: float, step_ns: float) -> str:
+    sums = tables.matches.drop_duplicates("key").groupby("operation")["shortest_ns"].sum()
+    most = f" Most of the transfers are {words.code(sums.idxmax())}." if len(sums) else ""
+    split = f", {words.duration(waited)} of it waits for other ranks" if waited >= nccl.CLEAR * step_ns else ""
+    return (
+        f"Communication runs without compute for {words.duration(shown)} per step"
+        f" ({words.percent(100 * shown / step_ns)} of it){split}.{most}"
+    )
+
+
+def _find_incomplete(tables: RunTables) -> Iterator[RunFinding]:
+    run = tables.run
+    for rule, sentence in sentences.state_gaps(run):
+        yield RunFinding(rule, sentence)
+    having = set(tables.operations["rank"])
+    silent = [rank for rank in tables.numbers if rank not in having]
+    if having and silent:
+        yield RunFinding("no_collectives", sentences.state_silent(silent))
+    sources = {one.rank or 0: one.told_by for one in run.ranks}
+    if uneven := sentences.state_sources(sources) or _state_steps(tables):
+        yield RunFinding("out_of_step", uneven)
+
+
+def _state_steps(tables: RunTables) -> str:
+    """Say which ranks number their steps otherwise than the others, or end before them; empty if none does."""
+    numbered = tables.matches[tables.matches["sequence"].notna() & tables.matches["step"].notna()]
+    if len(numbered):
+        apart = numbered["step"] - numbered.groupby("key")["step"].transform("median")
+        shift = apart.groupby(numbered["rank"]).median()
+        shift = shift[shift != 0]
+        if len(shift):
+            return sentences.state_shift(dict(zip(shift.index.tolist(), map(int, shift), strict=True)))
+    last = tables.steps.groupby("rank")["step"].max()
+    usual = int(last.mode().max()) if len(last) else 0
+    early = last[last < usual]
+    return sentences.state_end(dict(zip(early.index.tolist(), map(int, early), strict=True)), usual)
