@@ -24,7 +24,8 @@ HEAD = """\
 # What the rules say of the samples
 
 Made by `python scripts/findings_table.py LIBRARY` from the sample reports, with the selection of the pages: warm-up
-excluded. Rules that cost time state the most that a fix saves, as a share of the time; the costliest come first.
+excluded. Rules that cost time state what a fix saves, as a share of the time: as predicted, or at most. The costliest
+come first, each followed by those in the same time.
 """
 
 

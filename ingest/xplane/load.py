@@ -17,6 +17,7 @@ from ingest.derive import stage
 from ingest.torch.event_batches import batch_events, make_event, name_thread
 from ingest.torch.events import Events
 from ingest.torch.load import XLA, complete_events
+from ingest.xplane.hlo import Module
 from ingest.xplane.messages import space
 from profiledb.errors import ConversionError
 from profiledb.words import counted
@@ -61,15 +62,54 @@ class Plane:
                 told[name] = _text(value) if isinstance(value, bytes) else value
         return told
 
-    def events(self, line: Any) -> Iterator[tuple[str, tuple[int, int], dict[str, Any]]]:
-        """Yield name, start and end (ns) and values of the events of a line."""
+    def read_bytes(self, stats: Iterable[Any]) -> bytes:
+        """Return the HLO among the values of an event; empty if it has none."""
+        return next((stat.bytes_value for stat in stats if self._names.get(stat.metadata_id) == "Hlo Proto"), b"")
+
+    def events(self, line: Any, *, counts: bool = True) -> Iterator[tuple[str, tuple[int, int], dict[str, Any]]]:
+        """Yield name, start and end (ns) and values of the events of a line, and count those that are left out."""
         for event in line.events:
             kind = self.kinds.get(event.metadata_id)
             start = line.timestamp_ns * 1000 + event.offset_ps
             if kind is None or start < 0 or event.duration_ps < 0:
-                self.excluded += 1
+                self.excluded += counts
                 continue
             yield _text(kind.name), (start // 1000, (start + event.duration_ps) // 1000), self.values(event.stats)
+
+
+class Programs:
+    """What the operations of a profile's programs cost, and which kernel each call launched."""
+
+    def __init__(self, planes: Iterable[Plane]) -> None:
+        self._texts: dict[int, bytes] = {}
+        self._modules: dict[int, Module] = {}
+        self._kernels: dict[object, str] = {}
+        for plane in planes:
+            if plane.name == "/host:metadata":
+                self._texts |= {
+                    number: text for number, kind in plane.kinds.items() if (text := plane.read_bytes(kind.stats))
+                }
+            elif _GPU.match(plane.name):
+                for line in plane.lines:
+                    if _STREAM.match(_text(line.name)):
+                        self._kernels |= {
+                            values["correlation_id"]: name
+                            for name, _, values in plane.events(line, counts=False)
+                            if "correlation_id" in values
+                        }
+
+    def kernel(self, values: Mapping[str, Any]) -> str:
+        """Return the kernel that a call with these values launched; empty if it launched none."""
+        return self._kernels.get(values.get("correlation_id"), "")
+
+    def module(self, values: Mapping[str, Any]) -> Module | None:
+        """Return the module of HLO that a call with these values belongs to."""
+        number = values.get("program_id")
+        if not isinstance(number, int) or number not in self._texts:
+            return None
+        if number not in self._modules:
+            self._modules[number] = Module(self._texts[number])
+        return self._modules[number]
 
 
 def load_profile(db: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -116,6 +156,7 @@ def _read(path: Path) -> Any:
 
 
 def _list_events(planes: Iterable[Plane]) -> Iterator[dict[str, Any]]:
+    programs = Programs(planes)
     for plane in planes:
         if match := _GPU.match(plane.name):
             for line in plane.lines:
@@ -123,7 +164,7 @@ def _list_events(planes: Iterable[Plane]) -> Iterator[dict[str, Any]]:
                     yield from _list_operations(plane, line, int(match[1]), int(stream[1]))
         elif plane.name.startswith("/host:CPU"):
             for line in plane.lines:
-                yield from _list_host(plane, line)
+                yield from _list_host(plane, line, programs)
 
 
 def _list_operations(plane: Plane, line: Any, device: int, stream: int) -> Iterator[dict[str, Any]]:
@@ -147,7 +188,7 @@ def _list_operations(plane: Plane, line: Any, device: int, stream: int) -> Itera
             yield make_event("kernel", _DESCRIPTOR.sub("", name), span, **args, **more)
 
 
-def _list_host(plane: Plane, line: Any) -> Iterator[dict[str, Any]]:
+def _list_host(plane: Plane, line: Any, programs: Programs) -> Iterator[dict[str, Any]]:
     """Yield the events of a thread. Calls for one operation of a module follow each other: each such run is an operator
     inside the module."""
     place = (HOST, line.id)
@@ -156,7 +197,7 @@ def _list_host(plane: Plane, line: Any) -> Iterator[dict[str, Any]]:
     for name, span, values in sorted(plane.events(line), key=lambda one: (one[1][0], -one[1][1])):
         if _CALL.match(name):
             yield make_event("cuda_runtime", name, span, place, correlation=values.get("correlation_id"))
-            yield from _extend(runs, span, values, place)
+            yield from _extend(runs, span, values, place, programs)
         elif name.startswith("$"):
             match = _PYTHON.match(name)
             told = "{file}({line}): {function}".format(**match.groupdict()) if match else name[1:]
@@ -169,33 +210,58 @@ def _list_host(plane: Plane, line: Any) -> Iterator[dict[str, Any]]:
 
 
 class _Run:
-    """Calls that follow each other and belong to one module, or to one operation of it."""
+    """Calls that follow each other and belong to one module, or to one execution of an operation of it.
 
-    def __init__(self, key: tuple[str, str], span: tuple[int, int], path: str) -> None:
+    ``kernel`` is the first that the calls launched, ``work`` what an operation costs, under the names of a trace.
+    """
+
+    def __init__(
+        self, key: tuple[str, str], span: tuple[int, int], values: Mapping[str, Any], programs: Programs
+    ) -> None:
         self.key = key
         self.span = span
-        self.path = path
+        self.kernel = programs.kernel(values)
+        self.work: dict[str, Any] = {}
+        self._path = str(values.get("source") or "")
+        self._repeats = True
+        if key[1] and (module := programs.module(values)):
+            self.work, self._repeats = module.describe(key[1]), module.repeats(key[1])
+
+    def holds(self, key: tuple[str, str], kernel: str) -> bool:
+        """Return True if a call that launched ``kernel`` belongs to this run.
+
+        An operation that launches a kernel once begins anew with its first kernel. Of others that is not known, so
+        neither is how often they ran.
+        """
+        if key != self.key:
+            return False
+        if key[1] and kernel and kernel == self.kernel:
+            if not self._repeats:
+                return False
+            self.work = {}
+        self.kernel = self.kernel or kernel
+        return True
 
     def event(self, place: tuple[object, object]) -> dict[str, Any]:
         module, operation = self.key
         if operation:
-            return make_event("cpu_op", operation, self.span, place, **{"Call stack": self.path or None})
+            return make_event("cpu_op", operation, self.span, place, **{"Call stack": self._path or None}, **self.work)
         return make_event("xla_module", module, self.span, place)
 
 
 def _extend(
-    runs: list[_Run], span: tuple[int, int], values: Mapping[str, Any], place: tuple[object, object]
+    runs: list[_Run], span: tuple[int, int], values: Mapping[str, Any], place: tuple[object, object], programs: Programs
 ) -> Iterator[dict[str, Any]]:
     """Add a call to the runs that it continues, begin others, and yield those that it ends. A module is a run, too."""
     module, operation = str(values.get("hlo_module") or ""), str(values.get("hlo_op") or "")
     wanted = [(module, "")] * bool(module) + [(module, operation)] * bool(module and operation)
-    kept = 0
-    while kept < min(len(runs), len(wanted)) and runs[kept].key == wanted[kept]:
+    kernel, kept = programs.kernel(values), 0
+    while kept < min(len(runs), len(wanted)) and runs[kept].holds(wanted[kept], kernel):
         runs[kept].span = (runs[kept].span[0], max(runs[kept].span[1], span[1]))
         kept += 1
     yield from (run.event(place) for run in runs[kept:])
     del runs[kept:]
-    runs += [_Run(key, span, str(values.get("source") or "")) for key in wanted[kept:]]
+    runs += [_Run(key, span, values, programs) for key in wanted[kept:]]
 
 
 def _name_copy(name: str, told: Mapping[str, str]) -> str:

@@ -67,6 +67,27 @@ def test_a_stream_that_was_cut(ingest: Ingest, inbox: Path, empty_library: Libra
     assert holed.detail, "the importer's own words"
 
 
+@needs_importer
+@pytest.mark.nsight
+def test_a_stream_of_an_older_version_is_named_as_such(
+    ingest: Ingest, inbox: Path, empty_library: Library, stream: Path
+) -> None:
+    """The importer cannot read it, and no word says that it is damaged."""
+    data = stream.read_bytes()
+    half = len(data) // 2
+    versions = ("2021.3.2", "2023.1.1")
+    for version in versions:
+        old = HEAD.replace(b"2023.4.4", version.encode())
+        assert old != HEAD
+        (inbox / f"{version}.qdstrm").write_bytes(old + data[len(HEAD) : half] + nsys_stream.END)
+    ingest(inbox, empty_library.folder)
+    for version in versions:
+        job = job_of(empty_library, inbox / f"{version}.qdstrm")
+        assert f"is raw capture data of Nsight Systems {version}: QdstrmImporter" in job.message
+        assert "damaged" not in job.message + job.hint
+        assert f"QdstrmImporter of Nsight Systems {version}, then drop the .nsys-rep" in job.hint
+
+
 def test_without_an_importer_it_is_said_which_one(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
     (inbox / "a.qdstrm").write_bytes(HEAD + nsys_stream.END)
     ingest(inbox, empty_library.folder, WARPDECK_NSYS="off")

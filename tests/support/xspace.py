@@ -87,3 +87,45 @@ class PlaneWriter:
 
 def _entry(number: int, key: int, name: str) -> bytes:
     return field(number, field(1, key) + field(2, field(1, key) + field(2, name)))
+
+
+FLOAT, BFLOAT = 11, 16
+"""Numbers of XLA's types of elements."""
+
+
+class ModuleWriter:
+    """A module of HLO; instructions get their numbers as they come."""
+
+    def __init__(self) -> None:
+        self._instructions: dict[int, bytes] = {}
+        self._count = 0
+
+    def add(
+        self, computation: int, name: str, opcode: str, sizes: tuple[int, ...], operands: tuple[int, ...] = (),
+        kind: int = FLOAT, **more: bytes | str | int,
+    ) -> int:  # fmt: skip
+        """Add an instruction and return its number; ``more`` are fields by their names in hlo.proto."""
+        self._count += 1
+        numbers = {
+            "window": 15, "convolution_dimension_numbers": 16, "custom_call_target": 28, "dot_dimension_numbers": 30,
+            "called_computation_ids": 38, "backend_config": 43,
+        }  # fmt: skip
+        shape = field(2, kind) + b"".join(field(3, size) for size in sizes)
+        told = field(1, name) + field(2, opcode) + field(3, shape) + field(35, self._count)
+        told += b"".join(field(36, operand) for operand in operands)
+        told += b"".join(field(numbers[key], value) for key, value in more.items())
+        self._instructions[computation] = self._instructions.get(computation, b"") + field(2, told)
+        return self._count
+
+    def data(self) -> bytes:
+        held = b"".join(field(3, text + field(5, number)) for number, text in self._instructions.items())
+        return field(1, field(1, "jit_step") + held)
+
+
+def metadata(modules: dict[int, bytes]) -> bytes:
+    """Return the plane that holds the modules of HLO of a profile, by their numbers."""
+    entries = b""
+    for number, data in modules.items():
+        stat = field(5, field(1, 1) + field(6, data))
+        entries += field(4, field(1, number) + field(2, field(1, number) + field(2, "jit_step") + stat))
+    return field(1, field(2, "/host:metadata") + entries + _entry(5, 1, "Hlo Proto"))

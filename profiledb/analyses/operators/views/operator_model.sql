@@ -31,6 +31,10 @@ WITH signature AS MATERIALIZED (FROM operator_signature), matmul AS (
         list_transform(range(1, len(types) + 1),
             i -> operator_element_bytes(types[i]) * operator_elements(sizes[i], strides[i])) AS moved
     FROM signature JOIN operator_traffic USING (name)
+), whole AS (  -- the sizes of HLO operations end with those of their results (ingest/xplane/hlo.py)
+    SELECT signature.*, list_transform(range(1, len(types) + 1),
+            i -> operator_element_bytes(types[i]) * operator_product(sizes[i])) AS moved
+    FROM signature WHERE "values" = ['sizes end with the results'] AND len(types) = len(sizes)
 ), modeled AS (
     SELECT name_id, dims_id, types_id, strides_id, values_id, flops, operator_precision(types[a]) AS precision,
         size * (operator_elements(x, strides[a]) + operator_elements(y, CASE WHEN name <> 'aten::linear'
@@ -61,6 +65,9 @@ WITH signature AS MATERIALIZED (FROM operator_signature), matmul AS (
             WHEN 'copy' THEN moved[1] + moved[2] WHEN 'fill' THEN moved[1] WHEN 'reduce' THEN moved[1]
             WHEN 'same' THEN 2 * moved[1] END
     FROM traffic
+    UNION ALL
+    SELECT name_id, dims_id, types_id, strides_id, values_id, NULL, operator_precision(types[1]), list_sum(moved)
+    FROM whole
 )
 SELECT name_id, dims_id, types_id, strides_id, values_id, precision,
     CASE WHEN flops BETWEEN 0 AND 1e18 THEN flops END AS flops,

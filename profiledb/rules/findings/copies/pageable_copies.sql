@@ -23,7 +23,7 @@
 -- clear: The GPU waits {value} of the time for async copies of pageable memory.
 -- advice: [to host] -> pin_results
 -- advice: [not to host] -> pin
--- change: pinned_copies
+-- change: [not to host] pinned_copies
 -- source: Nsight Systems rule cuda_memcpy_async (srcKind or dstKind 0 is pageable); share of the time and 1 GB/s, slower than all pageable copies at hand: ours
 WITH held AS MATERIALIZED (  -- a byte at 1 GB/s takes 1 ns
     SELECT * REPLACE (greatest(start_ns, end_ns - duration_ns - bytes) AS start_ns) FROM finding_held_copy
