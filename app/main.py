@@ -14,7 +14,7 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from app import memory, monitoring, web, worker_process
+from app import memory, monitoring, warm_up, web, worker_process
 from app.api import routes as api_routes
 from app.api.mcp_server import McpServer
 from app.frame import search_route
@@ -39,6 +39,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     monitoring.start_monitoring()
     loops = (worker_process.keep_worker_running, announcement.keep_published, memory.keep_trimmed)
     tasks = [asyncio.create_task(loop()) for loop in loops]
+    tasks.append(asyncio.create_task(asyncio.to_thread(warm_up.warm_up)))
     try:
         async with mcp_server.run():
             yield {}

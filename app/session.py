@@ -28,6 +28,7 @@ from profiledb.report import sidecar
 from profiledb.report.report_lookup import find as find_among
 from profiledb.selection import model
 from profiledb.studies import run_lookup
+from profiledb.studies.run_lookup import RunLine
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.team_summary_store import summaries_of
@@ -220,6 +221,22 @@ def run_of(report_id: str) -> Run | None:
 @lasting(maxsize=_LISTS)
 def _find_run(folder: Path, versions: tuple[Any, ...], kind: object, report_id: str) -> Run | None:  # noqa: ARG001 (part of the key)
     return run_lookup.find_run(library(), report_id)
+
+
+def run_lines() -> list[RunLine]:
+    """Return the runs of the library; read again only after a change to a report or a summary."""
+    shelf = library()
+    versions = (shelf.catalog.version(), summaries_of(shelf).version())
+    lines = _list_runs(shelf.folder, versions, shelf.catalog.visibility.cache_key())
+    is_known = all(one.worst is not None for one in lines)
+    return (
+        list(lines) if is_known else run_lookup.list_lines(shelf)
+    )  # a team's summaries tell not when it becomes known
+
+
+@lasting(maxsize=_VIEWS)
+def _list_runs(folder: Path, versions: tuple[Any, ...], kind: object) -> list[RunLine]:  # noqa: ARG001 (part of the key)
+    return run_lookup.list_lines(library())
 
 
 def has_run(report_id: str) -> bool:

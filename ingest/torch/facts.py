@@ -33,12 +33,28 @@ _LARGE = ("bytes", "_hz", "_per_s")
 """Endings of the columns whose values may exceed 30 bits."""
 
 
+_RENUMBER = """
+    WITH used AS (SELECT DISTINCT device_id FROM trace_operation WHERE device_id >= 0),
+    nameless AS (
+        SELECT device_id, row_number() OVER (ORDER BY device_id) AS place
+        FROM used ANTI JOIN gpu ON gpu_id = device_id
+    ), idle AS (
+        SELECT gpu_id, row_number() OVER (ORDER BY gpu_id) AS place FROM gpu ANTI JOIN used ON gpu_id = device_id
+    )
+    UPDATE gpu SET gpu_id = device_id FROM nameless JOIN idle USING (place)
+    WHERE gpu.gpu_id = idle.gpu_id AND (SELECT count(DISTINCT (name, sm_count)) = 1 FROM gpu)
+"""
+"""Gives the facts of GPUs of one product to those that worked. ROCm numbers the GPUs of kernels after the CPUs of the
+machine, and the GPUs of facts from 0 on."""
+
+
 def write_facts(db: duckdb.DuckDBPyConnection, keys: Mapping[str, Any], tool: str, kind: str, converter: str) -> None:
     """Fill the tables of facts; needs ``session`` (session.sql)."""
     begin, end = db.execute("SELECT begin_ns, end_ns FROM session").fetchone() or (None, None)
     _write_report(db, keys, (kind, tool, converter), begin or 0, end)
     _insert_rows(db, "capture_setting", ("name", "value"), _read_settings(keys))
     _insert_rows(db, "gpu", ("name", "compute_capability", "max_warps_per_sm", *_GPU), _read_gpus(keys))
+    db.execute(_RENUMBER)
     _write_run(db, keys.get("distributedInfo"))
 
 

@@ -90,6 +90,23 @@ class Finding:
     together: Together | None = None
 
     @property
+    def shown_ns(self) -> int | None:
+        """Return the saving that pages show and that orders findings.
+
+        Other findings explain the time of symptoms and frames, so what counts is the part that none of them claims.
+        """
+        if self.prediction or self.leads or self.own_saving_ns is None or self.rule.level not in LEVELS[2:]:
+            return self.saving_ns
+        return self.own_saving_ns
+
+    @property
+    def shown_pct(self) -> float | None:
+        """Return its share of the time in percent."""
+        if self.saving_pct is None or not self.saving_ns:
+            return self.saving_pct
+        return self.saving_pct * (self.shown_ns or 0) / self.saving_ns
+
+    @property
     def advice(self) -> tuple[str, ...]:
         """Return the advice, with placeholders for columns (sentences.advice fills them in)."""
         return self.rule.advised(self.cause, names(self.program))

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from profiledb import words
 from profiledb.errors import NotCapturedError
 from profiledb.findings import causes, predictions, program, rule_runner
-from profiledb.findings.causes import PLACE
-from profiledb.findings.finding import HIGH_PCT, Finding, Verdict
+from profiledb.findings.finding import Finding, Verdict
 from profiledb.findings.program import Program
-from profiledb.findings.rule import EVIDENCE, LEVELS, OWN, Rule
+from profiledb.findings.rule import EVIDENCE, OWN, Rule
 from profiledb.findings.rule_runner import COMMAND, Row, Window
 from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
@@ -40,11 +39,6 @@ OF_PART = frozenset(
 """Remarks about the work of the steady part, and that on warm-up: one before the part does not distort its figures."""
 HOST = ("idle", "launch", "host")
 """Groups of rules whose evidence is CPU time, so that a source line is meaningful."""
-LEAST_OF_LARGEST = 0.25
-"""Fraction of the largest own saving above which a finding counts as large and is ordered by its level."""
-CHOICE = 0.5
-"""Factor on the own saving of a finding whose fix is a choice, for ordering: a report does not show whether the user
-has that choice."""
 
 
 @dataclass(frozen=True)
@@ -179,45 +173,17 @@ def below(finding: Finding, findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _order_findings(found: Sequence[Finding], savings: Savings | None, window: Window) -> list[Finding]:
-    least = max((_weigh_saving_pct(one) for one in costly(found)), default=0.0) * LEAST_OF_LARGEST
-
-    def place(one: Finding) -> tuple[Any, ...]:
-        return _make_sort_key(one, max(HIGH_PCT, least))
-
-    first = sorted((one for one in found if one.parent is None), key=place)
-    ordered = [one for top in first for one in (top, *sorted(below(top, found), key=place))]
+    first = sorted((one for one in found if one.parent is None), key=_make_sort_key)
+    ordered = [one for top in first for one in (top, *sorted(below(top, found), key=_make_sort_key))]
     return predictions.combine(ordered, savings, window.ns) if savings else ordered
 
 
-def _weigh_saving(finding: Finding) -> float:
-    """Return its own saving in ns, reduced by ``CHOICE`` if its fix is a choice.
-
-    If a replay predicts more than the rule's bound, it grows in proportion.
-    """
-    own = finding.saving_ns if finding.own_saving_ns is None else finding.own_saving_ns
-    more = max(1.0, (finding.saving_ns or 0) / finding.at_most_ns) if finding.prediction and finding.at_most_ns else 1.0
-    return (CHOICE if finding.rule.is_choice else 1.0) * (own or 0) * more
-
-
-def _weigh_saving_pct(finding: Finding) -> float:
-    """Return the weighed saving in percent of the time."""
-    return (finding.saving_pct or 0.0) * _weigh_saving(finding) / (finding.saving_ns or 1)
-
-
-def _make_sort_key(finding: Finding, large_pct: float) -> tuple[int, int, bool, int, float, str]:
-    """Return the sort key of a finding.
-
-    Large own savings are ordered by level: causes, then places, symptoms and frames, because fixing a cause may also
-    resolve the others. All other findings are ordered by cost. A finding whose fix is a choice ranks among the places
-    if it is large, and after all others if not.
-    """
+def _make_sort_key(finding: Finding) -> tuple[int, int, bool, int, str]:
+    """Return the sort key of a finding: by what it saves, those whose fix is a choice after all others."""
     verdicts: tuple[Verdict, ...] = ("fires", "cannot_judge", "clear")
     remark = 0 if finding.rule.costs else ("warning", "note").index(finding.rule.weight) + 1
-    is_large, is_choice = _weigh_saving_pct(finding) >= large_pct, finding.rule.is_choice
-    level = LEVELS.index(PLACE if is_choice else finding.rule.level)
-    level = (0 if finding.leads else level) if is_large else len(LEVELS)
-    last = not is_large if is_choice else finding.severity == "low"
-    return verdicts.index(finding.verdict), remark, last, level, -_weigh_saving(finding), finding.rule.name
+    saving = finding.shown_ns or 0
+    return verdicts.index(finding.verdict), remark, finding.rule.is_choice, -saving, finding.rule.name
 
 
 def _make_finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:

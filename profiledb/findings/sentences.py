@@ -26,6 +26,7 @@ FORMATS: dict[str, Callable[[Any], str]] = {
 LONGEST_NAME = 80
 ACTIVE = 0.1
 """Part of the capture in which GPUs are active, from which on shares of that part need no explanation."""
+_MORE = ", because the change shortens other waits, too"
 _BOUND = re.compile(r"\b(up to|at most|more than) <(?=0\.1 %)")
 
 
@@ -56,9 +57,16 @@ def saves(finding: Finding) -> str:
     """
     said, told = plain(finding), finding.prediction
     if told:
-        return _describe_prediction(told, said)
-    amounts = _list_new(said, finding.saving_ns, finding.saving_pct) if finding.saving_ns else ""
+        return _describe_prediction(told, said) + _explain_more(finding, told)
+    amounts = _list_new(said, finding.shown_ns, finding.shown_pct) if finding.shown_ns else ""
     return f"Saves at most {amounts}" if amounts else ""
+
+
+def _explain_more(finding: Finding, told: Prediction) -> str:
+    """Say why a change saves more than the time of its finding, if it does."""
+    if finding.at_most_ns is None or told.ns <= finding.at_most_ns or told.pct < LEAST_PCT:
+        return ""
+    return _MORE * (words.duration(told.ns) != words.duration(finding.at_most_ns))
 
 
 def together(findings: Iterable[Finding]) -> str:
@@ -114,16 +122,16 @@ def do_first(findings: Sequence[Finding], capture_ns: int | None = None) -> str:
         warnings = [one for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
         return " ".join([*advice(warnings[0])[:1], says(warnings[0])]) if warnings else ""
     first = next(iter(advice(one)), says(one))
-    if not one.saving_ns:
+    if not one.shown_ns:
         return f"{first} {says(one)}"
-    saved = f"Saves {'about' if one.prediction else 'at most'} {words.duration(one.saving_ns)}"
-    if not one.saving_pct:
+    saved = f"Saves {'about' if one.prediction else 'at most'} {words.duration(one.shown_ns)}"
+    if not one.shown_pct:
         return f"{first} {saved}."
-    active_ns = 100 * one.saving_ns / one.saving_pct
+    active_ns = 100 * one.shown_ns / one.shown_pct
     if not capture_ns or active_ns > capture_ns * ACTIVE:
-        return f"{first} {saved} ({words.percent(one.saving_pct)})."
+        return f"{first} {saved} ({words.percent(one.shown_pct)})."
     return (
-        f"{first} {saved}: {words.percent(one.saving_pct)} of the {words.duration(active_ns)} from the GPU's first"
+        f"{first} {saved}: {words.percent(one.shown_pct)} of the {words.duration(active_ns)} from the GPU's first"
         f" operation to its last, in a capture of {words.duration(capture_ns)}."
     )
 

@@ -24,6 +24,8 @@ __all__ = ["BROKEN", "Library"]
 _AGAIN = "Delete the report on the Library page, then drop its source file again."
 _REMEMBERED_LINKS = 64
 """Kinds of visitors whose links are remembered while the database is away."""
+_REMEMBERED_STATES = 1024
+"""Reports of which a process remembers that their database opens."""
 _SET_UP = "names"
 """What ``Opened.made`` says of a cursor on which tables and views have their plain names."""
 _WRONG_VALUE = (duckdb.ConversionException, duckdb.InvalidInputException)
@@ -468,6 +470,8 @@ class Library:
             return False
         known = self._intact.get(report_id)
         if known is None or known[0] != file:
+            if len(self._intact) >= _REMEMBERED_STATES:
+                self._intact.clear()
             known = self._intact[report_id] = (file, damage.can_open(path))
         return known[1]
 

@@ -397,22 +397,30 @@ class Case:
         path = kinds(critical_path.pieces(changed, replayed, begin, end))
         parts = tuple((kind, int(ns / changed.items)) for kind, ns in path)
         off = self._estimate_uncertainty(replayed, length, changed.items, parts)
-        low, high = length, length
-        if any(change.cautious or change.hopeful for change, _ in chosen):
-            for bound in (
-                [one.cautious or one.apply for one, _ in chosen],
-                [one.hopeful or one.apply for one, _ in chosen],
-            ):
-                other = self._change_graph([(apply, value) for apply, (_, value) in zip(bound, chosen, strict=True)])
-                far = int(self._measure_length(simulation.replay(other)) / other.items)
-                low, high = min(low, far), max(high, far)
+        less, more = self._measure_assumptions(chosen, length)
         return Predicted(
             tuple((change.name, value) for change, value in chosen),
             "; ".join(change.describe(value) for change, value in chosen),
             " ".join(change.assumes for change, _ in chosen),
-            self.baseline, length, max(0, int(low - off)), int(high + off),
+            self.baseline, length, max(0, int(length - less - off)), int(length + more + off),
             parts,
         )  # fmt: skip
+
+    def _measure_assumptions(self, chosen: Sequence[tuple[Change, str]], length: int) -> tuple[float, float]:
+        """Return how much shorter and longer the part may be because of what the changes assume, in ns.
+
+        Assumptions are independent: each change has its bounds beside the others as they are, and the squares add up.
+        """
+        less, more = list[int](), list[int]()
+        for place, (change, _) in enumerate(chosen):
+            lengths = [length]
+            for bound in filter(None, (change.cautious, change.hopeful)):
+                applied = [bound if at == place else one.apply for at, (one, _) in enumerate(chosen)]
+                other = self._change_graph([(apply, value) for apply, (_, value) in zip(applied, chosen, strict=True)])
+                lengths.append(int(self._measure_length(simulation.replay(other)) / other.items))
+            less.append(length - min(lengths))
+            more.append(max(lengths) - length)
+        return float(np.linalg.norm(less)), float(np.linalg.norm(more))
 
     def _change_graph(self, chosen: Sequence[tuple[Apply, str]]) -> Graph:
         """Return the graph with changes; the unchanged graph if none has an effect."""

@@ -29,7 +29,7 @@ from profiledb.query.analysis import frame_of
 from profiledb.report import stored_views
 from profiledb.rules import classes
 from profiledb.selection import model
-from profiledb.studies import range_tree
+from profiledb.studies import range_tree, run_lookup
 from profiledb.studies.summary import answers as summary
 from profiledb.studies.trends import summary_refresh
 from profiledb.studies.trends.series_board import Board
@@ -142,6 +142,7 @@ def main(arguments: Sequence[str]) -> int:
         rules = rulebook.load(config.load().rules)
         list_findings(library, library.catalog.listing.unjudged(digest.version(rules.values())), rules)
     summary_refresh.refresh(library)
+    run_lookup.list_lines(library, work_out=True)
     _ = Board(library).listed  # keeps what lists show of the series that changed
     return 0
 

@@ -1,7 +1,9 @@
 """Runs of a library, as its visitor sees them."""
 
-from collections.abc import Iterable
-from dataclasses import asdict
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +16,8 @@ from profiledb.studies.runs.run_findings import RunFinding
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.trends.team_summary_store import summaries_of
 
+_RULES = 1
+"""Raise when the findings of the same run change."""
 _MOST = 5
 """Runs of a name that are named by a report."""
 
@@ -21,6 +25,50 @@ _MOST = 5
 def list_runs(library: Library) -> list[Run]:
     """Return the runs of the reports that the visitor sees."""
     return _group_visible(library, summaries_of(library).ranks())
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """A run in a list; ``worst`` is the severity and title of its first finding, empty texts for none.
+
+    It is None as long as nobody has worked it out.
+    """
+
+    run: Run
+    worst: tuple[str, str] | None
+
+
+def list_lines(library: Library, *, work_out: bool = False) -> list[RunLine]:
+    """Return the runs with what is known of each, or with what ``work_out`` makes known."""
+    store, runs = summaries_of(library), list_runs(library)
+    stamps = store.stamps([report_id for run in runs for report_id in run.reports]) if runs else {}
+    keys = [_hash(run, stamps) for run in runs]
+    known = store.detected(keys)
+    if work_out:
+        made = {key: _find_worst(library, run) for key, run in zip(keys, runs, strict=True) if key not in known}
+        store.remember(made)
+        known |= made
+    return [RunLine(run, _parse_worst(known.get(key))) for key, run in zip(keys, runs, strict=True)]
+
+
+def _hash(run: Run, stamps: Mapping[str, tuple[int, str]]) -> str:
+    """Return the key of what is worked out from the ranks of a run."""
+    content = [
+        _RULES,
+        run.size,
+        [(one, stamps.get(one)) for one in run.reports],
+        [one.report_id for one in run.doubled],
+    ]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _find_worst(library: Library, run: Run) -> str:
+    first = next(iter(answer(library, run).findings), None)
+    return json.dumps([first.severity, first.title] if first else ["", ""])
+
+
+def _parse_worst(text: str | None) -> tuple[str, str] | None:
+    return (str(told[0]), str(told[1])) if text and (told := json.loads(text)) else None
 
 
 def find_run(library: Library, report_id: str) -> Run | None:

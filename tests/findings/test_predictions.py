@@ -1,6 +1,7 @@
 """Savings that are predicted by replay: hand-computed ones, those of samples, and findings that keep their bound."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -137,6 +138,13 @@ def told(ns: int, low_ns: int, high_ns: int, pct: float = 20.0) -> Finding:
 )
 def test_a_predicted_saving_in_words(found: Finding, said: str) -> None:
     assert sentences.saves(found) == said
+
+
+def test_more_than_the_time_of_the_finding_is_explained() -> None:
+    found = replace(told(5_000_000, 5_000_000, 5_000_000), at_most_ns=2_000_000)
+    said = "Saves about 5.00 ms (20.0 % of the time)"
+    assert sentences.saves(found) == f"{said}, because the change shortens other waits, too"
+    assert sentences.saves(replace(found, at_most_ns=5_000_000)) == said
 
 
 def test_savings_together_in_words() -> None:

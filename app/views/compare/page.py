@@ -11,7 +11,7 @@ from app.ui.report_titles import titles as report_titles
 from app.views.compare import breakdown_chart, sentences, tables
 from app.views.compare import findings_diff as findings
 from profiledb.library.catalog import TIMELINE, Manifest
-from profiledb.studies.compare import matching
+from profiledb.studies.compare import matching, verdict
 from profiledb.studies.compare.matching import Basis, Side
 
 BASES = {"total": "Totals", "step": "Per step", "share": "Shares"}
@@ -136,7 +136,7 @@ def _draw_notes(found: compared_report.Compared) -> None:
     if matching.other_gpus(a, b):
         st.warning(
             f"Different GPUs: A ran on {fmt.plain(', '.join(a.gpus))}, B on {fmt.plain(', '.join(b.gpus))}."
-            " Times may differ because of the GPU alone; compare shares.",
+            f" Times may differ because of the GPU alone; compare shares. {verdict.state_scope(a, b)}",
             icon=":material/memory:",
         )
     st.markdown("  \n".join(sentences.verdict_lines(a, b)))

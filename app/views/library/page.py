@@ -6,7 +6,7 @@ from app import session, worker_process
 from app.ui import format as fmt
 from app.ui import judged_findings, report_links
 from app.ui import page_elements as ui
-from app.views.library import actions, jobs, paging, sidecars, table, tour, upload
+from app.views.library import actions, jobs, paging, runs, sidecars, table, tour, upload
 from app.views.library import filters as library_filters
 
 TOOLS = (
@@ -36,8 +36,10 @@ def page() -> None:
     if total and newcomer:
         tour.draw_cards(samples)
     if total:
+        judging = status.state in ("here", "elsewhere", "starting")
         with st.container(gap="xsmall", key="library-list"):
-            _draw_list(total, judging=status.state in ("here", "elsewhere", "starting"))
+            runs.draw(judging=judging)
+            _draw_list(total, judging=judging)
         _announce_removals()
         if not newcomer:
             tour.draw_button("Tour of the samples", samples)

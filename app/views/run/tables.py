@@ -14,7 +14,8 @@ RANK_COLUMNS = table_columns.of(
     RANKS,
     table_columns.use("rank", width=60),
     table_columns.use("host", width=140),
-    "step_ns", "compute_ns", "exposed_ns", "wait_ns", "copy_ns", "idle_ns", "last",
+    "step_ns", "compute_ns", "exposed_ns", "wait_ns", "copy_ns", "idle_ns", "power_w", "sm_clock_mhz", "memory_bytes",
+    "last",
 )  # fmt: skip
 KERNEL_COLUMNS = table_columns.of(
     KERNELS,

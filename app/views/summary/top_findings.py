@@ -39,9 +39,9 @@ def rows(report_id: str, findings: Sequence[Finding]) -> None:
     frame = pd.DataFrame(
         {
             "title": [one.rule.title for one in shown],
-            "saving_ns": [one.saving_ns for one in shown],
+            "saving_ns": [one.shown_ns for one in shown],
             "between": [_describe_interval(one) for one in shown],
-            "saving_pct": [one.saving_pct for one in shown],
+            "saving_pct": [one.shown_pct for one in shown],
             "place": [one.place or one.facts.get("kernel") or one.line for one in shown],
         }
     )
@@ -56,5 +56,5 @@ def _describe_interval(finding: Finding) -> str:
     """Return the interval of a predicted saving, or that it is an upper bound."""
     told = finding.prediction
     if told is None:
-        return "upper bound" if finding.saving_ns else ""
+        return "upper bound" if finding.shown_ns else ""
     return f"{fmt.duration(told.low_ns)} – {fmt.duration(told.high_ns)}"

@@ -89,6 +89,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
     if matching.other_gpus(a, b):
         terminal.say(f"Different GPUs: {', '.join(a.gpus)} and {', '.join(b.gpus)}.", sys.stderr)
     for sentence in (
+        verdict.state_scope(a, b),
         verdict.state_headline(a, b),
         verdict.state_figures(a, b),
         verdict.explain_change(a, b),

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from profiledb import words
 from profiledb.errors import AnalysisError
 from profiledb.studies.compare import totals
-from profiledb.studies.compare.matching import Side, Units, find_units
+from profiledb.studies.compare.matching import Side, Units, find_units, other_gpus
+from profiledb.studies.compare.rows import compare_kernels
 
 METRICS = {
     "wall": ("wall_ns", "Wall time"),
@@ -93,6 +94,24 @@ def state_headline(a: Side, b: Side, escape: Escape = words.visible) -> str:
     return (
         f"B is {'slower' if pct > 0 else 'faster'}{times}: {words.duration(change.a)} →"
         f" {words.duration(change.b)} wall time{basis} ({format_percent_change(pct)})."
+    )
+
+
+def state_scope(a: Side, b: Side) -> str:
+    """State in a sentence what two reports of different GPUs have in common; empty for the same GPU.
+
+    Libraries choose other kernels for another GPU, and those of another vendor have other names.
+    """
+    if not other_gpus(a, b) or not a.kernel_ns or not b.kernel_ns:
+        return ""
+    rows = compare_kernels(a, b, "total")
+    same = rows[rows["status"] == "same"]
+    parts = [
+        words.percent(100 * float(same[f"{x}_total_ns"].sum()) / side.kernel_ns) for x, side in (("a", a), ("b", b))
+    ]
+    return (
+        f"Kernels of the same name take {parts[0]} of the kernel time of A and {parts[1]} of B. Compare classes, phases"
+        " and steps; of single kernels, only these."
     )
 
 

@@ -19,6 +19,11 @@ RANKS = (
     Column("wait_ns", "ns", ".0f", "mean time per step in its collectives beyond that of the last rank to arrive"),
     Column("copy_ns", "ns", ".0f", "mean time per step in which copies or memsets ran without kernels"),
     Column("idle_ns", "ns", ".0f", "mean time per step in which the GPU did nothing"),
+    Column("power_w", "W", ".0f", "mean power in its steps; empty without a power log that covers them", "Power"),
+    Column("sm_clock_mhz", "MHz", ".0f", "mean clock of the SMs in its steps, from the same log", "SM clock"),
+    Column(
+        "memory_bytes", "bytes", "", "most device memory that it held in a step, if allocations were recorded", "Memory"
+    ),
     Column("last", "count", "", "collectives at which it was the last to arrive", "Last to arrive"),
     Column("report", "text", "", "id of its report"),
 )
@@ -52,8 +57,10 @@ COMMUNICATORS = (
 
 def list_ranks(tables: RunTables) -> pd.DataFrame:
     """Return one row per rank (``RANKS``), in order."""
-    parts = ["duration_ns", "compute_ns", "exposed_ns", "copy_ns", "idle_ns"]
-    means = tables.steps.groupby("rank")[parts].mean().rename(columns={"duration_ns": "step_ns"}).to_dict("index")
+    parts = ["duration_ns", "compute_ns", "exposed_ns", "copy_ns", "idle_ns", "power_w", "sm_clock_mhz"]
+    by_rank = tables.steps.groupby("rank")
+    frame = by_rank[parts].mean().rename(columns={"duration_ns": "step_ns"})
+    means = frame.assign(memory_bytes=by_rank["memory_bytes"].max()).to_dict("index")
     arrived = tables.matches.assign(last=tables.matches["wait_ns"] == 0)
     waits: dict[Any, Row] = arrived.groupby("rank")[["wait_ns", "last"]].sum().to_dict("index")
     rows: list[Row] = []

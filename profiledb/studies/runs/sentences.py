@@ -55,6 +55,15 @@ def _state_cause(found: Straggler) -> str:
     return "No part of its own steps is longer by that much; compare its timeline with that of another rank."
 
 
+def count_ranks(run: Run) -> str:
+    """Return how many ranks a run has, and the first of those without a report: ``6 of 8, not 3, 5``."""
+    if not run.missing:
+        return f"{run.size:,}"
+    few = 3
+    more = f" + {len(run.missing) - few:,}" if len(run.missing) > few else ""
+    return f"{len(run.ranks):,} of {run.size:,}, not {', '.join(map(str, run.missing[:few]))}{more}"
+
+
 def state_gaps(run: Run) -> Iterator[tuple[str, str]]:
     """Say which ranks are missing, doubled or from an earlier start of the run, each with the rule of its finding."""
     if run.missing:

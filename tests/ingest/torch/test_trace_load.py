@@ -248,6 +248,18 @@ def test_facts_that_are_odd(ingest: Ingest, inbox: Path, empty_library: Library)
     assert query("SELECT name FROM process_group") == [("3",)]
 
 
+@pytest.mark.parametrize(("second", "gpus"), [("A", [(2, "A"), (3, "A")]), ("B", [(0, "A"), (1, "B")])])
+def test_facts_of_gpus_that_rocm_numbers_after_the_cpus(
+    ingest: Ingest, inbox: Path, empty_library: Library, second: str, gpus: list[tuple[int, str]]
+) -> None:
+    """Facts of one product go to the GPUs that worked; of several it is not known which is which."""
+    facts = [{"id": 0, "name": "A", "numSms": 304}, {"id": 1, "name": second, "numSms": 304}]
+    events = [event("kernel", "k", 0, 100, device=device, stream=0) for device in (2, 3)]
+    (inbox / "amd.json").write_text(text(events, deviceProperties=facts))
+    query = converted(ingest, inbox, empty_library, "amd.json")
+    assert query("SELECT gpu_id, name FROM gpu ORDER BY 1") == gpus
+
+
 CK = (
     "_ZN7ck_tile6kentryILi2ENS_38FmhaBatchPrefillWithPagedKVCacheKernelIfEEJEEEvv",
     "void ck_tile::kentry<2, ck_tile::FmhaBatchPrefillWithPagedKVCacheKernel<float>>()",

@@ -144,13 +144,17 @@ def test_many_threads_get_the_rows_of_their_own_report(empty_library: Library) -
     assert wrong == []
 
 
-def test_attachments_are_bounded_and_come_back(empty_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_process_keeps_of_reports_is_bounded(empty_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attachments, "OPEN_REPORTS", 2)
+    monkeypatch.setattr(attachments, "KEPT_CURSORS", 1)
+    monkeypatch.setattr("profiledb.library.library._REMEMBERED_STATES", 3)
     for n in range(1, 6):
         publish(empty_library, f"{n:016x}", durations=(n,))
     for _ in range(2):
         for n in range(1, 6):
             assert analysis.run(empty_library, f"{n:016x}", "class_split")["total_ns"][0] == n
+    assert len(empty_library._attached._small._kept) == 1
+    assert 0 < len(empty_library._intact) <= 3
     with empty_library.cursor("0000000000000001") as cursor:
         assert cursor.execute("SELECT count(*) FROM duckdb_databases() WHERE database_name LIKE 'r_%'").fetchone() == (
             2,

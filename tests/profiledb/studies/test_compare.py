@@ -209,6 +209,16 @@ def test_different_gpus_compare_shares(library: Library, publish: Publish) -> No
         matching.choose_basis(a, b, "step")
 
 
+def test_different_gpus_tell_what_they_have_in_common(library: Library, publish: Publish) -> None:
+    """450 of 520 ns and 700 of 720 ns are of kernels that both have."""
+    sides = (side(library, publish(filled(BEFORE, NAMES, H100))), side(library, publish(filled(AFTER, OTHERS, V100))))
+    assert verdict.state_scope(*sides) == (
+        "Kernels of the same name take 86.5 % of the kernel time of A and 97.2 % of B. Compare classes, phases and"
+        " steps; of single kernels, only these."
+    )
+    assert verdict.state_scope(sides[0], sides[0]) == ""
+
+
 def test_kernels_of_one_normal_name_are_one_row(library: Library, publish: Publish) -> None:
     before = {"x": name(1, "f", demangled="f<1>(int)"), "y": name(2, "f", demangled="f<1>(float)")}
     after = {"x": name(1, "f", demangled="void f<(int)1>(T1)")}

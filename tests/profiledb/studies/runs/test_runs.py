@@ -381,6 +381,7 @@ def test_waits_are_those_of_arrivals() -> None:
     assert ranks["wait_ns"].drop(3).min() > 1.8 * MS
     assert ranks["idle_ns"].tolist()[3] == pytest.approx(3 * MS, rel=0.05)
     assert ranks["last"].tolist()[3] >= 20
+    assert ranks[["power_w", "sm_clock_mhz", "memory_bytes"]].drop_duplicates().values.tolist() == [[600, 1980, 2e10]]
     (row,) = known.communicators.to_dict("records")
     assert (row["operation"], row["ranks"], row["count"]) == ("AllReduce", 8, 40)
 
