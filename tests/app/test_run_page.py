@@ -54,10 +54,10 @@ def test_the_page_says_who_holds_up_the_others(summarized: Library, dashboard: D
 
 @needs_ddp
 def test_the_library_has_a_row_for_each_run_with_its_worst_finding(summarized: Library, dashboard: Dashboard) -> None:
-    unjudged = dashboard("library").dataframe[0].value
+    unjudged = dashboard("library").dataframe[-1].value
     assert set(unjudged["worst"]) <= {"Being judged", "Not judged yet"}
     run_lookup.list_lines(summarized, work_out=True)
-    rows = dashboard("library").dataframe[0].value.set_index("name")
+    rows = dashboard("library").dataframe[-1].value.set_index("name")
     assert rows["worst"].to_dict() == {
         "ddp_overlap_4": "Medium: A rank holds up the others", "ddp_strong_2": "Nothing costs time",
         "ddp_strong_4": "Nothing costs time", "ddp_weak_4": "Low: A rank holds up the others",
@@ -71,7 +71,7 @@ def test_the_library_has_a_row_for_each_run_with_its_worst_finding(summarized: L
     summarized.delete(summarized.find("ddp_weak_4_rank1.sqlite").id)
     run_lookup.list_lines(summarized, work_out=True)
     at = dashboard("library")
-    rows = at.dataframe[0].value.set_index("name")
+    rows = at.dataframe[-1].value.set_index("name")
     assert rows["ranks"]["ddp_weak_4"] == "3 of 4, not 1"
     assert not at.exception
 

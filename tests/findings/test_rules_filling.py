@@ -124,6 +124,11 @@ def test_few_cores(library: Library, publish: Publish) -> None:
     assert found(8, 8).value == 0
     assert found(8, 1, busy=0.5).value == 0, "the core has time"
     assert found(1, 1).value == 0
+    alone = [  # one thread runs all the time, twenty-four others for half a millisecond on cores of their own
+        {"cpu": n, "global_tid": made.MAIN + n, "time_ns": at, "scheduled_in": into}
+        for n in range(25) for at, into in ((MS, True), (9 * MS if n == 0 else 3 * MS // 2, False))
+    ]  # fmt: skip
+    assert judged(library, by_hand(publish, work, sched_event=alone), "few_cores").value == 0, "each has its core"
     away = by_hand(
         publish, work, sched_event=[{"cpu": 0, "global_tid": made.WORKER, "time_ns": 5, "scheduled_in": True}]
     )

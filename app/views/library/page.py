@@ -38,8 +38,8 @@ def page() -> None:
     if total:
         judging = status.state in ("here", "elsewhere", "starting")
         with st.container(gap="xsmall", key="library-list"):
-            runs.draw(judging=judging)
             _draw_list(total, judging=judging)
+            runs.draw(judging=judging)
         _announce_removals()
         if not newcomer:
             tour.draw_button("Tour of the samples", samples)

@@ -1,4 +1,4 @@
-"""Runs above the list of reports: a row for each, and the ranks of the chosen one."""
+"""Runs below the list of reports: a row for each, and the ranks of the chosen one."""
 
 from collections.abc import Sequence
 from typing import Any

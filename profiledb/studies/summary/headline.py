@@ -189,7 +189,7 @@ def state_graphs(ask: Ask) -> Statement | None:
     """State that CUDA graphs traced as a whole hide all kernels (gpu_busy)."""
     rows = ask("gpu_busy")
     busy_ns, copies_ns, kernels_ns = (float(rows[name].sum()) for name in ("busy_ns", "copying_ns", "kernel_ns"))
-    if kernels_ns or busy_ns < 2 * copies_ns:  # else copies come first (state_transfers)
+    if kernels_ns or not busy_ns or busy_ns < 2 * copies_ns:  # else copies come first (state_transfers)
         return None
     text = (
         f"**CUDA graphs take {words.duration(busy_ns - copies_ns)}, {words.percent(100 * (1 - copies_ns / busy_ns))} of"

@@ -70,3 +70,9 @@ def test_operations_of_xla_are_no_steps(library: Library, capture: Capture) -> N
         ranges += [(at + 110 + 200 * i, at + 300 + 200 * i, "TSL:Thunk:#hlo_op=custom-call.1#") for i in range(3)]
     found = {row["steps"] for row in run(library, capture(ranges), "iteration_summary")}
     assert found == {"document *"}
+
+
+@pytest.mark.parametrize("of", ["CCCL:cub::DeviceRadixSort", "cuBLAS:gemm", "NCCL:ncclAllReduce"])
+def test_calls_of_a_cuda_library_are_no_steps(library: Library, capture: Capture, of: str) -> None:
+    ranges: list[Range] = [(at, at + 90, of) for at in range(0, 600, 100)]
+    assert not run(library, capture(ranges), "iteration_summary")

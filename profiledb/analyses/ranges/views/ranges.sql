@@ -22,10 +22,10 @@ CREATE OR REPLACE MACRO step_likeness(name) AS CASE
 END;
 
 -- Whether a name marks a part of a step and never a step: a data loader's next batch, a collective, an operator, a
--- compiler pass, an operation of XLA.
+-- compiler pass, an operation of XLA, a call of a CUDA library.
 CREATE OR REPLACE MACRO is_step_part(name) AS
 regexp_matches(name, '__next__|Xla(Pass|Compile|Emit|Optimize|Buffer|Memory|CreateGpu)|(^|:)Thunk:'
-    || '|^(nccl|gloo|mpi|ucc|xccl):|^(aten|autograd|c10d|torch)::', 'i');
+    || '|^(nccl|gloo|mpi|ucc|xccl|ucx|nvshmem|cccl|cu(blas|dnn|fft|solver|sparse|tensor)(lt|xt)?):|^(aten|autograd|c10d|torch)::', 'i');
 
 -- The hash of a graph compiled by PyTorch, and the number of a compiled region: "## Call CompiledFxGraph fud64jsr ##",
 -- "Torch-Compiled Region: 0/1"; else NULL.

@@ -4,7 +4,7 @@
 -- `least_ratio` threads per core work meanwhile and keep these cores at least `busy_pct` percent busy: a limit
 -- (`taskset`, a CPU quota) confines them, or the machine has too few cores. The thread count is the square of the sum
 -- of their times over the sum of the squares: n equal threads count as n, those that hardly run as none. Cores count
--- from a twentieth of the time. The saving is the part of this time that as many cores as threads would save, within
+-- in the same way, so threads with a core each, long or short, are as many as their cores. The saving is the part of this time that as many cores as threads would save, within
 -- the number of cores of the machine. A capture without switches of threads shows too few cores by OS calls that never
 -- wait, such as pthread_cond_signal: they take microseconds, unless their thread loses its core meanwhile. If at least
 -- `least_calls` of the process, and `held_pct` percent of them, take 1 ms or more, all this time counts; else such a
@@ -78,10 +78,8 @@ WITH waiting AS MATERIALIZED (
     SELECT device_id, sum(ns) ^ 2 / nullif(sum(ns::DOUBLE ^ 2), 0) AS threads
     FROM (SELECT device_id, global_tid, sum(ns)::DOUBLE AS ns FROM worked GROUP BY ALL) GROUP BY device_id
 ), by_core AS (
-    SELECT device_id, count(*) AS cores, sum(ns) AS ns FROM (
-        SELECT device_id, cpu, sum(ns) AS ns, sum(sum(ns)) OVER (PARTITION BY device_id) AS all_ns
-        FROM worked GROUP BY device_id, cpu
-    ) WHERE 20 * ns >= all_ns AND ns > 0 GROUP BY device_id
+    SELECT device_id, sum(ns) ^ 2 / nullif(sum(ns::DOUBLE ^ 2), 0) AS cores, sum(ns) AS ns
+    FROM (SELECT device_id, cpu, sum(ns)::DOUBLE AS ns FROM worked GROUP BY ALL) GROUP BY device_id
 ), idle AS (
     SELECT device_id, sum(ns)::BIGINT AS ns FROM piece GROUP BY device_id
 ), gpu_idle AS MATERIALIZED (
@@ -115,6 +113,7 @@ SELECT CASE WHEN (SELECT bool_or(switches) FROM waiting) OR called.calls > 0
         OR NOT EXISTS (FROM selected_idle(2000, NULL))
         THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
     'The capture has no switches of the threads that launch.' AS unjudged, saving_ns, nullif(total.ns, 0) AS idle_ns,
-    round(threads)::BIGINT AS threads, cores, busy_pct, (SELECT pattern FROM place) AS range, calls, held, call,
+    round(threads)::BIGINT AS threads, round(cores)::BIGINT AS cores, busy_pct, (SELECT pattern FROM place) AS range,
+    calls, held, call,
     (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total LEFT JOIN called ON true;
