@@ -58,14 +58,6 @@ def training(library: Library, tmp_path: Path) -> str:
     return manifest.id
 
 
-def test_no_figures_per_step_where_other_threads_launch_most(library: Library, training: str) -> None:
-    """By hand: two steps of 540 ns of work. With 4 µs beside them they hold a fifth of the time, and have no mean."""
-    with duckdb.connect(str(library.path(training))) as db:
-        db.execute("UPDATE kernel SET end_ns = start_ns + 4000 WHERE start_ns = 2200")
-    (whole, *_) = run(library, training, "matmul_split", mode="process")
-    assert (whole["total_ns"], whole["passes"], whole["pass_ns"]) == (5080, None, None)
-
-
 def test_the_split_by_phase_and_class(library: Library, training: str) -> None:
     rows = run(library, training, "phase_split", mode="process")
     assert picked(rows, "phase", "class", "total_ns", "calls", "passes", "pass_ns", "pass_calls") == [

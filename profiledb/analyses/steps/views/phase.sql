@@ -12,8 +12,7 @@ CREATE OR REPLACE MACRO is_matmul(class) AS coalesce(class = 'matmul', false);
 
 -- Kernel time of the selection by phase and name: one row per phase, name and whether it is in a pass. A kernel belongs
 -- to the innermost range on its launch path whose name has a phase. If that path has none, a further range around the
--- call decides (call_range): libraries open their own ranges on the threads of a backward pass. `passes` is empty if
--- less than a quarter of the time is in passes: then other threads launch most kernels, and figures per step mislead.
+-- call decides (call_range): libraries open their own ranges on the threads of a backward pass.
 CREATE OR REPLACE MACRO selected_phase_time(mode_of_range) AS TABLE
 WITH RECURSIVE path_phase AS (
     SELECT path_id, phase_of(name) AS phase FROM range_path WHERE parent_id IS NULL
@@ -37,6 +36,5 @@ WITH RECURSIVE path_phase AS (
     LEFT JOIN further USING (call_id)
 )
 SELECT phase, name_id, in_pass, sum(ns)::BIGINT AS total_ns, count(*) AS calls,
-    CASE WHEN 4 * sum(CASE WHEN in_pass THEN sum(ns) END) OVER () >= sum(sum(ns)) OVER ()
-        THEN (SELECT nullif(count(*), 0) FROM pass WHERE rank = 1) END AS passes
+    (SELECT nullif(count(*), 0) FROM pass WHERE rank = 1) AS passes
 FROM placed GROUP BY phase, name_id, in_pass;
