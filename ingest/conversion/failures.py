@@ -94,6 +94,10 @@ def _describe_unforeseen(error: Exception, name: str) -> Outcome:
     if isinstance(error, PermissionError):
         cause = "rights"
         message, hint = f"The importer may not read {name}.", "Give the importer read permission; it then tries again."
+    elif isinstance(error, ImportError):
+        cause = "package"
+        message = f"{name} could not be read: Warpdeck is not installed completely."
+        hint, detail = "Install it again with all its packages.", str(error)
     else:
         cause = "damaged"
         message = f"{name} could not be read: it is damaged or not in the expected format."

@@ -20,9 +20,9 @@ PLAIN, ARRAYS, PREPARE = b"plain", b"arrays", b"prepare"
 """Orders to the fork server: fork a process; fork one that has numpy and pyarrow; prepare files for later processes."""
 FILES = 3
 """Files that come with the order for a process: its standard input, output and errors."""
-CAUSES = (*ENDINGS, "disk", "store", "size", "rights", "damaged", "refused")
+CAUSES = (*ENDINGS, "disk", "store", "size", "rights", "package", "damaged", "refused")
 """Why a file did not become a report: how its process ended; no space; the bucket does not answer; too large; no
-permission to read it; it cannot be read; a reader refused it."""
+permission to read it; a package is missing here; it cannot be read; a reader refused it."""
 
 Task = Literal["convert", "companion", "sidecar", "upgrade"]
 """Convert a file to a report; check whether an export belongs to a report beside it; read a sidecar; convert a report

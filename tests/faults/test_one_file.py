@@ -1,6 +1,7 @@
 """A file that cannot be read fails by itself: the worker starts, says what is wrong, and takes in the others."""
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -168,3 +169,18 @@ def test_damaged_files_fail_with_a_sentence(ingest: Ingest, inbox: Path, empty_l
         assert 'File "' not in job.detail, job
         assert "newer" not in job.message, "its header tells the version, which nsys reads"
         assert job.state != "failed" or (job.message.endswith(".") and job.hint), job
+
+
+@pytest.mark.parametrize("package", ["pyarrow", "numpy"])
+def test_a_missing_package_is_not_blamed_on_the_file(
+    inbox: Path, empty_library: Library, tmp_path: Path, ingest: Ingest, package: str
+) -> None:
+    missing = tmp_path / "packages" / package
+    missing.mkdir(parents=True)
+    (missing / "__init__.py").write_text("raise ModuleNotFoundError('No module named this')")
+    shutil.copy(SAMPLES / "kernels.ncu-rep", inbox)
+    done = ingest(inbox, empty_library.folder, PYTHONPATH=str(missing.parent))
+    assert done.lines[0].startswith("failed"), done.errors
+    (job,) = empty_library.catalog.jobs()
+    assert job.message == "kernels.ncu-rep could not be read: Warpdeck is not installed completely."
+    assert (job.hint, job.detail) == ("Install it again with all its packages.", "No module named this")

@@ -25,7 +25,8 @@ END;
 -- compiler pass, an operation of XLA, a call of a CUDA library.
 CREATE OR REPLACE MACRO is_step_part(name) AS
 regexp_matches(name, '__next__|Xla(Pass|Compile|Emit|Optimize|Buffer|Memory|CreateGpu)|(^|:)Thunk:'
-    || '|^(nccl|gloo|mpi|ucc|xccl|ucx|nvshmem|cccl|cu(blas|dnn|fft|solver|sparse|tensor)(lt|xt)?):|^(aten|autograd|c10d|torch)::', 'i');
+    || '|^(nccl|gloo|mpi|ucc|xccl|ucx|nvshmem|cccl|cu(blas|dnn|fft|solver|sparse|tensor)(lt|xt)?):'
+    || '|^(aten|autograd|c10d|torch)::', 'i');
 
 -- The hash of a graph compiled by PyTorch, and the number of a compiled region: "## Call CompiledFxGraph fud64jsr ##",
 -- "Torch-Compiled Region: 0/1"; else NULL.
