@@ -1,8 +1,8 @@
 -- title: Collectives that took much longer than others
 -- question: Do some collectives take far longer than others of their kind and size?
 -- The time that slow collectives take beyond the median, at most that in which the GPU computes nothing beside them, as
--- a share of the active span (first to last operation of each GPU). Slow ones take `times` the median or more, among at least `least` of the same name, grid and size (if NCCL
--- states it). They waited for a late rank or shared the link.
+-- a share of the active span (first to last operation of each GPU). Slow ones take `times` the median or more, among at
+-- least `least` of the same name, grid and size (if NCCL states it). They waited for a late rank or shared the link.
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part

@@ -3,12 +3,12 @@
 -- The share of each GPU's active span (first to last operation) that it is idle while the CPU works, if at least
 -- `least_ratio` threads per core work meanwhile and keep these cores at least `busy_pct` percent busy: a limit
 -- (`taskset`, a CPU quota) confines them, or the machine has too few cores. The thread count is the square of the sum
--- of their times over the sum of the squares: n equal threads count as n, those that hardly run as none. Cores count
--- in the same way, so threads with a core each, long or short, are as many as their cores. The saving is the part of this time that as many cores as threads would save, within
--- the number of cores of the machine. A capture without switches of threads shows too few cores by OS calls that never
--- wait, such as pthread_cond_signal: they take microseconds, unless their thread loses its core meanwhile. If at least
--- `least_calls` of the process, and `held_pct` percent of them, take 1 ms or more, all this time counts; else such a
--- capture cannot be judged.
+-- of their times over the sum of the squares: n equal threads count as n, those that hardly run as none. Cores count in
+-- the same way, so threads with a core each, long or short, are as many as their cores. The saving is the part of this
+-- time that as many cores as threads would save, within the number of cores of the machine. A capture without switches
+-- of threads shows too few cores by OS calls that never wait, such as pthread_cond_signal: they take microseconds,
+-- unless their thread loses its core meanwhile. If at least `least_calls` of the process, and `held_pct` percent of
+-- them, take 1 ms or more, all this time counts; else such a capture cannot be judged.
 -- needs: kernel or memop or graph_launch
 -- needs: sched_event or osrt_call
 -- includes: finding, idle, memory

@@ -3,7 +3,8 @@
 -- The time lost to SMs without a block, as a share of the active span (first to last operation of each GPU): the
 -- duration of each kernel with fewer blocks than SMs, times the share of empty SMs. Kernels count if they take
 -- `least_ns` or more and run alone: beside others the empty SMs may work, and the launch dominates shorter ones. The
--- saving is the lost time, if the work splits into as many blocks as there are SMs. Communication does not count: it uses few SMs on purpose.
+-- saving is the lost time, if the work splits into as many blocks as there are SMs. Communication does not count: it
+-- uses few SMs on purpose.
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
