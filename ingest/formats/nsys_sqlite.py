@@ -18,12 +18,12 @@ MISNAMED = ("is not an nsys export", "Make one with: nsys export -t sqlite REPOR
 COST = 1 << 12
 RUNS_TOOLS = False
 ARRAY_READERS = ()
-MAGIC = b"SQLite format 3\0"
+_MAGIC = b"SQLite format 3\0"
 
 
 def matches(path: Path) -> bool:
     """Return True for an SQLite file with the string table and machine facts of every nsys export."""
-    if not path.is_file() or _read_head(path) != MAGIC:
+    if not path.is_file() or not is_sqlite(path):
         return False
     try:
         return is_export(set(sqlite.list_tables(path)))
@@ -60,6 +60,7 @@ def is_export(tables: set[str]) -> bool:
     return "StringIds" in tables and any(t.startswith(("TARGET_INFO_", "CUPTI_", "NVTX_")) for t in tables)
 
 
-def _read_head(path: Path) -> bytes:
+def is_sqlite(path: Path) -> bool:
+    """Return True if a file starts like a database of SQLite."""
     with path.open("rb") as file:
-        return file.read(len(MAGIC))
+        return file.read(len(_MAGIC)) == _MAGIC

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.formats.nsys_sqlite import MAGIC
+from ingest.formats.nsys_sqlite import is_sqlite
 from ingest.nvprof.tables import has_records
 from profiledb.report.store import Access
 
@@ -20,8 +20,7 @@ ARRAY_READERS = ("ingest.torch.load",)
 def matches(path: Path) -> bool:
     """Return True for an SQLite file with the tables of nvprof."""
     try:
-        with path.open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC and has_records(path)
+        return is_sqlite(path) and has_records(path)
     except OSError:
         return False
 
