@@ -228,10 +228,9 @@ def run_lines() -> list[RunLine]:
     shelf = library()
     versions = (shelf.catalog.version(), summaries_of(shelf).version())
     lines = _list_runs(shelf.folder, versions, shelf.catalog.visibility.cache_key())
-    is_known = all(one.worst is not None for one in lines)
-    return (
-        list(lines) if is_known else run_lookup.list_lines(shelf)
-    )  # a team's summaries tell not when it becomes known
+    if all(one.worst is not None for one in lines):
+        return list(lines)
+    return run_lookup.list_lines(shelf)  # in a team, no version changes when a worst finding becomes known
 
 
 @lasting(maxsize=_VIEWS)

@@ -179,7 +179,7 @@ def _order_findings(found: Sequence[Finding], savings: Savings | None, window: W
 
 
 def _make_sort_key(finding: Finding) -> tuple[int, int, bool, int, str]:
-    """Return the sort key of a finding: by what it saves, those whose fix is a choice after all others."""
+    """Return the sort key of a finding: the largest saving first, and fixes that are a choice last."""
     verdicts: tuple[Verdict, ...] = ("fires", "cannot_judge", "clear")
     remark = 0 if finding.rule.costs else ("warning", "note").index(finding.rule.weight) + 1
     saving = finding.shown_ns or 0

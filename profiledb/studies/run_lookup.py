@@ -39,7 +39,7 @@ class RunLine:
 
 
 def list_lines(library: Library, *, work_out: bool = False) -> list[RunLine]:
-    """Return the runs with what is known of each, or with what ``work_out`` makes known."""
+    """Return the runs with their worst findings; ``work_out`` finds those that nobody has found yet."""
     store, runs = summaries_of(library), list_runs(library)
     stamps = store.stamps([report_id for run in runs for report_id in run.reports]) if runs else {}
     keys = [_hash(run, stamps) for run in runs]
@@ -52,7 +52,7 @@ def list_lines(library: Library, *, work_out: bool = False) -> list[RunLine]:
 
 
 def _hash(run: Run, stamps: Mapping[str, tuple[int, str]]) -> str:
-    """Return the key of what is worked out from the ranks of a run."""
+    """Return the key under which a run's worst finding is stored: it changes with the ranks and with the rules."""
     content = [
         _RULES,
         run.size,

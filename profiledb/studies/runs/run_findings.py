@@ -1,4 +1,4 @@
-"""Findings of a run: what its ranks cost each other, and what is wrong with its reports."""
+"""Findings of a run: ranks that cost others time, and reports that are missing, doubled or cut short."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -72,7 +72,7 @@ class RunTables:
         return self._place(self.steps, measure)
 
     def spread(self, rows: pd.DataFrame, column: str) -> Matrix:
-        """Return the sums of a column of operations by rank and step; NaN where there is none."""
+        """Sum a column of operations by rank and step; a step without an operation is NaN."""
         return self._place(rows.groupby(["rank", "step"])[[column]].sum().reset_index(), column)
 
     def _place(self, rows: pd.DataFrame, column: str) -> Matrix:

@@ -1,4 +1,4 @@
-"""Stored views: a process that finds them creates none, and answers what it answers without them."""
+"""Stored views: a process that finds the file creates no views, and gives the same answers."""
 
 import shutil
 from pathlib import Path
