@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -17,6 +16,7 @@ from profiledb.replay import critical_path, graph, ranks, recording, simulation,
 from profiledb.replay.changes import CHANGES, Apply, Change
 from profiledb.replay.critical_path import Piece, Segment
 from profiledb.replay.graph import Graph
+from profiledb.replay.moments import find_first_call, map_moments, measure_step_lengths
 from profiledb.replay.part import Part, cut_part
 from profiledb.replay.ranks import MOST_RANKS
 from profiledb.replay.recording import Flags, Integers
@@ -331,36 +331,6 @@ def usual(built: Graph) -> Graph:
     return replace(built, launch_lag=launch_lag, stream_lag=stream_lag, other_lag=other_lag, after_wait=after_wait)
 
 
-def _find_first_call(built: Graph, window: Window) -> int:
-    """Return the first call of the window's thread."""
-    return int(np.argmax(built.recording.calls_of(window.thread)))
-
-
-def _map_moments(built: Graph, window: Window, replayed: Replayed, times: Integers) -> Integers:
-    """Map times of the recording on the window's thread to times of a replay."""
-    calls = built.recording.calls
-    chain = built.chain[_find_first_call(built, window)]
-    mine = np.flatnonzero(built.chain == chain)
-    at = np.searchsorted(calls.start[mine], times, "right") - 1
-    begins, ends = np.array(replayed.call_begin)[mine], np.array(replayed.call_end)[mine]
-    here = np.maximum(at, 0)
-    inside = times <= calls.end[mine][here]
-    moment = np.where(
-        inside, np.minimum(begins[here] + times - calls.start[mine][here], ends[here]),
-        ends[here] + times - calls.end[mine][here],
-    )  # fmt: skip
-    following = np.minimum(at + 1, len(mine) - 1)
-    moment = np.where((at + 1 < len(mine)) & ~inside, np.minimum(moment, begins[following]), moment)
-    first = times - calls.start[mine][0] + begins[0]
-    return np.where(at < 0, first, moment)
-
-
-def _measure_step_lengths(built: Graph, window: Window, replayed: Replayed) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the time from the start of each step to the start of the next one."""
-    begins = np.array([begin for begin, _ in window.steps.values()] + [window.end_ns] * bool(window.steps), np.int64)
-    return np.diff(_map_moments(built, window, replayed, begins)).astype(np.float64)
-
-
 class Case:
     """A program with its length as recorded and without unexplained waits, in ns.
 
@@ -374,10 +344,10 @@ class Case:
         own = np.ones(len(built.chain), np.bool_) if joined is None else joined.rank_of_call == 0
         self._own = self.part.operations & _find_launched(built.recording, own)
         self._original = simulation.replay(built)
-        mine = np.flatnonzero(built.chain == built.chain[_find_first_call(built, self.window)])
+        mine = np.flatnonzero(built.chain == built.chain[find_first_call(built, self.window)])
         last = int(np.searchsorted(built.recording.calls.start[mine], self.window.end_ns, "right")) - 1
         self._last_call = int(mine[last]) if last >= 0 else -1
-        self._steps = _measure_step_lengths(built, self.window, self._original)
+        self._steps = measure_step_lengths(built, self.window, self._original)
         self.baseline = self._measure_length(self._original)
         self.explained = self._measure_length(simulation.replay(usual(built)))
         self.error_pct = _compute_share_pct(abs(self.explained - self.baseline), self.baseline)
@@ -471,14 +441,14 @@ class Case:
     def _find_moments(self, replayed: Replayed) -> tuple[int, int, int]:
         """Return when the part starts in a replay, when the host leaves it, and when its last operation ends."""
         bounds = np.array([self.window.begin_ns, self._find_host_end()])
-        begin, left = _map_moments(self.graph, self.window, replayed, bounds).tolist()
+        begin, left = map_moments(self.graph, self.window, replayed, bounds).tolist()
         return begin, left, int(np.array(replayed.end)[self._own].max(initial=begin))
 
     def _find_host_end(self) -> int:
         """Return when the host leaves the part: without steps, nothing tells of host work after the last call."""
         if self.window.steps:
             return self.window.end_ns
-        mine = self.graph.chain == self.graph.chain[_find_first_call(self.graph, self.window)]
+        mine = self.graph.chain == self.graph.chain[find_first_call(self.graph, self.window)]
         return min(self.window.end_ns, int(self.graph.recording.calls.end[mine].max()))
 
     def _measure_length(self, replayed: Replayed) -> int:
@@ -495,7 +465,7 @@ class Case:
         """
         spread = 0.0
         if len(self._steps) > 2:
-            gained = self._steps - _measure_step_lengths(self.graph, self.window, replayed) / items
+            gained = self._steps - measure_step_lengths(self.graph, self.window, replayed) / items
             spread = 1.96 * float(np.std(gained, ddof=1)) * len(gained) ** 0.5
         model = MODEL_ERROR * (self.baseline - length)
         host = HOST_ERROR * sum(ns for kind, ns in parts if kind in (critical_path.HOST, critical_path.CALLS))

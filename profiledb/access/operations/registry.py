@@ -288,6 +288,28 @@ def _list_library_operations() -> tuple[Operation, ...]:
     )  # fmt: skip
 
 
+def _list_replay_operations() -> tuple[Operation, ...]:
+    """Return the operations on the replay of a report."""
+    return (
+        Operation(
+            "get_what_if", "/reports/{report}/whatif", "Predict how long the program would take with a change",
+            "The steps of the program are replayed with each change, and with all of them together; without any, with"
+            " every change that applies, the best first. Lengths in ns, with an interval; slack and critical path.",
+            (_REPORT, Param("change", "NAME or NAME=VALUE, as docs/whatif.md lists them", many=True)), _answer_what_if,
+        ),
+        Operation(
+            "get_critical_path", "/reports/{report}/critical_path", "Say what the length of the steps consists of",
+            "What each kernel and call, range or operator takes of the critical path of the steps, or of one, with the"
+            " slack of the rest: how late each may be before the steps take longer. Times in ns.",
+            (
+                _REPORT, Param("by", "what the rows are", choices=("kernel", "range", "operator")),
+                Param("step", "number of one step; without it all that are replayed"),
+            ), _answer_critical_path,
+            rows=True,
+        ),
+    )  # fmt: skip
+
+
 def _list_report_operations() -> tuple[Operation, ...]:
     """Return the operations on one report."""
     return (
@@ -309,22 +331,6 @@ def _list_report_operations() -> tuple[Operation, ...]:
                 _STARTUP,
             ), _answer_findings,
             further=True,
-        ),
-        Operation(
-            "get_what_if", "/reports/{report}/whatif", "Predict how long the program would take with a change",
-            "The steps of the program are replayed with each change, and with all of them together; without any, with"
-            " every change that applies, the best first. Lengths in ns, with an interval; slack and critical path.",
-            (_REPORT, Param("change", "NAME or NAME=VALUE, as docs/whatif.md lists them", many=True)), _answer_what_if,
-        ),
-        Operation(
-            "get_critical_path", "/reports/{report}/critical_path", "Say what the length of the steps consists of",
-            "What each kernel and call, range or operator takes of the critical path of the steps, or of one, with the"
-            " slack of the rest: how late each may be before the steps take longer. Times in ns.",
-            (
-                _REPORT, Param("by", "what the rows are", choices=("kernel", "range", "operator")),
-                Param("step", "number of one step; without it all that are replayed"),
-            ), _answer_critical_path,
-            rows=True,
         ),
         Operation(
             "get_run", "/reports/{report}/run", "Say which rank holds up a run",
@@ -359,7 +365,8 @@ def _list_report_operations() -> tuple[Operation, ...]:
 @cache
 def operations() -> dict[str, Operation]:
     """Return all operations by name."""
-    return {one.name: one for one in (*_list_library_operations(), *_list_report_operations())}
+    every = (*_list_library_operations(), *_list_report_operations(), *_list_replay_operations())
+    return {one.name: one for one in every}
 
 
 def get(name: str) -> Operation:
