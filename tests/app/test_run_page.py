@@ -60,7 +60,7 @@ def test_the_library_has_a_row_for_each_run_with_its_worst_finding(summarized: L
     assert set(unjudged["worst"]) <= {"Being judged", "Not judged yet"}
     run_lookup.list_lines(summarized, work_out=True)
     rows = dashboard("library").dataframe[-1].value.set_index("name")
-    assert rows["worst"].to_dict() == dict.fromkeys(("ddp_overlap_4", "ddp_strong_2", "ddp_strong_4", "ddp_weak_4"), "Nothing costs time")
+    assert set(rows["worst"]) == {"Nothing costs time"}
     assert rows["ranks"].to_dict() == {
         "ddp_overlap_4": "4",
         "ddp_strong_2": "2",
