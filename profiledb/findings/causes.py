@@ -9,9 +9,9 @@ saving. A rule that names another rule among its parts details that rule's time 
 fires.
 
 A place leads the causes within it if none of them explains a quarter of it (``LEAST_OF_PLACE``), or if its rule says
-that none removes it (``is_cause``). So does a symptom whose rule knows its cause (``is_cause``). For example, if the GPU
-waits for `save` 78 % of the time, that finding comes before the output and the copies inside it, which are then nested
-under it.
+that none removes it (``is_cause``). So does a symptom whose rule knows its cause (``is_cause``). For example, if the
+GPU waits for `save` 78 % of the time, that finding comes before the output and the copies inside it, which are then
+nested under it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
