@@ -41,12 +41,16 @@ from profiledb.replay.kernel_changes import (
 from profiledb.replay.part import HOST_WORK_NS, Part, find_after_reads, without, without_waits_of
 from profiledb.replay.recording import COPY, Flags, Integers
 from profiledb.replay.speed_changes import (
+    another_gpu,
+    another_gpu_cautious,
+    another_gpu_hopeful,
     batch,
     batch_cautious,
     batch_hopeful,
     faster_link,
     faster_link_hopeful,
     list_precisions,
+    parse_gpu,
     parse_precision,
     parse_times,
     precision,
@@ -266,6 +270,22 @@ def without_allocations(graph: Graph, part: Part, _: str) -> Graph | None:
     return replace(graph, cost=cost, waits=without_waits_of(graph, gone))
 
 
+def without_profiler(graph: Graph, part: Part, _: str) -> Graph | None:
+    """Remove what the report records as the profiler's own time, from host code and from calls that do not wait."""
+    calls, gap, cost = graph.recording.calls, graph.gap.copy(), graph.cost.copy()
+    waiting = np.zeros(len(gap), np.bool_)
+    waiting[[*graph.waits, *graph.queued]] = True
+    for thread in np.unique(part.profiler[:, 0]).tolist():
+        ours = np.flatnonzero(graph.recording.calls_of(thread) & part.calls)
+        spans = part.profiler[part.profiler[:, 0] == thread, 1:]
+        start = calls.start[ours]
+        gap[ours] -= _measure_covered(spans, start - np.maximum(gap[ours], 0), start)
+        cost[ours] -= np.where(waiting[ours], 0, _measure_covered(spans, start, calls.end[ours]))
+    if np.array_equal(gap, graph.gap) and np.array_equal(cost, graph.cost):
+        return None
+    return replace(graph, gap=gap, cost=cost)
+
+
 def _save_nothing(_graph: Graph, _part: Part, _: str) -> None:
     """Save nothing: kernels beside collectives may take longer by as much as is hidden."""
 
@@ -372,6 +392,18 @@ CHANGES = {
             "They are as many times as fast as the GPU's peak is higher, beyond the time of the shortest kernel.",
             precision, "a precision", list_precisions, lambda value: (parse_precision(value)[0].upper(),),
             precision_cautious, precision_hopeful,
+        ),
+        Change(
+            "another_gpu", "Kernels run on {}",
+            "Products are as many times as fast as the peak of their precision is higher, other kernels as the memory"
+            " is faster, beyond the time of the shortest kernel. The host and all links stay.",
+            another_gpu, "a GPU", lambda _graph, _part: [], parse_gpu, another_gpu_cautious, another_gpu_hopeful,
+        ),
+        Change(
+            "without_profiler", "The profiler does nothing meanwhile",
+            "Time that the report records as the profiler's own on a thread goes. What each call costs the profiler is"
+            " not recorded, so it stays.",
+            without_profiler,
         ),
         Change("without_memsets", "Memory is not set", "Nothing reads it before it is written.", without_memsets),
         Change(

@@ -26,6 +26,7 @@ class Part:
         steps: the number of steps that it consists of; 0 if nothing tells.
         operators: the names of the ranges that are operators of a framework.
         drivers: the threads that work for another one, each with that thread.
+        profiler: what the profiler did meanwhile, as rows of thread, start and end.
     """
 
     calls: Flags
@@ -34,6 +35,7 @@ class Part:
     steps: int = 0
     operators: frozenset[str] = frozenset()
     drivers: Mapping[int, int] = field(default_factory=dict)
+    profiler: Integers = field(default_factory=lambda: np.empty((0, 3), np.int64))
 
 
 def cut_part(graph: Graph, part: Part, begin_ns: int, end_ns: int) -> Part:

@@ -27,6 +27,7 @@ from profiledb.replay.window import (
     choose_window,
     read_drivers,
     read_operators,
+    read_profiler,
     read_ranges,
     read_steps,
 )
@@ -139,6 +140,7 @@ class Source:
     ranges: Mapping[str, Integers]
     operators: frozenset[str]
     drivers: Mapping[int, int]
+    profiler: Integers
 
 
 def predict(
@@ -259,7 +261,9 @@ def _check_orphans(recorded: recording.Recording) -> None:
 def _read_source(db: duckdb.DuckDBPyConnection, window: Window) -> Source:
     recorded = recording.read(db, window.begin_ns, window.end_ns)
     _check_orphans(recorded)
-    return Source(recorded, window, read_ranges(db, window), read_operators(db), read_drivers(db))
+    return Source(
+        recorded, window, read_ranges(db, window), read_operators(db), read_drivers(db), read_profiler(db, window)
+    )
 
 
 def _join_ranks(library: Library, own: Source, peers: Sequence[str]) -> "Case":
@@ -295,17 +299,17 @@ def _build_part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | 
     calls, first = built.recording.calls, sources[0]
     inside, shifts = np.zeros(len(calls), np.bool_), joined.shift_ns if joined else [0]
     spans: dict[str, list[Integers]] = {}
-    drivers = dict[int, int]()
+    drivers, profiler = dict[int, int](), list[Integers]()
     for rank, (one, shift) in enumerate(zip(sources, shifts, strict=True)):
         inside |= _find_inside(calls, one.window, shift) & (joined is None or joined.rank_of_call == rank)
         for name, found in one.ranges.items():
-            threads = np.array([ranks.thread_id(rank, thread) for thread in found[:, 0].tolist()], np.int64)
-            spans.setdefault(name, []).append(np.column_stack([threads, found[:, 1:] + shift]))
+            spans.setdefault(name, []).append(ranks.move_spans(found, rank, shift))
+        profiler.append(ranks.move_spans(one.profiler, rank, shift))
         drivers |= {ranks.thread_id(rank, tid): ranks.thread_id(rank, driver) for tid, driver in one.drivers.items()}
     every = {name: np.concatenate(found) for name, found in spans.items()}
     operators = frozenset[str]().union(*(one.operators for one in sources))
     launched = _find_launched(built.recording, inside)
-    return Part(inside, launched, every, len(first.window.steps), operators, drivers)
+    return Part(inside, launched, every, len(first.window.steps), operators, drivers, np.concatenate(profiler))
 
 
 def usual(built: Graph) -> Graph:

@@ -42,6 +42,12 @@ def thread_id(rank: int, thread: int) -> int:
     return thread if not rank else (rank << _THREAD_BITS) | (thread & ((1 << _THREAD_BITS) - 1))
 
 
+def move_spans(spans: Integers, rank: int, shift_ns: int) -> Integers:
+    """Return rows of thread, start and end of a rank on the clock and with the threads of the joined recording."""
+    threads = np.array([thread_id(rank, thread) for thread in spans[:, 0].tolist()], np.int64)
+    return np.column_stack([threads, spans[:, 1:] + shift_ns])
+
+
 def join(ranks: Sequence[Recording], inside: Sequence[Flags]) -> Joined:
     """Join the recordings of ranks; ``inside`` marks the operations of the same steps on each.
 
@@ -120,11 +126,8 @@ def _join_recordings(ranks: Sequence[Recording], lists: Sequence[Integers], shif
     thread, name, ids = (
         np.concatenate([getattr(one, field) for one in calls])[order] for field in ("thread", "name", "id")
     )
-    recording = Recording(
-        Calls(start[order], end[order], thread, name, ids, call_names),
-        Operations(**fields),
-        threads, ranks[0].multiprocessors, ranks[0].link_rate, ranks[0].peaks,
-    )  # fmt: skip
+    joined = Calls(start[order], end[order], thread, name, ids, call_names)
+    recording = replace(ranks[0], calls=joined, operations=Operations(**fields), threads=threads)
     starts, last = recording.operations.start[groups].max(axis=1), recording.operations.end[groups].min(axis=1)
     return Joined(recording, [tuple(one) for one in groups[starts < last].tolist()], shifts, of_rank[order])
 

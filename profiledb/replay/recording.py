@@ -70,10 +70,25 @@ SELECT precision, min(peak_flops_per_s) FROM (
 ) GROUP BY precision HAVING count(*) = count(peak_flops_per_s)
 """
 
-_GPU = "SELECT coalesce(min(sm_count), 0), coalesce(min(TRY_CAST(compute_capability AS DOUBLE)), 0) FROM gpu"
+_GPU = """
+SELECT coalesce(min(sm_count), 0), coalesce(min(TRY_CAST(compute_capability AS DOUBLE)), 0),
+    coalesce(min(memory_bandwidth_bytes_per_s), 0)
+FROM gpu
+"""
 LINK_RATES = {9.0: 54.4, 8.0: 27.2, 7.0: 13.6}
 """Bytes per ns of copies from pinned memory, by the compute capability from which on GPUs have this link: 0.85 of the
 64, 32 and 16 GB/s of 16 lanes of PCIe 5, 4 and 3. H200s reach 55 GB/s."""
+
+BANDWIDTHS = {
+    "A100 40GB": 1.555e12, "A100 80GB": 2.039e12, "H100 SXM": 3.35e12, "H100 PCIe": 2.0e12, "H200": 4.8e12,
+    "H20": 4.0e12, "B200": 8.0e12, "L4": 0.3e12, "L40": 0.864e12, "L40S": 0.864e12, "MI250X": 3.277e12,
+    "MI300X": 5.3e12, "MI325X": 6.0e12, "MI355X": 8.0e12,
+}  # fmt: skip
+"""Peaks of device memory in bytes per s of GPUs that programs may move to, from their data sheets."""
+_SHEETS = """
+SELECT name, precision, 1e12 * arg_min(tflops, place) FROM (SELECT unnest($names::VARCHAR[]) AS name)
+JOIN sheet_peak ON regexp_matches(name, pattern) AND gigabytes IS NULL WHERE tflops IS NOT NULL GROUP BY ALL
+"""
 
 VIEWS = ("peak", "tensor")
 """Files of the views that a recording is read with."""
@@ -155,8 +170,8 @@ class Recording:
     """The CUDA activity in a capture, on the host and on the GPUs.
 
     ``threads`` are global thread ids. ``multiprocessors`` is the number of a GPU, ``link_rate`` the bytes per ns that
-    copies from pinned memory reach on its PCIe link; 0 if unknown. ``peaks`` are the FLOP/s of a GPU by precision, as
-    far as they are known.
+    copies from pinned memory reach on its PCIe link, ``bandwidth`` the bytes per s of its memory; 0 if unknown.
+    ``peaks`` are its FLOP/s by precision, as far as they are known, and ``sheets`` those of other GPUs by name.
     """
 
     calls: Calls
@@ -165,6 +180,8 @@ class Recording:
     multiprocessors: int = 0
     link_rate: float = 0.0
     peaks: Mapping[str, float] = field(default_factory=dict)
+    bandwidth: float = 0.0
+    sheets: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def calls_of(self, thread: int) -> Flags:
         """Return which calls a thread made, given by its global id."""
@@ -189,11 +206,16 @@ def read(db: duckdb.DuckDBPyConnection, begin_ns: int, end_ns: int) -> Recording
     listed = [str(names.get(int(one), "")) for one in ids]
     call_ids = _convert_integers(table["call_id"])
     calls = Calls(start[top], end[top], thread.reshape(-1)[top], name.reshape(-1), call_ids[top], listed)
-    multiprocessors, capability = db.execute(_GPU).fetchone() or (0, 0.0)
+    multiprocessors, capability, bandwidth = db.execute(_GPU).fetchone() or (0, 0.0, 0)
     link_rate = next((rate for least, rate in LINK_RATES.items() if capability >= least), 0.0)
     operations = _read_operations(db, bounds, call_ids, place[outer])
     peaks = dict(db.execute(_PEAKS).fetchall())
-    return Recording(calls, operations, threads.tolist(), int(multiprocessors), link_rate, peaks)
+    sheets: dict[str, dict[str, float]] = {}
+    for one, precision, flops in db.execute(_SHEETS, {"names": list(BANDWIDTHS)}).fetchall():
+        sheets.setdefault(one, {})[precision] = flops
+    return Recording(
+        calls, operations, threads.tolist(), int(multiprocessors), link_rate, peaks, float(bandwidth), sheets
+    )
 
 
 def _read_operations(

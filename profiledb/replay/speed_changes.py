@@ -8,7 +8,7 @@ import numpy as np
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.replay.graph import Graph
 from profiledb.replay.part import HOST_WORK_NS, Part, require_nodes
-from profiledb.replay.recording import COPY, KERNEL, Integers
+from profiledb.replay.recording import BANDWIDTHS, COPY, KERNEL, Integers
 
 LEAST_TIMES, MOST_TIMES = 0.001, 1_000_000.0
 """Bounds of factors that a question may assume."""
@@ -130,6 +130,55 @@ def _change_precision(
             times = min(ratio, speed_up(bits / PRECISIONS[wanted], ratio))
             moved = np.maximum(length[mine] - fixed, 0)
             length[mine] -= (moved * (1 - 1 / times)).astype(np.int64)
+    return replace(graph, length=length) if np.any(length != graph.length) else None
+
+
+def parse_gpu(value: str) -> tuple[str]:
+    """Return the name of another GPU as the table has it."""
+    found = [name for name in BANDWIDTHS if name.lower() == value.lower()]
+    if not found:
+        raise AnalysisError(f"another_gpu takes one of {', '.join(BANDWIDTHS)}.")
+    return (found[0],)
+
+
+def another_gpu(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Run kernels on another GPU: products by the ratio of the peaks of their precision, others by that of the memory.
+
+    A kernel takes a fixed time, that of the shortest one, and the time of its arithmetic or its data.
+    """
+    return _change_gpu(graph, part, value, lambda known, of_memory, _: known or of_memory)
+
+
+def another_gpu_cautious(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Limit each kernel by what the other GPU is less good at: the arithmetic of products or the memory."""
+    return _change_gpu(graph, part, value, lambda known, of_memory, ratios: min(known or ratios[0], of_memory))
+
+
+def another_gpu_hopeful(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Limit each kernel by what the other GPU is better at."""
+    return _change_gpu(graph, part, value, lambda known, of_memory, ratios: max(known or ratios[-1], of_memory))
+
+
+def _change_gpu(
+    graph: Graph, part: Part, value: str, speed_up: Callable[[float, float, list[float]], float]
+) -> Graph | None:
+    """``speed_up`` gets the ratio of a kernel's precision (0 if unknown), that of the memory, and those of all
+    precisions, the lowest first."""
+    (wanted,) = parse_gpu(value)
+    recording, length = graph.recording, graph.length.copy()
+    require_nodes(graph, part)
+    if not recording.bandwidth:
+        raise NotCapturedError("This report lacks the bandwidth of the GPU's memory, which kernels are compared by.")
+    of_memory = BANDWIDTHS[wanted] / recording.bandwidth
+    sheet, peaks = recording.sheets.get(wanted, {}), recording.peaks
+    ratios = {one: sheet[one] / peaks[one] for one in PRECISIONS if one in sheet and one in peaks}
+    every = sorted(ratios.values()) or [of_memory]
+    kernels = part.operations & (recording.operations.kind == KERNEL)
+    fixed = int(length[kernels].min()) if kernels.any() else 0
+    for precision_name in {*recording.operations.precisions}:
+        mine = kernels & recording.operations.in_precision(precision_name)
+        times = speed_up(ratios.get(precision_name, 0.0), of_memory, every)
+        length[mine] = fixed + (np.maximum(length[mine] - fixed, 0) / times).astype(np.int64)
     return replace(graph, length=length) if np.any(length != graph.length) else None
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
-from profiledb.query import analysis, answer_store
+from profiledb.query import answer_store
 from profiledb.replay.recording import Integers
 
 LEAST_IN_STEPS = 0.5
@@ -43,6 +43,10 @@ WHERE end_ns > ? AND start_ns < ? AND global_tid IS NOT NULL ORDER BY start_ns
 _MOST_RANGES = 200_000
 _OPERATORS = """
 SELECT DISTINCT name FROM operator JOIN "range" USING (range_id) JOIN range_name USING (name_id)
+"""
+_PROFILER = """
+SELECT global_tid, start_ns, end_ns FROM profiler_overhead
+WHERE end_ns > ? AND start_ns < ? AND end_ns > start_ns AND global_tid IS NOT NULL
 """
 _DRIVERS = "SELECT global_tid, arg_max(driver_tid, share_pct) FROM thread_driver GROUP BY global_tid"
 
@@ -100,7 +104,7 @@ def _bound_window(db: duckdb.DuckDBPyConnection, most: int, begin: int, end: int
 def read_steps(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> dict[int, tuple[int, int, int]]:
     """Return thread, start and end of the steps that count, by number, on the thread of the first of them."""
     try:
-        steps = analysis.run(library, report_id, "iterations", {"rank": 1})
+        steps = answer_store.run(library, report_id, "iterations", {"rank": 1})
     except NotCapturedError:
         return {}
     steps = steps[~steps["is_warmup"].astype(bool)]
@@ -140,6 +144,12 @@ def read_ranges(db: duckdb.DuckDBPyConnection, window: Window) -> Mapping[str, I
 def read_operators(db: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Return the names of the ranges that are operators of a framework."""
     return frozenset(name for (name,) in db.execute(_OPERATORS).fetchall())
+
+
+def read_profiler(db: duckdb.DuckDBPyConnection, window: Window) -> Integers:
+    """Return what the profiler did on known threads, as rows of thread, start and end."""
+    rows = db.execute(_PROFILER, [window.begin_ns, window.end_ns]).fetchmany(_MOST_RANGES)
+    return np.array(rows, np.int64).reshape(-1, 3)
 
 
 def read_drivers(db: duckdb.DuckDBPyConnection) -> dict[int, int]:

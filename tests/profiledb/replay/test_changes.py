@@ -397,3 +397,45 @@ def test_a_precision_needs_the_peak_of_the_gpu() -> None:
     part = Part(np.ones(6, np.bool_), np.ones(6, np.bool_), {}, 1)
     assert CHANGES["precision"].values(built, part) == ["tf32"]
     assert CHANGES["precision"].describe("bf16") == "Matrix products compute in BF16"
+
+
+THREE = recording(
+    [Call(LAUNCH, 0, 2_000), Call(LAUNCH, 2_000, 4_000), Call(LAUNCH, 4_000, 6_000), Call(WAIT, 6_000, 167_000)],
+    [
+        Operation(5_000, 105_000, 0, class_="matmul", precision="fp16"),
+        Operation(105_000, 155_000, 1, class_="elementwise"),
+        Operation(155_000, 165_000, 2),
+    ],
+)
+
+
+def test_kernels_on_another_gpu() -> None:
+    """The shortest kernel takes 10 µs, which stay: its FP16 peak is four times as high, its memory twice as fast."""
+    found = {}
+    for bound in ("apply", "cautious", "hopeful"):
+        edited = apply(THREE, "another_gpu", "h200", bound=bound)
+        assert edited is not None
+        found[bound] = edited.length.tolist()
+    assert found["apply"] == [10_000 + 90_000 // 4, 10_000 + 40_000 // 2, 10_000]
+    assert found["cautious"] == [10_000 + 90_000 // 2, 10_000 + 40_000 // 2, 10_000]
+    assert found["hopeful"] == [10_000 + 90_000 // 4, 10_000 + 40_000 // 4, 10_000]
+    with pytest.raises(NotCapturedError, match="lacks the bandwidth"):
+        apply(replace(THREE, bandwidth=0.0), "another_gpu", "H200")
+    with pytest.raises(AnalysisError, match="another_gpu takes one of A100 40GB"):
+        CHANGES["another_gpu"].parse("H900")
+
+
+def test_time_of_the_profiler_goes_from_host_code_and_calls_that_do_not_wait() -> None:
+    """It flushes for 6 µs, of which 4 lie before a launch and 2 in it, and for 9 µs in a wait."""
+    recorded = recording(
+        [Call(LAUNCH, 0, 2_000), Call(LAUNCH, 10_000, 15_000), Call(WAIT, 15_000, 50_000)],
+        [Operation(5_000, 6_000, 0), Operation(18_000, 48_000, 1)],
+    )
+    built = graph.build(recorded)
+    spans = np.array([[recorded.threads[0], 6_000, 12_000], [recorded.threads[0], 20_000, 29_000], [1, 0, 9_000]])
+    part = Part(np.ones(3, np.bool_), np.ones(2, np.bool_), {}, profiler=spans)
+    edited = CHANGES["without_profiler"].apply(built, part, "")
+    assert edited is not None
+    assert (built.gap - edited.gap).tolist() == [0, 4_000, 0]
+    assert (built.cost - edited.cost).tolist() == [0, 2_000, 0]
+    assert apply(recorded, "without_profiler") is None
