@@ -114,11 +114,11 @@ class Tree:
         frame, metrics = (one if isinstance(one := node.told.get(key), dict) else {} for key in ("frame", "metrics"))
         flops = [amount for key in _FLOPS if (amount := self._amount(metrics, key)) is not None]
         others = {key: value for key, value in metrics.items() if key not in _OWN and key not in _FLOPS}
-        name, device, kind = frame.get("name"), metrics.get("device_id"), metrics.get("device_type")
+        name, device, kind = frame.get("name"), str(metrics.get("device_id")), metrics.get("device_type")
         return (
             node.number, len(self.rows), node.parent, node.level, str(name)[:LONGEST] if name is not None else "",
             str(kind)[:100] if kind is not None else None,
-            int(device) if str(device).isdecimal() and len(str(device)) < 5 else None,
+            int(device) if device.isdecimal() and len(device) < 5 else None,
             self._whole(metrics, _CALLS), self._whole(metrics, _TIME), sum(flops) if flops else None,
             self._amount(metrics, "bytes"), json.dumps(others)[:LONGEST] if others else None,
         )  # fmt: skip

@@ -15,7 +15,7 @@
 -- column: avg_ns = Average | ns | .1f | mean duration of a launch
 -- column: paths = Call paths | count | | number of paths that launch it
 -- column: device = GPU | text | | kind and number of the GPU
--- column: flops | FLOP | | operations stated for the kernel itself
+-- column: flops = FLOPs | FLOP | | operations stated for the kernel itself
 -- column: bytes | bytes | | traffic stated for the kernel itself
 -- column: demangled | text | | full name
 SELECT any_value(short) AS name, any_value(class) AS class, sum(calls)::BIGINT AS calls,

@@ -3,7 +3,7 @@
 -- and bytes are those that the program states for a path or one below it (`scope(name, {"flops": ...})`). A path that
 -- states them itself has a rate, too: by the time of the kernels there. The paths with the most time are returned.
 -- page: call_paths
--- show: name 420, calls, total_ns, share_pct bar 110, flops, flops_per_s, bytes, bytes_per_s, metrics
+-- show: name 420, calls, total_ns, share_pct bar 110, flops 110, flops_per_s 120, bytes, bytes_per_s, metrics
 -- needs: path_sum
 -- includes: path_sums
 -- param: limit = 2000 at most this many rows
@@ -15,7 +15,7 @@
 -- column: calls = Launches | count | | launches on this path and below it
 -- column: total_ns | ns | | sum of their durations
 -- column: share_pct | % | .2f | share of the time of all kernels
--- column: flops | FLOP | | operations stated for these paths
+-- column: flops = FLOPs | FLOP | | operations stated for these paths
 -- column: flops_per_s = FLOP/s | FLOP/s | | these operations by the kernels' time
 -- column: bytes | bytes | | traffic stated for these paths
 -- column: bytes_per_s = Traffic | bytes/s | | this traffic by the kernels' time

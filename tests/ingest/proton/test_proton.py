@@ -85,7 +85,8 @@ def test_ours_equals_a_second_computation(ingest: Ingest, inbox: Path, empty_lib
     shutil.copy(OURS, inbox)
     converted(ingest, inbox, empty_library, OURS.name)
     report = empty_library.find(OURS.name).id
-    calls, times, paths = Counter[str](), Counter[str](), []
+    calls, times = Counter[str](), Counter[str]()
+    paths: list[tuple[str, int, float]] = []
 
     def walk(one: dict[str, Any]) -> tuple[int, float]:
         name, own = one["frame"]["name"], one["metrics"]
