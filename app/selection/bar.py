@@ -34,7 +34,7 @@ def show(settled: Settled) -> None:
             if len(settled.paths):
                 range_picker.picker(settled)
                 _draw_chips(settled)
-                if not _has_memory_alone(settled):
+                if not _has_rows(settled, "tensor_segment"):
                     _draw_mode(settled)
                 _draw_warmup_toggle(settled)
             _draw_place_selectors(settled)
