@@ -71,7 +71,7 @@ def rewrite(source: Path, target: Path, schema: Schema) -> None:
             db.execute(f'DROP TABLE "{table}"')
             db.execute(f'ALTER TABLE rewritten RENAME TO "{table}"')
         for table, columns in schema.tables.items():
-            db.execute(f"CREATE TABLE {table} ({columns})")
+            db.execute(f"CREATE TABLE IF NOT EXISTS {table} ({columns})")
         numbers = dict(zip(("MAJOR", "MINOR", "MICRO"), schema.version.split("."), strict=True))
         facts = {f"EXPORT_SCHEMA_VERSION_{part}": number for part, number in numbers.items()}
         facts |= {"EXPORT_SCHEMA_VERSION": schema.version, "EXPORT_PRODUCT_VERSION": schema.product}
