@@ -85,9 +85,7 @@ class Breaking:
                     server_.sendall(body[: self.most - sent])
                     self.most = None
                     server_.close()
-                    (sha256,) = parse_qs(urlsplit(self.requests[-1].split()[1].decode()).query)["sha256"]
-                    direct = Server(self.target.geturl(), "")
-                    wait_until(lambda: direct.ask(f"/uploads/{sha256}").status == 200)
+                    self._wait_until_noticed()
                     return
                 server_.sendall(body)
                 sent += len(body)
@@ -96,6 +94,11 @@ class Breaking:
                 body = connection.recv(65536)
             while answer := server_.recv(65536):
                 connection.sendall(answer)
+
+    def _wait_until_noticed(self) -> None:
+        (sha256,) = parse_qs(urlsplit(self.requests[-1].split()[1].decode()).query)["sha256"]
+        direct = Server(self.target.geturl(), "")
+        wait_until(lambda: direct.ask(f"/uploads/{sha256}").status == 200)
 
 
 @pytest.mark.integration
