@@ -86,12 +86,15 @@ def vary(
         def by_clock(values: Any, node: int = node) -> Any:
             return offsets[node] + values * drifts[node]
 
-        rows = own.assign(step=range(steps), start_ns=by_clock(begin), duration_ns=length)
+        rows = own.assign(step=range(steps), start_ns=by_clock(begin), duration_ns=length, period_ns=length)
         rows["idle_ns"] += arrivals[rank]
         rows["exposed_ns"] += waits[rank]
         own_late = next((one for one in lates if one.rank <= rank < one.rank + one.ranks), None)
         if own_late is not None:
             rows[f"{own_late.part}_ns"] += planted[rank]
+        if own_late is not None and own_late.part == "idle":
+            rows["cpu_ns"] += planted[rank]
+            rows["pause_ns"] += planted[rank]
         delays = np.stack([arrivals[rank] + planted[rank], waits[rank]])
         operations = _repeat_operations(tables["operation_rows"], base, begin, delays)
         operations["start_ns"] = by_clock(operations["start_ns"].to_numpy())

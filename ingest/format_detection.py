@@ -42,12 +42,6 @@ _FOREIGN = (
         (".hatchet",), (b'[{"children":', b'[{"frame":'),
     ),
     _Foreign(
-        "a trace of Perfetto",
-        "Drop the file that it was made from: the database or JSON of rocprofv3 (--output-format rocpd json), the"
-        " .pt.trace.json of PyTorch, or the .nsys-rep.",
-        (".pftrace", ".perfetto-trace"),
-    ),
-    _Foreign(
         "a CSV of rocprof or rocprofv3",
         "Capture a database or JSON, which say when each kernel ran: rocprofv3 --sys-trace --output-format rocpd",
         starts=(b'"Kind","Agent_Id"', b'"Domain","Function"', b'"Name","Calls","TotalDuration'),

@@ -25,8 +25,13 @@ def make_dispatch(
 
 def make_copy(operation: str, span: tuple[int, int], place: dict[str, Any], size: Any) -> dict[str, Any]:
     """Return the event of a copy, whose operation is named as in MEMORY_COPY_HOST_TO_DEVICE."""
+    return make_event("gpu_memcpy", name_copy(operation), span, bytes=plain_number(size), **place)
+
+
+def name_copy(operation: str) -> str:
+    """Return the name of a copy as a PyTorch trace has it, from one such as MEMORY_COPY_HOST_TO_DEVICE."""
     way = next((short for long, short in _DIRECTIONS.items() if operation.upper().endswith(long)), "Unknown")
-    return make_event("gpu_memcpy", f"Memcpy {way}", span, bytes=plain_number(size), **place)
+    return f"Memcpy {way}"
 
 
 def make_call(name: str, span: tuple[int, int], place: tuple[Any, Any], correlation: Any) -> Iterator[dict[str, Any]]:

@@ -56,6 +56,12 @@ SELECT id AS kernel_id, on_clock(start_ns) AS start_ns, on_clock(end_ns) AS end_
     registers AS registers_per_thread, nullif(graph_node_id, 0) AS graph_node_id, nullif(graph_id, 0) AS graph_id
 FROM placed JOIN kernel_of USING (name) WHERE kind = 'kernel';
 
+DROP TABLE temp.staged_graph_launch;
+CREATE TEMP VIEW staged_graph_launch AS
+SELECT id AS launch_id, on_clock(start_ns) AS start_ns, on_clock(end_ns) AS end_ns, device_id, context_id, stream_id,
+    correlation_id, global_pid, nullif(graph_id, 0) AS graph_id
+FROM placed WHERE kind = 'graph';
+
 -- "Memcpy HtoD (Pageable -> Device)", on AMD also "CopyHostToDevice", on Intel "zeCommandListAppendMemoryCopy(M2D)",
 -- where M is memory of the system, H memory for GPUs on the host; kinds and directions use the numbers of nsys.
 DROP TABLE temp.staged_memop;

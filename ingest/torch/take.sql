@@ -16,6 +16,7 @@ SELECT number, e.ph AS ph, e.id AS id, e.pid AS pid, e.tid AS tid, e.args AS a, 
             WHEN 'kernel' THEN 'kernel'
             WHEN 'gpu_memcpy' THEN 'memcpy' WHEN 'memcpy' THEN 'memcpy'
             WHEN 'gpu_memset' THEN 'memset' WHEN 'memset' THEN 'memset'
+            WHEN 'gpu_graph' THEN 'graph'
             WHEN 'cuda_runtime' THEN 'runtime' WHEN 'runtime' THEN 'runtime' WHEN 'hip_runtime' THEN 'runtime'
             WHEN 'xpu_runtime' THEN 'runtime' WHEN 'mtia_runtime' THEN 'runtime'
             WHEN 'privateuse1_runtime' THEN 'runtime'
@@ -54,8 +55,8 @@ INSERT INTO trace_text
 SELECT id, text FROM (SELECT DISTINCT text_id(t) AS id, cut(t, 65536) AS text FROM (
     SELECT unnest([name, CASE WHEN kind = 'range' THEN cat END, a."Input Dims", a."Input type", a."Input Strides",
         a."Concrete Inputs", a."Call stack", a.kernel_backend, a.kernel_hash]) AS t
-    FROM one WHERE kind IN ('operator', 'annotation', 'python', 'kernel', 'memcpy', 'memset', 'runtime', 'driver',
-        'range', 'overhead', 'mark')
+    FROM one WHERE kind IN ('operator', 'annotation', 'python', 'kernel', 'memcpy', 'memset', 'graph', 'runtime',
+        'driver', 'range', 'overhead', 'mark')
 ) WHERE t IS NOT NULL) ANTI JOIN known_text USING (id, text);
 
 INSERT INTO trace_range
@@ -85,7 +86,7 @@ SELECT number, kind, start_ns, end_ns, text_id(coalesce(name, '')), TRY_CAST(a.d
     TRY_CAST(a.block[3] AS INTEGER), TRY_CAST(a."registers per thread" AS INTEGER), size_of(a."shared memory"),
     a."blocks per SM", a."warps per SM", a."est. achieved occupancy %", a."graph id", a."graph node id",
     coalesce(a.cuda_sync_kind, name), a.wait_on_cuda_event_id
-FROM one WHERE kind IN ('kernel', 'memcpy', 'memset', 'sync');
+FROM one WHERE kind IN ('kernel', 'memcpy', 'memset', 'graph', 'sync');
 
 INSERT INTO trace_overhead
 SELECT start_ns, end_ns, thread_id(pid, tid), text_id(name) FROM one WHERE kind = 'overhead';

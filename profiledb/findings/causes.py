@@ -8,9 +8,10 @@ rule may explain more time than it saves (``explains_ns``): it claims all of tha
 saving. A rule that names another rule among its parts details that rule's time and is nested under it whenever it
 fires.
 
-A place leads the causes within it if none of them explains half of it, or if its rule says that none removes it
-(``is_cause``). So does a symptom whose rule knows its cause (``is_cause``). For example, if the GPU waits for `save`
-78 % of the time, that finding comes before the output and the copies inside it, which are then nested under it.
+A place leads the causes within it if none of them explains a quarter of it (``LEAST_OF_PLACE``), or if its rule says
+that none removes it (``is_cause``). So does a symptom whose rule knows its cause (``is_cause``). For example, if the
+GPU waits for `save` 78 % of the time, that finding comes before the output and the copies inside it, which are then
+nested under it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +25,8 @@ CAUSE, PLACE = LEVELS[:2]
 
 ALL = "all"
 """The name by which a rule claims all parts of the time."""
+LEAST_OF_PLACE = 0.25
+"""Part of the time of a place that a cause within it explains at least to come before the place."""
 
 
 def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
@@ -39,7 +42,8 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
     costs = [one for one in every if _costs_time(one)]
     leading = {one.rule.name for one in costs if _does_lead(one, costs, parts)}
     for one in sorted(
-        costs, key=lambda one: (one.rule.name not in leading and LEVELS.index(one.rule.level), *_make_sort_key(one))
+        costs,
+        key=lambda one: (-1 if one.rule.name in leading else LEVELS.index(one.rule.level), *_make_sort_key(one)),
     ):
         names = claimed(one.rule, parts)
         if not names:
@@ -77,7 +81,7 @@ def _make_sort_key(one: Finding) -> tuple[int, str]:
 
 
 def _does_lead(one: Finding, costs: Iterable[Finding], parts: Sequence[Part]) -> bool:
-    """Return True for a place that contains causes of which none explains half of its time, or removes it.
+    """Return True for a place that contains causes of which none explains a quarter of its time, or removes it.
 
     Also for a symptom whose rule knows its cause.
     """
@@ -86,7 +90,7 @@ def _does_lead(one: Finding, costs: Iterable[Finding], parts: Sequence[Part]) ->
     mine = set(claimed(one.rule, parts))
     shares = [other for other in costs if other.rule.level == CAUSE and mine.intersection(claimed(other.rule, parts))]
     most = max((max(other.saving_ns or 0, other.explains_ns) for other in shares), default=0)
-    return bool(shares) and (one.is_cause or 2 * most < (one.saving_ns or 0))
+    return bool(shares) and (one.is_cause or most < LEAST_OF_PLACE * (one.saving_ns or 0))
 
 
 def _take_parts(

@@ -1,16 +1,17 @@
 """Judge a selection of a report: compare the rules' answers (rule_runner.py) with their thresholds."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from profiledb import words
 from profiledb.errors import NotCapturedError
 from profiledb.findings import causes, predictions, program, rule_runner
-from profiledb.findings.finding import Finding, Verdict
+from profiledb.findings.causes import LEAST_OF_PLACE, PLACE
+from profiledb.findings.finding import HIGH_PCT, Finding, Verdict
 from profiledb.findings.program import Program
-from profiledb.findings.rule import EVIDENCE, OWN, Rule
+from profiledb.findings.rule import EVIDENCE, LEVELS, OWN, Rule
 from profiledb.findings.rule_runner import COMMAND, Row, Window
 from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
@@ -39,6 +40,9 @@ OF_PART = frozenset(
 """Remarks about the work of the steady part, and that on warm-up: one before the part does not distort its figures."""
 HOST = ("idle", "launch", "host")
 """Groups of rules whose evidence is CPU time, so that a source line is meaningful."""
+CHOICE = 0.5
+"""Factor on the saving of a finding whose fix is a choice, for ordering: a report does not show whether the user has
+that choice."""
 
 
 @dataclass(frozen=True)
@@ -173,17 +177,48 @@ def below(finding: Finding, findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _order_findings(found: Sequence[Finding], savings: Savings | None, window: Window) -> list[Finding]:
-    first = sorted((one for one in found if one.parent is None), key=_make_sort_key)
-    ordered = [one for top in first for one in (top, *sorted(below(top, found), key=_make_sort_key))]
+    """Return the findings in display order: by the saving that they show, the largest first.
+
+    A cause with a large part of the time of a place, symptom or frame precedes it, because fixing the cause shrinks it.
+    """
+    top = [one for one in found if one.parent is None]
+
+    def place(one: Finding) -> tuple[Any, ...]:
+        return _make_sort_key(one, max((_weigh_saving(other) for other in _containers(one, top, window)), default=0.0))
+
+    ordered = [one for first in sorted(top, key=place) for one in (first, *sorted(below(first, found), key=place))]
     return predictions.combine(ordered, savings, window.ns) if savings else ordered
 
 
-def _make_sort_key(finding: Finding) -> tuple[int, int, bool, int, str]:
-    """Return the sort key of a finding: the largest saving first, and fixes that are a choice last."""
+def _containers(one: Finding, top: Iterable[Finding], window: Window) -> Iterator[Finding]:
+    """Yield the costly findings of a later level that this one accounts for a large part of."""
+    mine, weight = set(causes.claimed(one.rule, window.parts)), _weigh_saving(one)
+    if weight * 100 < HIGH_PCT * (window.ns or math.inf):
+        return
+    for other in costly(top):
+        if (
+            _level(other) > _level(one)
+            and weight >= LEAST_OF_PLACE * _weigh_saving(other)
+            and mine.intersection(causes.claimed(other.rule, window.parts))
+        ):
+            yield other
+
+
+def _weigh_saving(finding: Finding) -> float:
+    """Return the saving that it shows in ns, reduced by ``CHOICE`` if its fix is a choice."""
+    return (CHOICE if finding.rule.is_choice else 1.0) * (finding.shown_ns or 0)
+
+
+def _level(finding: Finding) -> int:
+    return 0 if finding.leads else LEVELS.index(PLACE if finding.rule.is_choice else finding.rule.level)
+
+
+def _make_sort_key(finding: Finding, container: float) -> tuple[int, int, float, int, float, str]:
+    """Return the sort key of a finding that precedes one of the weight ``container``; 0 if none."""
     verdicts: tuple[Verdict, ...] = ("fires", "cannot_judge", "clear")
     remark = 0 if finding.rule.costs else ("warning", "note").index(finding.rule.weight) + 1
-    saving = finding.shown_ns or 0
-    return verdicts.index(finding.verdict), remark, finding.rule.is_choice, -saving, finding.rule.name
+    weight = _weigh_saving(finding)
+    return verdicts.index(finding.verdict), remark, -max(weight, container), _level(finding), -weight, finding.rule.name
 
 
 def _make_finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:

@@ -154,11 +154,16 @@ _OF_XLA = (
     Capture("range", TIMELINE, "Host events", _XLA, "time by range"),
     Capture("operator", TIMELINE, "HLO operations", _XLA, "time by operation"),
 )
+_PERFETTO = "rocprofv3 --sys-trace --output-format pftrace -- PROGRAM"
+_OF_PERFETTO = tuple(replace(one, flag=_PERFETTO) for one in _OF_ROCPROF)
 BY_KIND = {
     "torch": Advice(_OF_TORCH, "The PyTorch profiler does not record this.", f"Traces of the {KIND_TITLES['torch']}"),
     "snapshot": Advice(_OF_SNAPSHOT, "A memory snapshot holds memory alone.", "Memory snapshots of PyTorch"),
     "rocprof": Advice(_OF_ROCPROF, "rocprofv3 does not record this.", "Captures of rocprofv3"),
     "nvprof": Advice(_OF_NVPROF, "Nsight Systems records it on GPUs since Pascal.", "Databases of nvprof"),
+    "perfetto": Advice(
+        _OF_PERFETTO, "A trace of Perfetto shows this only where another profiler recorded it.", "Traces of Perfetto"
+    ),
     "xla": Advice(_OF_XLA, "The XLA profiler does not record this.", "Profiles of XLA"),
 }
 """Advice by the KIND that a format registers (ingest/formats). All other kinds use Nsight's, ``CAPTURES``."""

@@ -16,7 +16,7 @@ from profiledb.studies.runs.run_findings import RunFinding
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.trends.team_summary_store import summaries_of
 
-_RULES = 1
+_RULES = 2
 """Raise when the findings of the same run change."""
 _MOST = 5
 """Runs of a name that are named by a report."""

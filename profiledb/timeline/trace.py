@@ -28,6 +28,11 @@ _FETCHED = 20_000
 _SEQUENCE = 1
 _NESTED_KEY = "Range"
 _COUNTERS = ("line",)
+OWN = "warpdeck."
+"""Start of the second category of slices that no other profiler records as such."""
+_ON_STREAM = ("kernel", "gpu_memcpy", "gpu_graph")
+_CATEGORIES = {"api": "cuda_runtime", "Range": "user_annotation", "Operator": "cpu_op"}
+"""Second categories by the kind of a lane, or by the class of a range: as in traces of the PyTorch profiler."""
 
 
 def write_trace(
@@ -170,7 +175,9 @@ class _Writer:
         event = packet.track_event
         event.type, event.track_uuid = TrackEvent.TYPE_SLICE_BEGIN, self._number_row(lane, level)
         event.name_iid = self._number_text(packet, "event_names", words.visible(name) or "–")
-        event.category_iids.append(self._number_text(packet, "event_categories", self._kinds[self._number_color(code)]))
+        title = self._kinds[self._number_color(code)]
+        for category in (title, _find_category(lane.kind, row, title)):
+            event.category_iids.append(self._number_text(packet, "event_categories", category))
         for flow in flows or ():
             (event.terminating_flow_ids if lane.kind == "stream" else event.flow_ids).append(flow)
         if path:
@@ -244,6 +251,15 @@ class _Writer:
             length >>= 7
         head.append(length)
         self._file.write(bytes(head) + data)
+
+
+def _find_category(kind: str, row: tuple[Any, ...], title: str) -> str:
+    """Return the category that tells a reader what a slice is, whatever its class."""
+    if kind == "stream":
+        return "gpu_memset" if "memset" in row[3] and row[5] % 4 == 1 else _ON_STREAM[row[5] % 4]
+    if kind == "range":
+        return _CATEGORIES.get(title, "user_annotation")
+    return _CATEGORIES.get(kind, OWN + kind)
 
 
 def _compute_track_id(lane: int, row: int = 0) -> int:

@@ -49,7 +49,7 @@ def test_one_report_opens_its_family(dashboard: Dashboard, shelf: Library) -> No
     box.select("ddp_overlap_4").run()
     assert not at.exception
     assert at.query_params["run"] == "ddp_overlap_4"
-    assert "Rank 2 is the straggler in ddp_overlap_4" in texts(at)
+    assert "Rank 2 of ddp_overlap_4 is the last to arrive" in texts(at)
 
 
 @needs_torch_samples

@@ -33,6 +33,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 
 from ingest import tools
 from ingest.xplane.messages import space
@@ -40,6 +41,7 @@ from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from profiledb.report.sidecar import SUFFIX
 from tests.conftest import CORPUS, ROOT, SAMPLES, run_ingest
+from tests.ingest.perfetto.test_perfetto import capture as slices
 from tests.ingest.rocprof.test_rocprof import capture
 from tests.ingest.snapshot.test_snapshots import snapshot
 from tests.ingest.torch.test_trace_load import EVENTS
@@ -119,7 +121,8 @@ def kinds() -> dict[str, Kind]:
         "rocpd": Kind(_rocpd(), ".db", _is_sqlite),
         "rocprof json": Kind(json.dumps(capture()).encode(), "_results.json", _is_json),
         "nvprof": Kind(_nvprof(), ".nvvp", _is_sqlite),
-        "xplane": Kind(profile(), ".xplane.pb", _is_profile),
+        "xplane": Kind(profile(), ".xplane.pb", lambda data: _is_message(space()(), data)),
+        "perfetto": Kind(slices(), ".pftrace", lambda data: _is_message(Trace(), data)),
     }
     if CORPUS.is_dir():
         found |= {
@@ -151,9 +154,8 @@ def _nvprof() -> bytes:
         return write_nvprof(Path(folder) / "made.nvvp").read_bytes()
 
 
-def _is_profile(data: bytes) -> bool:
-    """Return True if a profile parses and has no field that its format does not have."""
-    held = space()()
+def _is_message(held: Any, data: bytes) -> bool:
+    """Return True if bytes parse as a message and have no field that it does not have."""
     try:
         held.ParseFromString(data)
     except DecodeError:

@@ -82,6 +82,8 @@ def test_a_place_leads_causes_that_explain_little_of_it() -> None:
     assert nested(save, finding("loading", 300, "data loading")) == {"save": (100, "loading"), "loading": (300, None)}
     save_first = replace(save, is_cause=True)
     assert nested(save_first, finding("loading", 300, "data loading")) == {"save": (380, None), "loading": (0, "save")}
+    pinning = finding("pinning", 385, "data loading, host code")
+    assert nested(save_first, pinning) == {"save": (380, None), "pinning": (20, "save")}, "although it saves more"
     assert nested(save, finding("grid", 30, "kernels")) == {"save": (380, None), "grid": (30, None)}
     (first, *_) = causes.nest([finding("output", 90, "host code"), save], PARTS)
     assert not first.leads
@@ -120,11 +122,16 @@ def test_remarks_and_rules_without_parts_take_nothing() -> None:
 
 def test_a_place_that_several_explain_in_part_leads_them() -> None:
     found = nested(
-        finding("first", 40, "host code"),
-        finding("second", 30, "host code"),
+        finding("first", 22, "host code"),
+        finding("second", 15, "host code"),
         finding("range", 90, "host code", "place"),
     )
     assert found == {"first": (10, "range"), "second": (0, "range"), "range": (90, None)}
+
+
+def test_a_cause_that_explains_a_quarter_of_a_place_stands_beside_it() -> None:
+    found = nested(finding("update", 30, "host code"), finding("launches", 100, "host code", "place"))
+    assert found == {"update": (30, None), "launches": (70, None)}
 
 
 def test_three_that_share_time_stand_under_the_first() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.second.names import kernel_class
 from tests.second.nesting import Mode, Span, nest, union
-from tests.second.raw import Capture, Operation, Range
+from tests.second.raw import Call, Capture, Operation, Range
 from tests.second.steps import Loop, loops
 
 PROCESS: Mode = "process"
@@ -82,6 +82,50 @@ def _parts(there: Iterable[Operation], time: Span) -> dict[str, int]:
         "copy_ns": busy - kernels,
         "idle_ns": time[1] - time[0] - busy,
     }
+
+
+WAITS = re.compile(r"\w*Synchronize|cu(da)?Memcpy(?!\w*Async)")
+QUEUES = re.compile(r"cu(da)?(Launch|GraphLaunch|Memcpy|Memset|MemPrefetch)")
+
+
+def cpu(capture: Capture) -> ROWS:
+    """Time of the CPU by GPU, process and step: from its first launch for the step to that for the next one."""
+    launched: dict[tuple[int, int], list[Operation]] = defaultdict(list)
+    for one in capture.kernels:
+        if one.call:
+            launched[one.device, one.pid].append(one)
+    found: ROWS = {}
+    steps = step_times(capture)
+    for (device, pid), there in launched.items():
+        threads = {one.call.tid for one in there if one.call}
+        calls = sorted((one for one in capture.calls if one.tid in threads), key=lambda one: one.start)
+        turns = {}
+        for number, _, (low, high) in steps.get(pid, ()):
+            starts = [one.call.start for one in there if one.call and low <= one.start < high]
+            if starts:
+                turns[number] = (low, min(starts))
+        for number, (low, since) in turns.items():
+            if number + 1 in turns and turns[number + 1][1] > since:
+                until = turns[number + 1][1]
+                period = turns[number + 1][0] - low
+                found[device, pid, number] = {"period_ns": period} | _host_times(calls, since, until)
+    return found
+
+
+def _host_times(calls: list[Call], since: int, until: int) -> dict[str, int]:
+    """What a CPU does from one moment to another: calls count in the span in which they start."""
+    waits = [
+        (one.start, min(one.end, until))
+        for one in calls
+        if since <= one.start < until
+        and (WAITS.match(one.name) or (QUEUES.match(one.name) and one.end - one.start > 50_000))
+    ]
+    reached, pause = 0, 0
+    for one in calls:
+        if reached and since <= one.start < until:
+            pause = max(pause, one.start - reached)
+        reached = max(reached, one.end)
+    return {"cpu_ns": until - since - union(waits), "blocked_ns": union(waits), "pause_ns": pause}
 
 
 def payload(capture: Capture, one: Range) -> dict[str, int]:

@@ -19,9 +19,11 @@ from profiledb.words import shortened
 
 READINGS = ("power_w", "sm_clock_mhz")
 """Columns of ``power_over_time`` by step, empty where no log covers it."""
-STEPS = ("step", "start_ns", "duration_ns", *runs.PARTS, "hidden_ns", *READINGS, "memory_bytes")
-"""Columns of the table of steps: number, start from the start of the capture, the parts of ``rank_split``, ns, power,
-clock, and the most device memory that the program held."""
+CPU = ("period_ns", "cpu_ns", "pause_ns")
+"""Columns of ``rank_cpu`` by step, empty in the last one and without the calls of CUDA."""
+STEPS = ("step", "start_ns", "duration_ns", *runs.PARTS, "hidden_ns", *CPU, *READINGS, "memory_bytes")
+"""Columns of the table of steps: number, start from the start of the capture, the parts of ``rank_split``, ns, the time
+of the CPU, power, clock, and the most device memory that the program held."""
 OPERATIONS = ("step", "operation", "bytes", "communicator", "sequence", "ranks", "start_ns", "duration_ns", "calls")
 """Columns of the table of collectives, those of ``nccl_ops``."""
 KERNELS = ("name", "class", "calls", "total_ns", "threads")
@@ -132,8 +134,11 @@ def _summarize_rank(
 
 
 def _list_steps(rank: runs.Rank, ask: Ask) -> pd.DataFrame:
-    """Return the steps of a rank with its power, clock and memory in each."""
+    """Return the steps of a rank with the time of its CPU, its power, clock and memory in each."""
     rows = rank.split.assign(step=rank.split["step"].fillna(0))
+    cpu = _try_answer(ask, "rank_cpu", steps=rank.told_by)
+    if len(cpu):
+        rows = rows.merge(cpu[["pid", "gpu_id", "step", *CPU]], on=["pid", "gpu_id", "step"], how="left")
     begin = rows["start_ns"].to_numpy(dtype=float)
     end = begin + rows["duration_ns"].to_numpy(dtype=float)
     gpu = {"device": str(rank.gpu_id)}

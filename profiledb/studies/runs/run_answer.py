@@ -50,11 +50,10 @@ def answer(tables: RunTables) -> RunAnswer:
     each = max(1, -(-len(tables.step_numbers) // MOST_STEPS))
     late = straggler.find_straggler(tables)
     findings = run_findings.find(tables, late)
-    is_matched = not tables.matches.empty
     about_ranks = [one.sentence for one in findings if one.rule in run_findings.ABOUT_RANKS]
     return RunAnswer(
-        is_matched=is_matched,
-        headline=next(iter(about_ranks), sentences.state_even(tables.run, is_matched=is_matched)),
+        is_matched=not tables.matches.empty,
+        headline=next(iter(about_ranks), _state_even(tables)),
         straggler=late,
         findings=tuple(findings),
         clocks=tuple(clocks.align(tables.matches)),
@@ -64,6 +63,13 @@ def answer(tables: RunTables) -> RunAnswer:
         steps=tuple(tables.step_numbers[::each]),
         heat={measure: shrink(tables.matrix(measure), each) for measure in MEASURES},
     )
+
+
+def _state_even(tables: RunTables) -> str:
+    if tables.matches.empty:
+        return sentences.state_unmatched(tables.operations["operation"].unique().tolist())
+    step_ns = run_findings.mean(tables.matrix("duration_ns"))
+    return sentences.state_even(tables.run, run_findings.mean(tables.waits) / step_ns if step_ns else 0.0)
 
 
 def shrink(values: Matrix, each: int) -> Matrix:

@@ -26,11 +26,11 @@ TITLES = {
     "no_collectives": "Ranks have no collectives",
 }
 """Titles of the findings, by rule."""
-ABOUT_RANKS = ("straggler", "slow_node", "moving_imbalance")
-"""Rules that say who waits for whom; without one, ranks arrive together."""
+ABOUT_RANKS = ("straggler", "slow_node", "moving_imbalance", "pipeline_bubbles")
+"""Rules that say who waits for whom; without one, no rank holds the others up."""
 WARNINGS = ("ranks_missing", "restarted", "out_of_step", "no_collectives")
 """Rules whose figures are incomplete rather than slow."""
-IMBALANCE = 0.05
+IMBALANCE = straggler.LEAST
 """Share of the step from which waits for changing ranks count, as in the rule ``rank_imbalance``."""
 EXPOSED = 0.1
 """Share of the step from which exposed communication counts."""
@@ -82,20 +82,33 @@ def _find_waits(tables: RunTables, found: Straggler | None) -> Iterator[RunFindi
     if not step_ns:
         return
     exposed = tables.matrix("exposed_ns")
-    waited = 0.0 if np.isnan(tables.held).all() else float(np.nanmean(tables.held))
+    waited = mean(tables.waits)
+    cost = min(mean(tables.held), find_spare(tables))
     if found is not None:
         rule = "straggler" if found.ranks == 1 else "slow_node"
         yield RunFinding(rule, sentences.state_straggler(found, tables.run), found.late_ns, found.share)
-    elif waited >= IMBALANCE * step_ns:
-        yield RunFinding("moving_imbalance", _state_imbalance(tables, waited, step_ns), waited, waited / step_ns)
+    elif cost >= IMBALANCE * step_ns:
+        yield RunFinding("moving_imbalance", _state_imbalance(tables, cost, step_ns), cost, cost / step_ns)
     yield from _find_uneven_experts(tables)
     bubbles = list(_find_bubbles(tables, exposed, step_ns))
     yield from bubbles
-    shown = float(np.nanmean(exposed)) if exposed.size and not np.isnan(exposed).all() else 0.0
+    matched = ~np.isnan(tables.waits)  # of other steps nothing tells how much of them is waiting
+    shown = mean(exposed[matched] if matched.any() else exposed)
     transfer = max(0.0, shown - waited - sum(one.saving_ns or 0.0 for one in bubbles))
     if transfer >= EXPOSED * step_ns:
         yield RunFinding("exposed_communication", _state_exposed(tables, shown, waited, step_ns), transfer,
                          transfer / step_ns)  # fmt: skip
+
+
+def find_spare(tables: RunTables) -> float:
+    """Return the time per step that the slowest CPU does not need for it, ns, which waits can cost at most."""
+    spare = tables.spare[~np.isnan(tables.spare).all(axis=1)]
+    return max(0.0, float(spare.mean(axis=1).min())) if len(spare) else np.inf
+
+
+def mean(values: Matrix) -> float:
+    """Return the mean of the known values; 0 if there is none."""
+    return 0.0 if np.isnan(values).all() else float(np.nanmean(values))
 
 
 def _find_bubbles(tables: RunTables, exposed: Matrix, step_ns: float) -> Iterator[RunFinding]:

@@ -61,9 +61,25 @@ class RunTables:
         return {one.rank or 0: max(1, one.steps) for one in self.run.ranks}
 
     @cached_property
-    def held(self) -> Matrix:
-        """Waits by rank and step as far as communication is exposed, ns: a wait behind compute holds nothing up."""
+    def waits(self) -> Matrix:
+        """Waits by rank and step as far as communication is exposed, ns: compute hides the rest."""
         return np.minimum(self.matrix("wait_ns"), self.matrix("exposed_ns"))
+
+    @cached_property
+    def spare(self) -> Matrix:
+        """Time by rank and step that the CPU does not need for the step, ns; NaN for ranks without calls of CUDA."""
+        spare = self.matrix("period_ns") - self.matrix("cpu_ns")
+        count = (~np.isnan(spare)).sum(axis=1, keepdims=True)
+        mean = np.nansum(spare, axis=1, keepdims=True) / np.where(count, count, np.nan)
+        return np.where(np.isnan(spare), mean, spare)  # the last step has none
+
+    @cached_property
+    def held(self) -> Matrix:
+        """What waits cost by rank and step, ns: the step cannot be shorter than its CPU works for it.
+
+        A CPU that never waits for its GPU needs the whole step, although its GPU waits for other ranks meanwhile.
+        """
+        return np.where(np.isnan(self.spare), self.waits, np.minimum(self.waits, np.maximum(0, self.spare)))
 
     def matrix(self, measure: str) -> Matrix:
         """Return a measure (``MEASURES``) by rank and step, ns; of waits NaN if no collective could be matched."""

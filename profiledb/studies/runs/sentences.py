@@ -1,22 +1,37 @@
 """Sentences about a run, as Markdown."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from profiledb import words
 from profiledb.studies.runs.clocks import Clock
 from profiledb.studies.runs.run_list import Run
-from profiledb.studies.runs.straggler import Straggler
+from profiledb.studies.runs.straggler import LEAST, Straggler
 
 _MOST = 8
 """Ranks named one by one."""
 
 
-def state_even(run: Run, *, is_matched: bool) -> str:
-    """Say that no rank is late, or why it cannot be told."""
-    if not is_matched:
-        return "No collective could be matched over the ranks, so waits for a rank cannot be told."
+def state_even(run: Run, waited_share: float) -> str:
+    """Say that no rank is late; ``waited_share`` is the part of a step for which GPUs wait all the same."""
+    if waited_share >= LEAST:
+        return (
+            f"No rank holds the others up. GPUs wait for each other in {words.percent(100 * waited_share)} of the step,"
+            " but their CPUs need that time to launch its work: CUDA graphs or `torch.compile` shorten it."
+        )
     return f"The {len(run.ranks)} ranks arrive at their collectives together: no rank holds the others up."
+
+
+def state_unmatched(operations: Collection[str]) -> str:
+    """Say why waits for a rank cannot be told, by the communication in the steps."""
+    if not operations:
+        return "The ranks ran no collective of NCCL in their steps, so nothing tells whether they wait for each other."
+    if set(operations) == {"SendRecv"}:
+        return (
+            "The ranks are stages of a pipeline, which send and receive and never wait for all others. No stage waits"
+            " long in its transfers."
+        )
+    return "The collectives of the ranks differ, so nothing tells whether a rank holds the others up."
 
 
 def state_straggler(found: Straggler, run: Run) -> str:
@@ -49,7 +64,12 @@ def _state_cause(found: Straggler) -> str:
     if found.cause == "idle":
         place = f" in {words.code(found.place)}" if found.place else ""
         what = f" The CPU meanwhile: {words.plain(found.idle)}{place}." if found.idle else ""
-        return f"The idle time of its GPU is {longer}.{what}"
+        if found.cpu == "slow":
+            return (
+                f"Its CPU takes {longer} for the same launches{place}: look for other programs on its cores, their"
+                " clocks, and cores far from its GPU (`taskset`, `numactl`)."
+            )
+        return f"{'Its CPU takes' if found.cpu else 'The idle time of its GPU is'} {longer}.{what}"
     if found.cause == "copy":
         return f"The time of its copies is {longer}."
     return "No part of its own steps is longer by that much; compare its timeline with that of another rank."

@@ -1,9 +1,10 @@
 """Find the rank, or the machine, for which the others wait, since when, and why.
 
 In a collective, everybody waits for the last rank to arrive. A rank is late in a step by the median wait of the others
-minus its own wait; only the exposed part of a wait counts, because compute hides the rest. The straggler is the rank
-that is late most over the steps, if it is clearly so; if no rank is, the machine whose ranks are. Its cause is the part
-of its steps that is longer than in the median rank of the others.
+minus its own wait. Of a wait only as much counts as is exposed, because compute hides the rest, and as the CPU of the
+waiting rank does not need for the step itself (``RunTables.held``). The straggler is the rank that is late most over
+the steps, if it is clearly so; if no rank is, the machine whose ranks are. Its cause is the part of its steps that is
+longer than in the median rank of the others.
 """
 
 from collections.abc import Sequence
@@ -20,12 +21,19 @@ PARTS = ("compute_ns", "copy_ns", "idle_ns")
 """Parts of a step in which a rank is late by itself; exposed communication is waiting."""
 EXPLAINS = 0.5
 """Share of the lateness that a part explains if it is the cause."""
+LEAST = 0.05
+"""Share of the step from which lateness counts; GPUs and CPUs of equal ranks differ by less."""
+SLOW_CPU = 0.25
+"""The same if the CPU of the late rank does what the others do, only slower: on one machine CPUs differ by 17 %."""
 EQUAL = 0.02
 """Difference of launches, and of their threads, between ranks up to which they do equal work."""
 FEWEST = 3
 """Steps on each side of a change that tell since when a rank is late."""
 
 Means = np.ndarray[tuple[int], np.dtype[np.float64]]
+CPUS = ("slow", "own")
+Columns = np.ndarray[tuple[int], np.dtype[np.int64]]
+"""Steps that count, by their place in a matrix."""
 Rows = Sequence[int]
 """Rows of a matrix: one rank, or those of a machine."""
 
@@ -45,6 +53,8 @@ class Straggler:
         slower: of ``compute``, its kernel time over that of the median rank, at equal launches.
         idle: of ``idle``, the CPU activity with the largest difference; else "".
         place: range or function in which that idle time lies; "" if unknown.
+        cpu: of ``idle``, one of ``CPUS``: its CPU does what the others do, only slower, or has ``own`` work; "" if
+            unknown.
         host: name of its machine; "" if unknown.
         ranks: number of ranks that are late: 1, or all of a machine.
         clock_mhz: of ``compute``, its mean SM clock if that is lower than that of the others by ``EQUAL``; else None.
@@ -61,6 +71,7 @@ class Straggler:
     slower: float | None = None
     idle: str = ""
     place: str = ""
+    cpu: str = ""
     host: str = ""
     ranks: int = 1
     clock_mhz: float | None = None
@@ -104,7 +115,9 @@ def _find_among(tables: RunTables, waits: Matrix, known: "np.ndarray[Any, np.dty
     if not is_ahead or not nccl.is_clear(least - own, least, own, step_ns):
         return None
     since = int(np.array(tables.step_numbers)[known][at]) if at else None
-    return _explain_delay(tables, rows, np.flatnonzero(known)[at:], lead, step_ns, since)
+    columns = np.flatnonzero(known)[at:]
+    found = _explain_delay(tables, rows, columns, lead, step_ns, since)
+    return found if found.share >= (SLOW_CPU if found.cpu == "slow" else LEAST) else None
 
 
 def measure_lateness(waits: Matrix) -> Matrix:
@@ -148,14 +161,12 @@ def _find_latest(late: Matrix) -> tuple[int, int]:
 
 
 def _explain_delay(
-    tables: RunTables, late: Rows, columns: "np.ndarray[tuple[int], np.dtype[np.int64]]", late_ns: float,
-    step_ns: float, since: int | None,
-) -> Straggler:  # fmt: skip
-    others = np.setdiff1d(np.arange(len(tables.numbers)), late)
-    longer = {}
-    for part in PARTS:
-        values = average(tables.matrix(part)[:, columns])
-        longer[part] = float(values[late].mean() - np.nanmedian(values[others]))
+    tables: RunTables, late: Rows, columns: Columns, late_ns: float, step_ns: float, since: int | None
+) -> Straggler:
+    longer = {part: _measure_excess(tables, part, late, columns) or 0.0 for part in PARTS}
+    cpu_ns = _measure_excess(tables, "cpu_ns", late, columns)
+    if cpu_ns is not None:  # a GPU that waits for others is not idle, however slow its own CPU is
+        longer["idle_ns"] = min(longer["idle_ns"], cpu_ns)
     part, ns = max(longer.items(), key=lambda item: item[1])
     ranks = [tables.numbers[row] for row in late]
     host = tables.run.ranks[late[0]].host
@@ -168,14 +179,35 @@ def _explain_delay(
         kernel, slower = _compare_kernels(tables, ranks)
         if slower is None:
             return replace(told, cause="work", kernel=kernel)
-        clocks = average(tables.matrix("sm_clock_mhz")[:, columns])  # 0 without a log
-        own, usual = float(clocks[late].mean()), float(np.median(clocks[others]))
         told = replace(told, cause="compute", kernel=kernel, slower=slower)
+        clocks = average(tables.matrix("sm_clock_mhz")[:, columns])  # 0 without a log
+        own, usual = float(clocks[late].mean()), float(np.median(np.delete(clocks, late)))
         return replace(told, clock_mhz=own, usual_mhz=usual) if 0 < own < (1 - EQUAL) * usual else told
     if part == "idle_ns":
         idle, place = _compare_idle(tables, ranks)
-        return replace(told, cause="idle", idle=idle, place=place)
+        has_own = cpu_ns is None or _has_own_work(tables, late, columns, late_ns)
+        return replace(told, cause="idle", idle=idle, place=place, cpu="" if cpu_ns is None else CPUS[has_own])
     return replace(told, cause="copy")
+
+
+def _measure_excess(tables: RunTables, measure: str, late: Rows, columns: Columns) -> float | None:
+    """Return how much more of a measure these ranks have per step than the median of the others; None if unknown."""
+    values = tables.matrix(measure)[:, columns]
+    known = np.asarray(~np.isnan(values).all(axis=1))
+    others = np.setdiff1d(np.flatnonzero(known), late)
+    if not known[late].any() or not len(others):
+        return None
+    means = average(values)
+    return float(means[late].mean() - np.median(means[others]))
+
+
+def _has_own_work(tables: RunTables, late: Rows, columns: Columns, late_ns: float) -> bool:
+    """Return True if a CPU does what those of the other ranks do not: a long pause in its calls, or other launches."""
+    rows = _divide_by_steps(tables, tables.kernels, ["calls"])
+    calls = rows.groupby("rank")["calls"].sum().reindex(tables.numbers, fill_value=0).to_numpy(dtype=float)
+    own, usual = float(calls[late].mean()), float(np.median(np.delete(calls, late)))
+    pause_ns = _measure_excess(tables, "pause_ns", late, columns) or 0.0
+    return pause_ns >= EXPLAINS * late_ns or abs(own - usual) > EQUAL * usual
 
 
 def _divide_by_steps(tables: RunTables, rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:

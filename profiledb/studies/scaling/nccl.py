@@ -15,9 +15,9 @@ PAIRED = ("AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "All
 """Operations in which every rank of a communicator takes part, so that the nth of one rank is the nth of the others."""
 _PARTS = ("AllGather", "ReduceScatter", "AlltoAll", "Gather", "Scatter")
 CLEAR = 0.01
-"""Part of a step by which a straggler stands out."""
+"""Part of a step by which the last rank stands out."""
 AHEAD = 2.0
-"""How many times longer the waits for a straggler are than those for the rank next to it, at least."""
+"""How many times longer the waits for the last rank are than those for the rank next to it, at least."""
 
 OPERATIONS = (
     Column("operation", "text", "", "NCCL operation"),
@@ -217,8 +217,8 @@ def wait_rows(run: Run) -> pd.DataFrame:
     return cast_columns(pd.DataFrame(rows, columns=[column.name for column in WAITS]), WAITS)
 
 
-def find_straggler(run: Run, rows: pd.DataFrame) -> int | None:
-    """Return the rank that the others clearly wait for; None if there is none.
+def find_last(run: Run, rows: pd.DataFrame) -> int | None:
+    """Return the rank that clearly waits least, because it arrives last; None if there is none.
 
     Clearly (``is_clear``): each of the others waits that much longer than it does.
     """

@@ -80,13 +80,13 @@ def state_waits(run: Run, rows: pd.DataFrame) -> str:
         return ""
     mean = float(rows["wait_step_ns"].mean())
     share = f"{words.duration(mean)} per step on average ({_format_percent(100 * mean / run.step_ns)})"
-    slow = nccl.find_straggler(run, rows)
-    if slow is None:
-        return f"Ranks of {run.name} wait {share}; no rank is a clear straggler.{_state_error(run)}"
-    own = rows[rows["rank"] == slow].iloc[0]
+    last = nccl.find_last(run, rows)
+    if last is None:
+        return f"Ranks of {run.name} wait {share}; no rank is the last one throughout.{_state_error(run)}"
+    own = rows[rows["rank"] == last].iloc[0]
     return (
-        f"Rank {slow} is the straggler in {run.name}: last to arrive at {int(own['last'])} of"
-        f" {int(own['matched'])} NCCL operations. Ranks wait {share}.{_state_error(run)}"
+        f"Rank {last} of {run.name} is the last to arrive at {int(own['last'])} of {int(own['matched'])} NCCL"
+        f" operations. Ranks wait {share}; the page Run says what that costs.{_state_error(run)}"
     )
 
 

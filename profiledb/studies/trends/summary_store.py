@@ -27,7 +27,7 @@ from profiledb.studies.runs.rank_summary import TABLES, RankSummary
 
 ASIDE = "summaries.damaged-*.sqlite"
 """Pattern of the names of damaged files; the newest is kept."""
-VERSION = 3
+VERSION = 4
 """Raise when the summary of the same report changes."""
 MOST_DETECTED = 20_000
 """Number of series whose changes are cached; beyond that, all are computed again."""

@@ -215,19 +215,19 @@ def test_operations_that_are_not_on_every_rank_are_left_out() -> None:
     run, rows = waits_of(TWO)
     assert rows.empty
     assert nccl.operation_rows(run)["transfer_ns"].isna().all()
-    assert nccl.find_straggler(run, rows) is None
+    assert nccl.find_last(run, rows) is None
 
 
 @pytest.mark.parametrize(
     ("waits", "expected"),
     [([100, 90, 2], 2), ([100, 90, 60], None), ([9, 9, 0], None), ([50, 50, 25], 2), ([50, 50, 26], None)],
 )
-def test_a_straggler_is_one_by_a_clear_difference(waits: list[int], expected: int | None) -> None:
+def test_the_last_rank_is_one_by_a_clear_difference(waits: list[int], expected: int | None) -> None:
     ranks = [[(1, "AllReduce", 1, 10 + 2 * wait)] for wait in waits]
     fastest = [(1, "AllReduce", 1, 10)]
     run, _ = waits_of(*ranks, fastest)
     rows = pd.DataFrame({"rank": range(3), "wait_step_ns": waits})
-    assert nccl.find_straggler(run, rows) == expected
+    assert nccl.find_last(run, rows) == expected
 
 
 def test_parts_of_ranks_and_factors_of_the_bus() -> None:

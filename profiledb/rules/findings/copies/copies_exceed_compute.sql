@@ -4,9 +4,9 @@
 -- communication, whole graphs). From 1 on the link limits the program, however well copies and kernels overlap. With a
 -- copy to the GPU counts the host code ahead of it for which the GPU waits, if the CPU can have filled a buffer of
 -- this size in it (`staged_bytes_per_s` or faster): JAX and others copy into pinned memory of their own first. If the
--- copies would exceed the threshold even at the peak of the link, this is the cause, and slow or pageable copies
--- explain only a part of it. The value is 0 if copies run for less than `least_pct` percent of the active span (first
--- to last operation of each GPU).
+-- copies would take `peak_ratio` times as long as the compute even at the peak of the link, this is the cause: faster
+-- copies would still take much of the time. The value is 0 if copies run for less than `least_pct` percent of the
+-- active span (first to last operation of each GPU).
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory, idle
 -- selects: part
@@ -17,6 +17,7 @@
 -- fires: above
 -- param: threshold = 1 fires at or above this ratio of copy time to compute time
 -- param: least_pct = 5 share of the active span below which the value is 0, percent
+-- param: peak_ratio = 0.5 from this ratio on at the peak of the link, slow or pageable copies are not the cause
 -- param: staged_bytes_per_s = 4000000000 slowest rate at which the CPU fills a buffer, bytes/s
 -- column: copy_ns | ns | | time in which copies between CPU and GPU run
 -- column: compute_ns | ns | | time in which the GPU computes
@@ -35,6 +36,7 @@
 -- advice: [else, OpenACC] Keep arrays on the GPU around the loop: a `data` region, `present` inside of it.
 -- advice: [else, OpenMP offload] Keep arrays on the GPU around the loop: a `target data` region.
 -- advice: [else] Keep data on the GPU between steps; copy it once, in the smallest type that will do, and decode or convert it there.
+-- advice: [not pinned memory] If each step needs new data, copy it from pinned memory while the GPU computes the step before.
 -- advice: Do more work per copy, such as several passes over the same data. If there is none, the CPU may be faster (page CPU vs GPU).
 -- source: TraceLens (copies over 5 % of the time); nsys-ai book; ratio: ours
 WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
@@ -62,7 +64,7 @@ WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
 SELECT CASE WHEN 100.0 * copied.ns < $least_pct::DOUBLE * finding_window.ns OR copied.ns = 0 THEN 0
         ELSE (copied.ns + staged.ns) / greatest(1, computed.ns) END AS value,
     bare_ns + staged.ns AS saving_ns,
-    coalesce(total.least_ns >= $threshold::DOUBLE * computed.ns, false) AS is_cause,
+    coalesce(total.least_ns >= $peak_ratio::DOUBLE * computed.ns, false) AS is_cause,
     nullif(staged.ns, 0) AS staged_ns,
     CASE WHEN 20 * staged.ns >= copied.ns AND staged.ns > 0 THEN staged.ns END AS ahead_ns,
     copied.ns AS copy_ns, nullif(computed.ns, 0) AS compute_ns,

@@ -238,6 +238,53 @@ def test_waits_behind_compute_hold_nothing_up() -> None:
     assert known.findings == ()
 
 
+def with_cpu(ranks: list[RankSummary], cpu_ns: Sequence[float], pauses_ns: Sequence[float]) -> list[RankSummary]:
+    """The ranks with this time of their CPUs and these pauses in each step but the last one."""
+    made = []
+    for one, cpu, pause in zip(ranks, cpu_ns, pauses_ns, strict=True):
+        steps = rank_summary.decode(one.tables["step_rows"]).to_pandas()
+        steps = steps.assign(period_ns=steps["duration_ns"], cpu_ns=cpu, pause_ns=pause)
+        steps.loc[steps.index[-1], ["period_ns", "cpu_ns", "pause_ns"]] = np.nan
+        made.append(replace(one, tables={**one.tables, "step_rows": rank_summary.encode(steps, "step_rows")}))
+    return made
+
+
+def test_a_cpu_that_needs_the_whole_step_waits_for_nobody() -> None:
+    """The GPUs of the others wait 6 ms of 16 for rank 1, but every CPU works all the time: all would be as long."""
+    ranks = list(vary(real(), 4, 40, Late(1, 0, "idle", 6 * MS)))
+    _, known = work_out(with_cpu(ranks, [15.9 * MS] * 4, [MS] * 4))
+    assert known.straggler is None
+    assert [one.rule for one in known.findings] == ["exposed_communication"]
+    assert "% of the step, but their CPUs need that time to launch its work" in known.headline
+
+
+def test_a_straggler_costs_as_much_as_the_cpus_of_the_others_wait() -> None:
+    """They work for 14 ms of 16: the step cannot be shorter."""
+    ranks = list(vary(real(), 4, 40, Late(1, 0, "idle", 6 * MS)))
+    _, known = work_out(with_cpu(ranks, [14 * MS, 16 * MS, 14 * MS, 14 * MS], [MS, 3 * MS, MS, MS]))
+    assert known.straggler is not None
+    assert (known.straggler.rank, known.straggler.cpu) == (1, "own")
+    assert known.straggler.late_ns == pytest.approx(2 * MS, rel=0.1)
+    assert "Its CPU takes 2.00 ms longer per step than that of the median rank." in known.headline
+    assert "host code in `load_batch`" in known.headline
+
+
+@pytest.mark.parametrize(("cpu_ns", "is_named"), [(13.5 * MS, False), (11 * MS, True)])
+def test_a_cpu_that_is_slower_at_the_same_work_is_named_from_a_quarter_of_the_step_on(
+    cpu_ns: float, is_named: bool
+) -> None:
+    ranks = list(vary(real(), 4, 40, Late(1, 0, "idle", 6 * MS)))
+    _, known = work_out(with_cpu(ranks, [cpu_ns, 16 * MS, cpu_ns, cpu_ns], [MS] * 4))
+    assert (known.straggler is not None) == is_named
+    assert ("for the same launches" in known.headline) == is_named
+
+
+def test_lateness_of_less_than_a_twentieth_of_the_step_names_none() -> None:
+    """GPUs and CPUs of equal ranks differ by as much."""
+    assert conclude(2, 40, Late(1, 0, "compute", 400_000))[1].straggler is None
+    assert conclude(2, 40, Late(1, 0, "compute", 700_000))[1].straggler is not None
+
+
 def test_larger_batches_are_work_and_slower_clocks_are_compute() -> None:
     """As many launches on twice the threads are more work; slower kernels at equal threads come from the clock."""
 
@@ -322,6 +369,14 @@ def stage(ranks: int, *, wait_ns: int) -> list[RankSummary]:
         }
         stages.append(replace(one, tables=tables))
     return stages
+
+
+def test_stages_that_hardly_wait_are_a_pipeline_all_the_same() -> None:
+    """Only sends and receives: there is nothing to match, and that is no defect of the reports."""
+    _, known = work_out(stage(2, wait_ns=0))
+    assert known.headline.startswith("The ranks are stages of a pipeline")
+    _, waiting = work_out(stage(2, wait_ns=700_000))
+    assert waiting.headline.startswith("Stages wait 1.40 ms per step")
 
 
 def test_bubbles_of_a_pipeline_are_waits_of_transfers() -> None:
@@ -415,7 +470,7 @@ def test_ranks_without_collectives_say_so() -> None:
     assert known.ranks["step_ns"].notna().all()
     assert known.ranks["wait_ns"].isna().all()
     assert np.isnan(known.heat["wait_ns"]).all()
-    assert "cannot be told" in known.headline
+    assert "no collective of NCCL" in known.headline
 
 
 def test_damaged_tables_of_a_rank_leave_the_others() -> None:

@@ -1,0 +1,121 @@
+"""Cut a trace of Perfetto, of any size, into its packets: one is in memory, also where packets are compressed."""
+
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket
+
+from ingest.torch.source import BLOCK, UNPACKED_BYTES, Source
+from profiledb.errors import ConversionError
+
+PACKET = 64 << 20
+"""Most bytes of a packet."""
+_TAG = 0x0A
+"""Field 1 of a trace, a packet with its length before it."""
+_LENGTH_BYTES = 5
+
+
+class _DamageError(ValueError):
+    """The bytes are no packets."""
+
+
+class Packets:
+    """The packets of a file.
+
+    After iteration, ``damage`` tells why it ended too early, and is empty if the end was read; ``strange`` counts
+    packets with fields that their format does not have.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.damage = ""
+        self.strange = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield packets.
+
+        Raises:
+            ConversionError: the file unpacks to more than ``UNPACKED_BYTES``.
+        """
+        source = Source(self._path)
+        unpacked = self.strange = 0
+        self.damage = ""
+        try:
+            for data in _cut(source.blocks()):
+                packet = self._parse(data)
+                if not packet.compressed_packets:
+                    yield packet
+                    continue
+                for inner in _cut(_inflate(packet.compressed_packets)):
+                    unpacked += len(inner)
+                    if unpacked > UNPACKED_BYTES:
+                        raise ConversionError(f"{self._path.name} unpacks to more than {UNPACKED_BYTES >> 30} GiB.")
+                    yield self._parse(inner)
+            self.damage = source.damage
+        except EOFError:
+            self.damage = source.damage or "cut off"
+        except (_DamageError, zlib.error):
+            self.damage = "damaged"
+
+    def _parse(self, data: bytes) -> Any:
+        packet = TracePacket()
+        try:
+            packet.ParseFromString(data)
+        except DecodeError as error:
+            raise _DamageError from error
+        size = packet.ByteSize()
+        packet.DiscardUnknownFields()
+        self.strange += packet.ByteSize() != size
+        return packet
+
+
+def _cut(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the bytes of each packet.
+
+    Raises:
+        EOFError: the last packet is not whole.
+        _DamageError: the bytes are no packets.
+    """
+    held = b""
+    for block in blocks:
+        held += block
+        at = 0
+        while (told := _read_length(held, at)) is not None:
+            start, length = told
+            if start + length > len(held):
+                break
+            yield held[start : start + length]
+            at = start + length
+        held = held[at:]
+    if held:
+        raise EOFError
+
+
+def _read_length(data: bytes, at: int) -> tuple[int, int] | None:
+    """Return where the packet at a place starts, and its length; None if the bytes end before that."""
+    if at >= len(data):
+        return None
+    if data[at] != _TAG:
+        raise _DamageError
+    length = 0
+    for shift, place in enumerate(range(at + 1, at + 1 + _LENGTH_BYTES)):
+        if place >= len(data):
+            return None
+        length |= (data[place] & 127) << 7 * shift
+        if data[place] < 128:
+            if length > PACKET:
+                raise _DamageError
+            return place + 1, length
+    raise _DamageError
+
+
+def _inflate(data: bytes) -> Iterator[bytes]:
+    stream = zlib.decompressobj()
+    while data and not stream.eof:
+        yield stream.decompress(data, BLOCK)
+        data = stream.unconsumed_tail
+    if not stream.eof:
+        raise EOFError
