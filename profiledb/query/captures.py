@@ -155,7 +155,7 @@ _OF_XLA = (
     Capture("operator", TIMELINE, "HLO operations", _XLA, "time by operation"),
 )
 _PERFETTO = "rocprofv3 --sys-trace --output-format pftrace -- PROGRAM"
-_OF_PERFETTO = tuple(replace(one, flag=_PERFETTO) for one in _OF_ROCPROF)
+_OF_PERFETTO = tuple(replace(one, command=_PERFETTO) for one in _OF_ROCPROF)
 BY_KIND = {
     "torch": Advice(_OF_TORCH, "The PyTorch profiler does not record this.", f"Traces of the {KIND_TITLES['torch']}"),
     "snapshot": Advice(_OF_SNAPSHOT, "A memory snapshot holds memory alone.", "Memory snapshots of PyTorch"),
