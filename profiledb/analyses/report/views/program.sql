@@ -16,7 +16,7 @@ WITH of_sidecar AS (
     SELECT coalesce((SELECT words FROM of_sidecar), string_split_regex(trim(command), '\s+')) AS words
     FROM report WHERE kind <> 'ncu' OR (SELECT words FROM of_sidecar) IS NOT NULL
 )
-SELECT array_to_string(list_transform(words, lambda word: quoted_for_shell(word)), ' ') AS command
+SELECT array_to_string(list_transform(words, LAMBDA word: quoted_for_shell(word)), ' ') AS command
 FROM recorded
 WHERE array_to_string(words, '') <> '' AND NOT regexp_matches(array_to_string(words, ''), '\pC')
     AND length(array_to_string(words, ' ')) < 2000;
