@@ -6,8 +6,8 @@ CREATE OR REPLACE MACRO quoted_for_shell(word) AS
 IF(regexp_full_match(word, '[\w@%+=:,./-]+'), word, '''' || replace(word, '''', '''"''"''') || '''');
 
 -- The command line of the program, each word quoted: of the sidecar, which has the launcher, too, else as the profiler
--- recorded it. Without a row if neither has one, or if it has characters that nobody sees. The command line of a Compute
--- report is that of ncu.
+-- recorded it. Without a row if neither has one, or if it has characters that nobody sees. The command line of a
+-- Compute report is that of ncu.
 CREATE OR REPLACE VIEW recorded_program AS
 WITH of_sidecar AS (
     SELECT list(value ORDER BY regexp_extract(key, '\d+')::INTEGER) AS words FROM meta
