@@ -69,13 +69,12 @@ def draw_kernels(rows: pd.DataFrame) -> None:
 
 def draw_earlier(run: Run, known: RunAnswer) -> None:
     """Draw the run below the earlier ones of its series, as far as they have been worked out; nothing without one."""
-    before = [one for one in run_gate.list_before(session.run_lines(), run) if one.figures]
-    if not before:
+    known_runs = [(one.run, one.figures) for one in run_gate.list_before(session.run_lines(), run) if one.figures]
+    if not known_runs:
         return
-    rows = pd.DataFrame(
-        {"name": fmt.visible(one.name), "captured": one.begin_ns, **figures}
-        for one, figures in [*((line.run, line.figures) for line in before), (run, run_figures.measure_run(known))]
-    )
+    known_runs.append((run, run_figures.measure_run(known)))
+    names = [{"name": fmt.visible(one.name), "captured": one.begin_ns} for one, _ in known_runs]
+    rows = pd.DataFrame(names).join(pd.DataFrame(figures for _, figures in known_runs))
     rows["captured"] = pd.to_datetime(rows["captured"], utc=True, unit="ns", errors="coerce").dt.strftime(_MINUTE)
     _draw_table("Runs of this series", rows.iloc[::-1].reset_index(drop=True), EARLIER_COLUMNS, "run-earlier")
     st.caption(f"{fmt.plain(run_gate.describe_series(run))}, newest first. `warpdeck check --run` is a gate for them.")

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import pandas as pd
-
 from profiledb.studies.runs.run_answer import RunAnswer
 from profiledb.studies.trends.measures import MEASURES, Measure
 
@@ -27,8 +25,11 @@ _OF_RANKS = {"wall_ns": "step_ns", "compute_ns": "compute_ns", "exposed_ns": "ex
 
 def measure_run(known: RunAnswer) -> Mapping[str, float]:
     """Return the figures of ``RUN_MEASURES`` that are known; waits only if collectives could be matched."""
-    means = {name: known.ranks[column].mean() for name, column in _OF_RANKS.items()}
-    figures = {name: float(value) for name, value in means.items() if pd.notna(value)}
+    figures = {
+        name: float(known.ranks[column].mean())
+        for name, column in _OF_RANKS.items()
+        if known.ranks[column].notna().any()
+    }
     if known.is_matched:
         figures |= {"held_ns": known.held_ns, "late_ns": known.straggler.late_ns if known.straggler else 0.0}
     return figures | {"findings": float(sum(one.saving_ns is not None for one in known.findings))}
