@@ -14,8 +14,8 @@ ABOUT = "A dashboard for GPU profile reports. Without a command it serves the da
 GROUPS = {
     "Record": ("profile",),
     "Read": (
-        "open", "list", "summary", "findings", "compare", "whatif", "scaling", "runs", "crossover", "series", "check",
-        "run", "sql", "analyses", "link", "rename",
+        "open", "list", "summary", "findings", "compare", "whatif", "critical_path", "scaling", "runs", "crossover",
+        "series", "check", "run", "sql", "analyses", "link", "rename",
     ),
     "Share": ("push", "html", "export_trace", "export_speedscope", "export_stats", "features", "share", "mcp", "token"),
     "Operate": ("serve", "ingest", "space", "audit", "retain", "backup", "move", "migrate", "completion"),

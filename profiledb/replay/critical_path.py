@@ -1,7 +1,8 @@
 """The critical path of a replay, traced back from its last event, each time to the event that it waited for."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +15,27 @@ _OTHERS = {COPY: "copies", MEMSET: "memory sets"}
 
 
 @dataclass(frozen=True)
+class Segment:
+    """A stretch of the critical path, in ns on the clock of the replay.
+
+    ``call`` is the call that it belongs to, or -1: the launch of an operation, the call before or after host code.
+    ``operation`` is the operation that runs, or -1.
+    """
+
+    begin_ns: int
+    end_ns: int
+    kind: str
+    name: str
+    call: int
+    operation: int = -1
+
+    @property
+    def ns(self) -> int:
+        """Return its length."""
+        return self.end_ns - self.begin_ns
+
+
+@dataclass(frozen=True)
 class Piece:
     """A part of the critical path. ``kind`` is a kernel class, copies, CUDA calls, host code ...; times in ns."""
 
@@ -22,59 +44,87 @@ class Piece:
     ns: int
 
 
-def pieces(graph: Graph, replayed: Replayed, begin_ns: int, end_ns: int) -> list[Piece]:
-    """Return the parts of the path that leads to ``end_ns``, on the clock of the replay, the longest first."""
-    walk = _Walk(graph, replayed, begin_ns)
-    walk.run(end_ns)
-    rows = [Piece(kind, name, ns) for (kind, name), ns in walk.took.items() if ns > 0]
+def trace(graph: Graph, replayed: Replayed, begin_ns: int, end_ns: int, last_call: int = -1) -> list[Segment]:
+    """Return the segments of the path between two moments on the clock of the replay, by time; none overlap.
+
+    The path leads to ``last_call``, after which the host works until ``end_ns``, or else to the event that ended last.
+    """
+    walk = _Walk(graph, replayed, begin_ns, end_ns)
+    walk.run(last_call)
+    return walk.found[::-1]
+
+
+def cut(segments: Iterable[Segment], begin_ns: int, end_ns: int) -> list[Segment]:
+    """Return the path between two moments, such as those of a step."""
+    cropped = (replace(one, begin_ns=max(one.begin_ns, begin_ns), end_ns=min(one.end_ns, end_ns)) for one in segments)
+    return [one for one in cropped if one.ns > 0]
+
+
+def pieces(segments: Iterable[Segment]) -> list[Piece]:
+    """Return the parts of a path by kind and name, the longest first."""
+    took: Counter[tuple[str, str]] = Counter()
+    for one in segments:
+        took[one.kind, one.name] += one.ns
+    rows = [Piece(kind, name, ns) for (kind, name), ns in took.items()]
     return sorted(rows, key=lambda piece: (-piece.ns, piece.kind, piece.name))
 
 
 class _Walk:
-    def __init__(self, graph: Graph, replayed: Replayed, begin_ns: int) -> None:
-        self.graph, self.replayed, self.begin_ns = graph, replayed, begin_ns
-        self.took: Counter[tuple[str, str]] = Counter()
+    def __init__(self, graph: Graph, replayed: Replayed, begin_ns: int, end_ns: int) -> None:
+        self.graph, self.replayed, self.begin_ns, self.until_ns = graph, replayed, begin_ns, end_ns
+        self.found: list[Segment] = []
         self.before = _find_chain_before(graph, replayed)
         self.last_of = {j: group for group in graph.partners for j in group}
 
-    def run(self, end_ns: int) -> None:
-        """Follow the path from the event that ended last."""
-        at = self._find_last(end_ns)
-        while at is not None:
+    def run(self, last_call: int) -> None:
+        """Follow the path from a call, or else from the event that ended last, to the begin."""
+        at: tuple[str, int] | None = ("end", last_call) if last_call >= 0 else self._find_last()
+        if last_call >= 0:
+            self._add_time(HOST, "", self.replayed.call_end[last_call], self.until_ns, last_call)
+        while at is not None and self.until_ns > self.begin_ns:
             kind, i = at
             at = self._step_from_operation(i) if kind == "operation" else self._step_from_call(i, ended=kind == "end")
 
-    def _find_last(self, end_ns: int) -> tuple[str, int] | None:
+    def _find_last(self) -> tuple[str, int] | None:
         ends, call_ends = np.array(self.replayed.end), np.array(self.replayed.call_end)
         found = []
         for kind, times in (("operation", ends), ("end", call_ends)):
-            earlier = np.flatnonzero(times <= end_ns)
+            earlier = np.flatnonzero(times <= self.until_ns)
             if len(earlier):
                 i = int(earlier[np.argmax(times[earlier])])
                 found.append((int(times[i]), kind, i))
         return max(found)[1:] if found else None
 
-    def _add_time(self, kind: str, name: str, begin: int, end: int) -> None:
-        self.took[kind, name] += max(0, end - max(begin, self.begin_ns))
+    def _add_time(self, kind: str, name: str, begin: int, end: int, call: int, operation: int = -1) -> None:
+        """Add a stretch up to the one that follows it: operations of a stream may overlap."""
+        begin, end = max(begin, self.begin_ns), min(end, self.until_ns)
+        if end > begin:
+            self.found.append(Segment(begin, end, kind, name, call, operation))
+        self.until_ns = min(self.until_ns, begin)
 
     def _step_from_operation(self, j: int) -> tuple[str, int] | None:
-        replayed, operations = self.replayed, self.graph.recording.operations
-        end = replayed.end[j]
+        operations = self.graph.recording.operations
+        end = self.replayed.end[j]
         if group := self.last_of.get(j):
-            j = max(group, key=replayed.begin.__getitem__)
-        begin = replayed.begin[j]
+            j = max(group, key=self.replayed.begin.__getitem__)
         code = int(operations.name[j])
         kernel = operations.kind[j] == KERNEL and code >= 0
         kind = operations.classes[code] if kernel else _OTHERS.get(int(operations.kind[j]), "CUDA graphs")
-        self._add_time(kind, operations.names[code] if kernel else "", begin, end)
-        cause, call = replayed.cause[j], int(operations.call[j])
-        if begin <= self.begin_ns or cause == ORIGIN:
+        name = operations.names[code] if kernel else ""
+        self._add_time(kind, name, self.replayed.begin[j], end, int(operations.call[j]), j)
+        return self._explain_begin(j)
+
+    def _explain_begin(self, j: int) -> tuple[str, int] | None:
+        """Return the event that an operation waited for before it began."""
+        replayed, call = self.replayed, int(self.graph.recording.operations.call[j])
+        begin, cause = replayed.begin[j], replayed.cause[j]
+        if cause == ORIGIN:
             return None
         if cause == LAUNCH:
-            self._add_time(LATENCY, "", replayed.call_begin[call], begin)
+            self._add_time(LATENCY, "", replayed.call_begin[call], begin, call)
             return "begin", call
         before = int(self.graph.stream_before[j]) if cause == STREAM else self.graph.after[j]
-        self._add_time(LATENCY, "", replayed.end[before], begin)
+        self._add_time(LATENCY, "", replayed.end[before], begin, call)
         return "operation", before
 
     def _step_from_call(self, i: int, *, ended: bool) -> tuple[str, int] | None:
@@ -82,17 +132,12 @@ class _Walk:
         if ended:
             begin, end, j = replayed.call_begin[i], replayed.call_end[i], replayed.awaited[i]
             rest = self.graph.after_wait.get(i, 0)
-            self._add_time(CALLS, base_name(calls.names[calls.name[i]]), end - rest if j >= 0 else begin, end)
-            if end <= self.begin_ns:
-                return None
-            if j >= 0 and i not in self.graph.queued:
-                return "operation", j
-            if j >= 0:  # it waited for the operation before that one
-                before = int(self.graph.stream_before[j])
-                return ("operation", before) if before >= 0 else None
+            self._add_time(CALLS, base_name(calls.names[calls.name[i]]), end - rest if j >= 0 else begin, end, i)
+            if j >= 0:
+                return self._explain_begin(j) if i in self.graph.queued else ("operation", j)
         begin, before = replayed.call_begin[i], self.before[i]
-        self._add_time(HOST, "", begin - int(self.graph.gap[i]), begin)
-        return ("end", before) if before >= 0 and begin > self.begin_ns else None
+        self._add_time(HOST, "", begin - int(self.graph.gap[i]) if before >= 0 else self.begin_ns, begin, i)
+        return ("end", before) if before >= 0 else None
 
 
 def _find_chain_before(graph: Graph, replayed: Replayed) -> list[int]:

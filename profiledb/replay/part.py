@@ -1,7 +1,7 @@
 """The part of a recording that changes apply to, and the removal of operations and waits from it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,12 +24,27 @@ class Part:
         operations: the operations that these calls launched.
         ranges: the ranges by name, as rows of thread, start and end, in ns of the capture.
         steps: the number of steps that it consists of; 0 if nothing tells.
+        operators: the names of the ranges that are operators of a framework.
+        drivers: the threads that work for another one, each with that thread.
     """
 
     calls: Flags
     operations: Flags
     ranges: Mapping[str, Integers]
     steps: int = 0
+    operators: frozenset[str] = frozenset()
+    drivers: Mapping[int, int] = field(default_factory=dict)
+
+
+def cut_part(graph: Graph, part: Part, begin_ns: int, end_ns: int) -> Part:
+    """Return what starts between two moments of a part, with the operations that its calls launch."""
+    start, of = graph.recording.calls.start, graph.recording.operations.call
+    calls = part.calls & (start >= begin_ns) & (start < end_ns)
+    ranges = {name: spans[(spans[:, 1] >= begin_ns) & (spans[:, 1] < end_ns)] for name, spans in part.ranges.items()}
+    return replace(
+        part, calls=calls, operations=part.operations & (of >= 0) & calls[of],
+        ranges={name: spans for name, spans in ranges.items() if len(spans)},
+    )  # fmt: skip
 
 
 def require_nodes(graph: Graph, part: Part) -> None:

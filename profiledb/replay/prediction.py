@@ -1,10 +1,9 @@
 """Predict how long a program would take with a change, and with what uncertainty."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -15,12 +14,22 @@ from profiledb.query import views
 from profiledb.query.views import Views
 from profiledb.replay import critical_path, graph, ranks, recording, simulation, slack
 from profiledb.replay.changes import CHANGES, Apply, Change
+from profiledb.replay.critical_path import Piece, Segment
 from profiledb.replay.graph import Graph
-from profiledb.replay.part import Part
+from profiledb.replay.moments import find_first_call, map_moments, measure_step_lengths
+from profiledb.replay.part import Part, cut_part
 from profiledb.replay.ranks import MOST_RANKS
 from profiledb.replay.recording import Flags, Integers
 from profiledb.replay.simulation import Replayed
-from profiledb.replay.window import Window, bound_steps, choose_window, read_ranges, read_steps
+from profiledb.replay.window import (
+    Window,
+    bound_steps,
+    choose_window,
+    read_drivers,
+    read_operators,
+    read_ranges,
+    read_steps,
+)
 
 MOST_ERROR_PCT = 3.0
 """Maximum error of the unchanged replay, in percent of its length; above it, the report is not replayed."""
@@ -106,7 +115,7 @@ class WhatIf:
     baseline_ns: int
     replayed_ns: int
     error_pct: float
-    path: list[critical_path.Piece]
+    path: list[Piece]
     slack: list[slack.Slack]
     predictions: list[Predicted]
     refused: list[Refused]
@@ -123,11 +132,13 @@ def _compute_share_pct(ns: int, whole_ns: int) -> float:
 
 @dataclass(frozen=True)
 class Source:
-    """The input of a replay from one report: recording, window, and ranges by name, as in ``Part``."""
+    """The input of a replay from one report: recording, window, and ranges, operators and drivers as in ``Part``."""
 
     recording: recording.Recording
     window: Window
     ranges: Mapping[str, Integers]
+    operators: frozenset[str]
+    drivers: Mapping[int, int]
 
 
 def predict(
@@ -170,7 +181,7 @@ def predict(
     window = case.window
     return WhatIf(
         window.begin_ns, window.end_ns, len(window.steps), case.ranks, case.alone, case.baseline, case.explained,
-        case.error_pct, case.path(), case.slack(), found, refused, together,
+        case.error_pct, critical_path.pieces(case.path()), case.slack(), found, refused, together,
     )  # fmt: skip
 
 
@@ -203,7 +214,7 @@ def _find_views() -> tuple[Views, ...]:
     return tuple(views.needed(recording.VIEWS))
 
 
-def kinds(pieces: Sequence[critical_path.Piece]) -> tuple[tuple[str, int], ...]:
+def kinds(pieces: Iterable[Piece | Segment]) -> tuple[tuple[str, int], ...]:
     """Return the length of a critical path by kind, the longest first, in ns."""
     counted: Counter[str] = Counter()
     for piece in pieces:
@@ -248,7 +259,7 @@ def _check_orphans(recorded: recording.Recording) -> None:
 def _read_source(db: duckdb.DuckDBPyConnection, window: Window) -> Source:
     recorded = recording.read(db, window.begin_ns, window.end_ns)
     _check_orphans(recorded)
-    return Source(recorded, window, read_ranges(db, window))
+    return Source(recorded, window, read_ranges(db, window), read_operators(db), read_drivers(db))
 
 
 def _join_ranks(library: Library, own: Source, peers: Sequence[str]) -> "Case":
@@ -281,19 +292,20 @@ def _find_launched(recorded: recording.Recording, calls: Flags) -> Flags:
 
 
 def _build_part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | None) -> Part:
-    calls = built.recording.calls
-    if joined is None:
-        inside = _find_inside(calls, sources[0].window)
-        return Part(inside, _find_launched(built.recording, inside), sources[0].ranges, len(sources[0].window.steps))
-    inside = np.zeros(len(calls), np.bool_)
-    ranges: dict[str, list[Integers]] = {}
-    for rank, (one, shift) in enumerate(zip(sources, joined.shift_ns, strict=True)):
-        inside |= _find_inside(calls, one.window, shift) & (joined.rank_of_call == rank)
-        for name, spans in one.ranges.items():
-            threads = np.array([ranks.thread_id(rank, thread) for thread in spans[:, 0].tolist()], np.int64)
-            ranges.setdefault(name, []).append(np.column_stack([threads, spans[:, 1:] + shift]))
-    every = {name: np.concatenate(spans) for name, spans in ranges.items()}
-    return Part(inside, _find_launched(built.recording, inside), every, len(sources[0].window.steps))
+    calls, first = built.recording.calls, sources[0]
+    inside, shifts = np.zeros(len(calls), np.bool_), joined.shift_ns if joined else [0]
+    spans: dict[str, list[Integers]] = {}
+    drivers = dict[int, int]()
+    for rank, (one, shift) in enumerate(zip(sources, shifts, strict=True)):
+        inside |= _find_inside(calls, one.window, shift) & (joined is None or joined.rank_of_call == rank)
+        for name, found in one.ranges.items():
+            threads = np.array([ranks.thread_id(rank, thread) for thread in found[:, 0].tolist()], np.int64)
+            spans.setdefault(name, []).append(np.column_stack([threads, found[:, 1:] + shift]))
+        drivers |= {ranks.thread_id(rank, tid): ranks.thread_id(rank, driver) for tid, driver in one.drivers.items()}
+    every = {name: np.concatenate(found) for name, found in spans.items()}
+    operators = frozenset[str]().union(*(one.operators for one in sources))
+    launched = _find_launched(built.recording, inside)
+    return Part(inside, launched, every, len(first.window.steps), operators, drivers)
 
 
 def usual(built: Graph) -> Graph:
@@ -319,36 +331,6 @@ def usual(built: Graph) -> Graph:
     return replace(built, launch_lag=launch_lag, stream_lag=stream_lag, other_lag=other_lag, after_wait=after_wait)
 
 
-def _find_first_call(built: Graph, window: Window) -> int:
-    """Return the first call of the window's thread."""
-    return int(np.argmax(built.recording.calls_of(window.thread)))
-
-
-def _map_moments(built: Graph, window: Window, replayed: Replayed, times: Integers) -> Integers:
-    """Map times of the recording on the window's thread to times of a replay."""
-    calls = built.recording.calls
-    chain = built.chain[_find_first_call(built, window)]
-    mine = np.flatnonzero(built.chain == chain)
-    at = np.searchsorted(calls.start[mine], times, "right") - 1
-    begins, ends = np.array(replayed.call_begin)[mine], np.array(replayed.call_end)[mine]
-    here = np.maximum(at, 0)
-    inside = times <= calls.end[mine][here]
-    moment = np.where(
-        inside, np.minimum(begins[here] + times - calls.start[mine][here], ends[here]),
-        ends[here] + times - calls.end[mine][here],
-    )  # fmt: skip
-    following = np.minimum(at + 1, len(mine) - 1)
-    moment = np.where((at + 1 < len(mine)) & ~inside, np.minimum(moment, begins[following]), moment)
-    first = times - calls.start[mine][0] + begins[0]
-    return np.where(at < 0, first, moment)
-
-
-def _measure_step_lengths(built: Graph, window: Window, replayed: Replayed) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the time from the start of each step to the start of the next one."""
-    begins = np.array([begin for begin, _ in window.steps.values()] + [window.end_ns] * bool(window.steps), np.int64)
-    return np.diff(_map_moments(built, window, replayed, begins)).astype(np.float64)
-
-
 class Case:
     """A program with its length as recorded and without unexplained waits, in ns.
 
@@ -362,27 +344,49 @@ class Case:
         own = np.ones(len(built.chain), np.bool_) if joined is None else joined.rank_of_call == 0
         self._own = self.part.operations & _find_launched(built.recording, own)
         self._original = simulation.replay(built)
-        self._steps = _measure_step_lengths(built, self.window, self._original)
+        mine = np.flatnonzero(built.chain == built.chain[find_first_call(built, self.window)])
+        last = int(np.searchsorted(built.recording.calls.start[mine], self.window.end_ns, "right")) - 1
+        self._last_call = int(mine[last]) if last >= 0 else -1
+        self._steps = measure_step_lengths(built, self.window, self._original)
         self.baseline = self._measure_length(self._original)
         self.explained = self._measure_length(simulation.replay(usual(built)))
         self.error_pct = _compute_share_pct(abs(self.explained - self.baseline), self.baseline)
 
-    def path(self) -> list[critical_path.Piece]:
+    def path(self) -> list[Segment]:
         """Return the critical path of the unchanged program."""
-        return critical_path.pieces(self.graph, self._original, *self._find_bounds(self._original))
+        return self._trace(self.graph, self._original)
 
-    def slack(self) -> list[slack.Slack]:
-        """Return how much longer kernels, calls and ranges may take."""
+    def _trace(self, graph: Graph, replayed: Replayed) -> list[Segment]:
+        begin, left, ended = self._find_moments(replayed)
+        return critical_path.trace(graph, replayed, begin, max(left, ended), self._last_call if left >= ended else -1)
+
+    def find_span(self, step: int | None = None) -> tuple[int, int]:
+        """Return the bounds of the part, or those of a step, which lasts until the next one starts; in ns.
+
+        Raises:
+            AnalysisError: the step is not among those that are replayed.
+        """
+        begin, end = self._find_bounds(self._original)
+        if step is None:
+            return begin, end
+        if step not in self.window.steps:
+            numbers = [*self.window.steps]
+            replayed = f"Steps {numbers[0]} to {numbers[-1]} are." if numbers else "Nothing marks steps."
+            raise AnalysisError(f"Step {step} is not among those that are replayed.", hint=replayed)
+        following = [first for first, _ in self.window.steps.values() if first > self.window.steps[step][0]]
+        return self.window.steps[step][0], min(following, default=end)
+
+    def slack(self, step: int | None = None) -> list[slack.Slack]:
+        """Return how much longer kernels, calls and ranges may take, of all steps or of one."""
         _, end = self._find_bounds(self._original)
         ends = np.where(self._own, end, slack.NEVER)
-        calls, leaves = self.graph.recording.calls, dict[int, int]()
-        mine = np.flatnonzero(self.graph.chain == self.graph.chain[_find_first_call(self.graph, self.window)])
-        last = int(np.searchsorted(calls.start[mine], self.window.end_ns, "right")) - 1
-        if last >= 0:  # the host leaves the part as long after its last call as recorded
-            rest = max(0, self._find_host_end() - int(calls.end[mine[last]]))
-            leaves[int(mine[last])] = end - rest
+        leaves = dict[int, int]()
+        if self._last_call >= 0:  # the host leaves the part as long after its last call as recorded
+            rest = max(0, self._find_host_end() - int(self.graph.recording.calls.end[self._last_call]))
+            leaves[self._last_call] = end - rest
         latest = slack.latest(self.graph, self._original, ends, leaves)
-        return slack.of_part(self.graph, self._original, self.part, latest)
+        part = self.part if step is None else cut_part(self.graph, self.part, *self.find_span(step))
+        return slack.of_part(self.graph, self._original, part, latest)
 
     def predict(self, chosen: Sequence[tuple[Change, str]], least_ns: float = -float("inf")) -> Predicted | None:
         """Return the prediction with changes, or None if they have no effect or save no more than ``least_ns``."""
@@ -394,7 +398,7 @@ class Case:
         length = int((end - begin) / changed.items)
         if self.baseline - length <= least_ns:
             return None
-        path = kinds(critical_path.pieces(changed, replayed, begin, end))
+        path = kinds(self._trace(changed, replayed))
         parts = tuple((kind, int(ns / changed.items)) for kind, ns in path)
         off = self._estimate_uncertainty(replayed, length, changed.items, parts)
         less, more = self._measure_assumptions(chosen, length)
@@ -431,15 +435,20 @@ class Case:
 
     def _find_bounds(self, replayed: Replayed) -> tuple[int, int]:
         """Return the start of the part in a replay, and when the host has left it and its last operation has ended."""
+        begin, left, ended = self._find_moments(replayed)
+        return begin, max(left, ended)
+
+    def _find_moments(self, replayed: Replayed) -> tuple[int, int, int]:
+        """Return when the part starts in a replay, when the host leaves it, and when its last operation ends."""
         bounds = np.array([self.window.begin_ns, self._find_host_end()])
-        begin, left = _map_moments(self.graph, self.window, replayed, bounds).tolist()
-        return begin, max(left, int(np.array(replayed.end)[self._own].max(initial=left)))
+        begin, left = map_moments(self.graph, self.window, replayed, bounds).tolist()
+        return begin, left, int(np.array(replayed.end)[self._own].max(initial=begin))
 
     def _find_host_end(self) -> int:
         """Return when the host leaves the part: without steps, nothing tells of host work after the last call."""
         if self.window.steps:
             return self.window.end_ns
-        mine = self.graph.chain == self.graph.chain[_find_first_call(self.graph, self.window)]
+        mine = self.graph.chain == self.graph.chain[find_first_call(self.graph, self.window)]
         return min(self.window.end_ns, int(self.graph.recording.calls.end[mine].max()))
 
     def _measure_length(self, replayed: Replayed) -> int:
@@ -456,7 +465,7 @@ class Case:
         """
         spread = 0.0
         if len(self._steps) > 2:
-            gained = self._steps - _measure_step_lengths(self.graph, self.window, replayed) / items
+            gained = self._steps - measure_step_lengths(self.graph, self.window, replayed) / items
             spread = 1.96 * float(np.std(gained, ddof=1)) * len(gained) ** 0.5
         model = MODEL_ERROR * (self.baseline - length)
         host = HOST_ERROR * sum(ns for kind, ns in parts if kind in (critical_path.HOST, critical_path.CALLS))

@@ -89,7 +89,7 @@ def _join_recordings(ranks: Sequence[Recording], lists: Sequence[Integers], shif
         codes = np.array([call_names.index(name) for name in one.calls.names] or [0], np.int64)
         calls.append(Calls(
             one.calls.start + shift, one.calls.end + shift, one.calls.thread + len(threads), codes[one.calls.name],
-            call_names,
+            one.calls.id, call_names,
         ))  # fmt: skip
         mine = one.operations
         codes = np.array([names.index(told) for told in _list_names(mine)] + [-1], np.int64)
@@ -117,9 +117,11 @@ def _join_recordings(ranks: Sequence[Recording], lists: Sequence[Integers], shif
     groups = _invert_order(moved)[groups]
     fields: dict[str, Any] = {field: values[moved] for field, values in every.items()}
     fields |= {field: [told[place] for told in names] for place, field in enumerate(_BY_NAME)}
-    thread, name = (np.concatenate([getattr(one, field) for one in calls])[order] for field in ("thread", "name"))
+    thread, name, ids = (
+        np.concatenate([getattr(one, field) for one in calls])[order] for field in ("thread", "name", "id")
+    )
     recording = Recording(
-        Calls(start[order], end[order], thread, name, call_names),
+        Calls(start[order], end[order], thread, name, ids, call_names),
         Operations(**fields),
         threads, ranks[0].multiprocessors, ranks[0].link_rate, ranks[0].peaks,
     )  # fmt: skip

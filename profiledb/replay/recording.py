@@ -20,16 +20,18 @@ _OPERATIONS = """
 WITH operation AS (
     SELECT start_ns, end_ns, call_id, global_pid, device_id, context_id, stream_id, 0 AS kind,
         coalesce(name_id, -1)::BIGINT AS name_id, 0::BIGINT AS bytes, false AS to_host, false AS from_host,
-        false AS pageable, (grid_x::BIGINT * grid_y * grid_z) AS blocks
+        false AS pageable, (grid_x::BIGINT * grid_y * grid_z) AS blocks, kernel_id AS id
     FROM kernel
     UNION ALL
     SELECT start_ns, end_ns, call_id, global_pid, device_id, context_id, stream_id,
         CASE kind WHEN 'memcpy' THEN 1 ELSE 2 END, -1, coalesce(bytes, 0), coalesce(copy_kind = 2, false),
         coalesce(copy_kind = 1, false),
-        kind = 'memcpy' AND coalesce(copy_kind IN (1, 2) AND (src_kind = 0 OR dst_kind = 0), false), 0
+        kind = 'memcpy' AND coalesce(copy_kind IN (1, 2) AND (src_kind = 0 OR dst_kind = 0), false), 0,
+        memop_id
     FROM memop
     UNION ALL
-    SELECT start_ns, end_ns, call_id, global_pid, device_id, context_id, stream_id, 3, -1, 0, false, false, false, 0
+    SELECT start_ns, end_ns, call_id, global_pid, device_id, context_id, stream_id, 3, -1, 0, false, false, false, 0,
+        launch_id
     FROM graph_launch
 )
 SELECT operation.* REPLACE (
@@ -83,13 +85,14 @@ KERNEL, COPY, MEMSET, GRAPH = range(4)
 class Calls:
     """CUDA calls that are not nested in another call of their thread, by start; times in ns of the capture.
 
-    ``thread`` is an index into ``Recording.threads``, ``name`` one into ``names``.
+    ``thread`` is an index into ``Recording.threads``, ``name`` one into ``names``, ``id`` that of the report's table.
     """
 
     start: Integers
     end: Integers
     thread: Integers
     name: Integers
+    id: Integers
     names: list[str]
 
     def __len__(self) -> int:
@@ -104,6 +107,7 @@ class Operations:
     is an index into ``names``, ``classes``, ``precisions`` and ``of_vectors``, or -1 if the operation is not a kernel.
     ``precisions`` are those of matrix products (fp32 on CUDA cores, tf32, fp16, fp8, fp64), or "" if the name does not
     tell. ``of_vectors`` tells products with a vector or a few. ``blocks`` is the size of the grid, or 0 if unknown.
+    ``id`` is that of the report's table of the kind.
     """
 
     start: Integers
@@ -118,6 +122,7 @@ class Operations:
     from_host: Flags
     pageable: Flags
     blocks: Integers
+    id: Integers
     names: list[str]
     classes: list[str]
     precisions: list[str] = field(default_factory=list)
@@ -182,10 +187,11 @@ def read(db: duckdb.DuckDBPyConnection, begin_ns: int, end_ns: int) -> Recording
     names = dict(db.execute(_CALL_NAMES).fetchall())
     ids, name = np.unique(_convert_integers(table["name_id"])[top], return_inverse=True)
     listed = [str(names.get(int(one), "")) for one in ids]
-    calls = Calls(start[top], end[top], thread.reshape(-1)[top], name.reshape(-1), listed)
+    call_ids = _convert_integers(table["call_id"])
+    calls = Calls(start[top], end[top], thread.reshape(-1)[top], name.reshape(-1), call_ids[top], listed)
     multiprocessors, capability = db.execute(_GPU).fetchone() or (0, 0.0)
     link_rate = next((rate for least, rate in LINK_RATES.items() if capability >= least), 0.0)
-    operations = _read_operations(db, bounds, _convert_integers(table["call_id"]), place[outer])
+    operations = _read_operations(db, bounds, call_ids, place[outer])
     peaks = dict(db.execute(_PEAKS).fetchall())
     return Recording(calls, operations, threads.tolist(), int(multiprocessors), link_rate, peaks)
 
@@ -206,7 +212,7 @@ def _read_operations(
         _look_up(_convert_integers(table["call_id"]), call_ids, places), stream.reshape(-1), keys[1],
         _convert_integers(table["kind"]), name, _convert_integers(table["bytes"]),
         to_host, from_host, pageable, _convert_integers(table["blocks"]),
-        *([told[place] for told in listed] for place in range(4)),
+        _convert_integers(table["id"]), *([told[place] for told in listed] for place in range(4)),
     )  # fmt: skip
 
 

@@ -147,15 +147,13 @@ def _make_row(kind: str, name: str, slack: Integers, took: Integers, chosen: Fla
 
 def _compute_range_slack(graph: Graph, name: str, spans: Integers, of_calls: Integers) -> Slack | None:
     """Return the slack of a range: by how much the next call on its thread may be late."""
-    values, took = [np.empty(0, np.int64)], 0
+    values, took = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for thread in np.unique(spans[:, 0]).tolist():
         mine = np.flatnonzero(graph.recording.calls_of(thread))
         ours = spans[spans[:, 0] == thread]
         at = np.searchsorted(graph.recording.calls.start[mine], ours[:, 1])
         known = at < len(mine)
         values.append(of_calls[mine[at[known]]])
-        took += int((ours[known, 2] - ours[known, 1]).sum())
+        took.append(ours[known, 2] - ours[known, 1])
     every = np.concatenate(values)
-    return _make_row(
-        "range", name, every, np.full(len(every), took // max(1, len(every))), np.ones(len(every), np.bool_)
-    )
+    return _make_row("range", name, every, np.concatenate(took), np.ones(len(every), np.bool_))

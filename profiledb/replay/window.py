@@ -41,6 +41,10 @@ SELECT name, global_tid, start_ns, end_ns FROM "range" JOIN range_name USING (na
 WHERE end_ns > ? AND start_ns < ? AND global_tid IS NOT NULL ORDER BY start_ns
 """
 _MOST_RANGES = 200_000
+_OPERATORS = """
+SELECT DISTINCT name FROM operator JOIN "range" USING (range_id) JOIN range_name USING (name_id)
+"""
+_DRIVERS = "SELECT global_tid, arg_max(driver_tid, share_pct) FROM thread_driver GROUP BY global_tid"
 
 
 @dataclass(frozen=True)
@@ -131,3 +135,13 @@ def read_ranges(db: duckdb.DuckDBPyConnection, window: Window) -> Mapping[str, I
         if (begin, end) not in own and begin >= window.begin_ns:
             found.setdefault(name, []).append((tid, begin, end))
     return {name: np.array(spans, np.int64) for name, spans in found.items()}
+
+
+def read_operators(db: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """Return the names of the ranges that are operators of a framework."""
+    return frozenset(name for (name,) in db.execute(_OPERATORS).fetchall())
+
+
+def read_drivers(db: duckdb.DuckDBPyConnection) -> dict[int, int]:
+    """Return the threads that work for another one, each with that thread."""
+    return dict(db.execute(_DRIVERS).fetchall())

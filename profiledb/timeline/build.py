@@ -12,13 +12,14 @@ import numpy as np
 from profiledb.query import views
 from profiledb.report import durable
 from profiledb.report.schema import quote, read_sql
-from profiledb.timeline import binned, bins, gaps, lines, medians, power, scan, steps, sums
+from profiledb.timeline import binned, bins, gaps, lines, medians, path_pieces, power, scan, steps, sums
 from profiledb.timeline.event_queries import KEYS, read_direct
 from profiledb.timeline.lanes import Lane, Names, build_tree
 from profiledb.timeline.open_timeline import Lanes, read_lanes
+from profiledb.timeline.path_pieces import Path as CriticalPath
 from profiledb.timeline.rows import ROWS, FirstFit
 
-VERSION = 6
+VERSION = 7
 """Raise when the content of a file changes; files of other versions are built again."""
 
 FINEST = 20
@@ -41,7 +42,14 @@ def raw_views_sql() -> str:
     return read_sql("sources.sql", "profiledb.timeline")
 
 
-def build(report: Path, target: Path, work: Path, log: Path | None = None, memory_limit: str = "1GB") -> None:
+def build(
+    report: Path,
+    target: Path,
+    work: Path,
+    log: Path | None = None,
+    memory_limit: str = "1GB",
+    path: CriticalPath | None = None,
+) -> None:
     """Build the timeline of ``report`` and move it to ``target``.
 
     Args:
@@ -50,6 +58,7 @@ def build(report: Path, target: Path, work: Path, log: Path | None = None, memor
         work: an unused path on the same file system, for the unfinished file.
         log: the power log of the report, whether it exists or not; a damaged one counts as none.
         memory_limit: memory that DuckDB may take before it spills to disk.
+        path: the critical path of the report; without one it has no lane.
 
     Raises:
         duckdb.Error: the report is damaged, or the disk is full.
@@ -65,7 +74,9 @@ def build(report: Path, target: Path, work: Path, log: Path | None = None, memor
         needed = views.sql(["idle", "ranges", "power", "openmp"])
         db.execute(needed.replace("CREATE OR REPLACE ", "CREATE OR REPLACE TEMP "))
         power.read_log(db, log)
-        _write_tables(db, made_of)
+        path = path or CriticalPath([], "")
+        path_pieces.write_pieces(db, path)
+        _write_tables(db, made_of, path.part)
         db.execute("SET search_path = 'memory'")
         db.execute("DETACH t")
         db.close()
@@ -84,7 +95,7 @@ def file_state(file: Path | None) -> tuple[int, int]:
     return (status.st_size, status.st_mtime_ns) if status else (0, 0)
 
 
-def _write_tables(db: duckdb.DuckDBPyConnection, made_of: Sequence[int]) -> None:
+def _write_tables(db: duckdb.DuckDBPyConnection, made_of: Sequence[int], part: str) -> None:
     db.execute(read_sql("tables.sql", "profiledb.timeline"))
     steps.write_steps(db)
     db.execute(gaps.PIECES)
@@ -93,7 +104,7 @@ def _write_tables(db: duckdb.DuckDBPyConnection, made_of: Sequence[int]) -> None
     ((origin, end),) = db.execute("SELECT start_ns, end_ns FROM capture_window").fetchall() or [(0, 0)]
     origin, end = origin or 0, end or 0
     lanes, left_out = build_tree(
-        [*_find_lanes(db, origin), *lines.find_lanes(db), *power.find_lanes(db)], _read_names(db)
+        [*_find_lanes(db, origin, part), *lines.find_lanes(db), *power.find_lanes(db)], _read_names(db)
     )
     sums.drop_long_sums(db, lanes)
     _write_lanes(db, lanes, origin)
@@ -110,7 +121,7 @@ def _write_tables(db: duckdb.DuckDBPyConnection, made_of: Sequence[int]) -> None
     medians.store_medians(db, Lanes(origin, begin, end, *read_lanes(db)))
 
 
-def _find_lanes(db: duckdb.DuckDBPyConnection, origin: int) -> list[Lane]:
+def _find_lanes(db: duckdb.DuckDBPyConnection, origin: int, part: str) -> list[Lane]:
     """Return the lanes that have events, with the facts that the tree and the levels need."""
     db.execute(sums.PARTS)
     lanes = []
@@ -119,6 +130,7 @@ def _find_lanes(db: duckdb.DuckDBPyConnection, origin: int) -> list[Lane]:
             db.execute(f"CREATE OR REPLACE TEMP TABLE rows_{kind} AS FROM raw_{kind}")
         lanes += scan.scan_lanes(db, kind, keys, _name_rows(kind), origin)
     for lane in lanes:
+        lane.detail = part if lane.kind == "path" else lane.detail
         lane.direct = lane.leveled and not lane.overlaps and lane.kind in DIRECT
     return lanes
 

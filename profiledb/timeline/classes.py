@@ -55,6 +55,8 @@ FIXED = (
     Class("idle-host code", "Idle: non-CUDA code", "#D5D9DE", "#3A414B"),
     Class("idle-launch latency", "Idle: launch latency", "#E5E8EB", "#2C323B"),
     Class("idle-page migration", "Idle: page migration", "#E3D3EC", "#43364F"),
+    Class("path-non-CUDA code", "Critical path: non-CUDA code", "#B9BFC8", "#565F6C"),
+    Class("path-launch latency", "Critical path: launch latency", "#D9DDE2", "#3B424C"),
     Class("idle-unknown", "Idle: unknown", "#EEF0F2", "#262B33"),
 )
 

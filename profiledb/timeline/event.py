@@ -11,6 +11,7 @@ from profiledb.timeline.arrows import find_arrows
 from profiledb.timeline.idle_facts import read_idle_facts
 from profiledb.timeline.names import read_texts
 from profiledb.timeline.open_timeline import Opened
+from profiledb.timeline.path_pieces import SOURCES
 
 Rows = list[tuple[str, str]]
 
@@ -142,6 +143,8 @@ def find_source(lane_kind: str, ref: int) -> tuple[str, int]:
     """Return the kind of an event and its number in the table of the report."""
     if lane_kind in ("stream", "nccl"):
         return ("kernel", "memop", "graph_launch", "")[ref % 4], ref // 4
+    if lane_kind == "path":
+        return (*SOURCES, "")[ref % 5], ref // 5
     return {"projection": "range"}.get(lane_kind, lane_kind), ref
 
 

@@ -8,6 +8,7 @@ TITLES = {
     "projection": "Ranges on the GPU", "idle": "Idle time", "nccl": "NCCL", "range": "Ranges", "api": "CUDA API",
     "sync": "Synchronization", "osrt": "OS runtime", "mpi": "MPI", "openacc": "OpenACC", "openmp": "OpenMP",
     "nccl_call": "NCCL calls", "sched": "On a core", "sample": "CPU samples", "overhead": "Profiler overhead",
+    "path": "Critical path",
 }  # fmt: skip
 ON_GPU = ("line", "projection", "idle", "stream", "nccl")
 """Kinds of lanes below a GPU, in order."""
@@ -81,7 +82,8 @@ def build_tree(lanes: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
     """Return all lanes with their folders, numbered in order, and the number of lanes left out."""
     of_log = [lane for lane in lanes if lane.log]
     lanes = [lane for lane in lanes if not lane.log]
-    top = [*_list_gpus(lanes, names), *_list_processes(lanes, names)]
+    top = [_add_titles(lane) for lane in lanes if lane.kind == "path"]
+    top += [*_list_gpus(lanes, names), *_list_processes(lanes, names)]
     top += [Lane("group", "Power and clocks", inside=of_log)] if of_log else []
     top += [_add_titles(lane) for lane in lanes if lane.kind == "overhead"]
     listed, left_out = _limit_lanes(top)

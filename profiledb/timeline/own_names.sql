@@ -17,6 +17,7 @@ FROM (
     UNION ALL
     SELECT DISTINCT 'sched', cpu, 'on CPU ' || cpu, 'sched' FROM sched_event WHERE scheduled_in AND cpu IS NOT NULL
     UNION ALL SELECT DISTINCT 'idle', NULL, text, class FROM idle_piece
+    UNION ALL SELECT DISTINCT 'path', NULL, text, 'path-' || text FROM path_piece WHERE text <> ''
 );
 
 -- The class of every name that is on the timeline.

@@ -22,7 +22,7 @@ from profiledb.report import sidecar
 from profiledb.report.open_reports import OpenReports
 from profiledb.rules import phases
 from profiledb.rules.classes import KernelClass
-from profiledb.timeline import build, classes
+from profiledb.timeline import build, classes, path_pieces
 from profiledb.timeline.open_timeline import Opened, read_lanes
 from profiledb.timeline.range_classes import read_range_classes
 
@@ -187,7 +187,10 @@ class Timelines:
         work = target.with_name(f"{target.name}.{uuid.uuid4().hex}.making")  # another process may be building it, too
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            build.build(self._library.path(report_id), target, work, self._get_log(report_id), self._memory_limit)
+            build.build(
+                self._library.path(report_id), target, work, self._get_log(report_id), self._memory_limit,
+                path_pieces.read_path(self._library, report_id),
+            )  # fmt: skip
             _remove_stale_files(target, report_id)
             with suppress(StorageError, CatalogError):
                 self._library.share_prepared(report_id)
@@ -215,12 +218,13 @@ def _list_views() -> Sequence[Views]:
     return (*views.needed(["idle", "openmp"]), Views("timeline", _NAMES + build.raw_views_sql() + _OWN, ()))
 
 
-_NAMES = """
+_NAMES = f"""
 CREATE TABLE IF NOT EXISTS own_name (id BIGINT, kind VARCHAR, number BIGINT, text VARCHAR, class VARCHAR);
 CREATE TABLE IF NOT EXISTS idle_piece (
     device INTEGER, start_ns BIGINT, end_ns BIGINT, class VARCHAR, text VARCHAR, ref BIGINT
 );
+CREATE TABLE IF NOT EXISTS {path_pieces.TABLE};
 """
 """Tables that the views need and that only the timeline's file has."""
-_OWN = "DROP TABLE own_name; DROP TABLE idle_piece;"
+_OWN = "DROP TABLE own_name; DROP TABLE idle_piece; DROP TABLE path_piece;"
 """A view resolves names in its own schema before the search path: these tables would hide those of the timeline."""

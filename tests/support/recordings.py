@@ -64,7 +64,8 @@ def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recordi
     return Recording(
         Calls(
             numbers([one.start for one in calls]), numbers([one.end for one in calls]),
-            numbers([one.thread for one in calls]), numbers([names.index(one.name) for one in calls]), names,
+            numbers([one.thread for one in calls]), numbers([names.index(one.name) for one in calls]),
+            numbers(range(len(calls))), names,
         ),
         Operations(
             numbers([one.start for one in operations]), numbers([one.end for one in operations]),
@@ -72,8 +73,8 @@ def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recordi
             numbers([one.device for one in operations]), numbers([KINDS[one.kind] for one in operations]),
             numbers([kernels.index(_describe_kernel(one)) for one in operations]),
             numbers([one.bytes for one in operations]),
-            to_host, from_host, pageable, numbers([one.blocks for one in operations]), classes, classes,
-            precisions, of_vectors,
+            to_host, from_host, pageable, numbers([one.blocks for one in operations]), numbers(range(len(operations))),
+            classes, classes, precisions, of_vectors,
         ),
         [PID + number for number in range(max((one.thread for one in calls), default=0) + 1)],
         MULTIPROCESSORS, peaks=PEAKS,

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
 
 import pandas as pd
 import streamlit as st
@@ -11,6 +10,7 @@ from app import session
 from app.ui import chart_element, charts, page_elements, share_bar, tables, theme, url_widgets
 from app.ui import format as fmt
 from app.ui.table_columns import Col
+from app.views.what_if import path_table
 from profiledb.errors import AnalysisError
 from profiledb.library.catalog import Manifest
 from profiledb.replay import prediction
@@ -19,7 +19,6 @@ from profiledb.replay.saving import VERSION
 from profiledb.rules.classes import OTHER
 from profiledb.studies.scaling import family
 
-_KINDS = share_bar.REASONS | {"copies": "Copies", "memory sets": "Memory sets"}
 _SAVED = "Saved"
 COLUMNS = (
     Col("change", "Change", width=380),
@@ -30,26 +29,6 @@ COLUMNS = (
     Col("next", "Largest part then", help="The kind that most of the critical path consists of with the change"),
     Col("next_pct", "Share", kind="percent", help="Its share of the time with the change"),
 )
-PATH = (
-    Col("kind", "Part"),
-    Col("name", "Name", width=300),
-    Col("ns", "Time", kind="duration"),
-    Col("share_pct", "Share", kind="bar", width=110, help="Share of the time of the steps"),
-)
-SLACK = (
-    Col("kind", "Part"),
-    Col("name", "Name", width=300),
-    Col("least_ns", "Least slack", kind="duration", help="Of the one that has least"),
-    Col("median_ns", "Median slack", kind="duration"),
-    Col("critical", "Critical", kind="count", help="How many have no slack"),
-    Col("count", "Count", kind="count"),
-    Col("ns", "Time", kind="duration", help="Of all of them together"),
-)
-_SLACK_KINDS = {
-    "kernel": "Kernel", "copy": "Copies", "memset": "Memory sets", "graph": "CUDA graphs", "call": "CUDA call",
-    "range": "Range",
-}  # fmt: skip
-_MOST_SLACK = 200
 
 
 def show() -> None:
@@ -59,7 +38,7 @@ def show() -> None:
     if not options:
         st.info("No change that Warpdeck knows saves anything here.")
         _explain_refused(every)
-        _draw_path(every)
+        path_table.show(manifest)
         return
     chosen = st.multiselect(
         "Changes",
@@ -80,14 +59,14 @@ def show() -> None:
             "predicted_ns": one.predicted_ns,
             "low_ns": one.low_ns,
             "high_ns": one.high_ns,
-            "next": kind_title(one.next),
+            "next": path_table.kind_title(one.next),
             "next_pct": one.next_pct,
         }
         for one in every.predictions
     ]
     tables.table(pd.DataFrame(rows), COLUMNS, key="what-if", download="what_if.csv")
     _explain_refused(every)
-    _draw_path(every)
+    path_table.show(manifest)
 
 
 def predicted(manifest: Manifest, changes: Sequence[str]) -> WhatIf:
@@ -107,11 +86,6 @@ def _predict_asked(manifest: Manifest, every: WhatIf) -> list[Predicted]:
             with suppress(AnalysisError):
                 found += predicted(manifest, (text,)).predictions
     return found
-
-
-def kind_title(kind: str) -> str:
-    """Return the display name of a critical-path kind: a kernel class, an idle reason, or copies."""
-    return _KINDS.get(kind) or theme.class_titles().get(kind, kind)
 
 
 def _format_change(one: Predicted) -> str:
@@ -160,8 +134,8 @@ def _list_parts(kinds: Sequence[tuple[str, int]], every: WhatIf) -> list[charts.
     colors = theme.class_colors()
     return [
         charts.Part(
-            kind_title(kind), every.share_pct(ns), fmt.duration(ns),
-            share_bar.color(kind) if kind in _KINDS else colors.get(kind, colors[OTHER]),
+            path_table.kind_title(kind), every.share_pct(ns), fmt.duration(ns),
+            share_bar.color(kind) if kind in path_table.KINDS else colors.get(kind, colors[OTHER]),
         )
         for kind, ns in kinds
     ]  # fmt: skip
@@ -172,27 +146,6 @@ def _explain_refused(every: WhatIf) -> None:
     if every.refused:
         st.caption("Not in this report")
         st.markdown("\n".join(f"- {fmt.plain(one.title)}: {fmt.plain(one.reason)}" for one in every.refused))
-
-
-def _draw_path(every: WhatIf) -> None:
-    st.subheader("Critical path", anchor=False)
-    st.caption("The calls, waits and operations that the length of the steps consists of: anything else has slack.")
-    rows = pd.DataFrame(
-        [
-            {
-                "kind": kind_title(piece.kind),
-                "share_pct": every.share_pct(piece.ns),
-                "ns": piece.ns,
-                "name": piece.name,
-            }
-            for piece in every.path
-        ]
-    )
-    tables.table(rows, PATH, key="critical-path", download="critical_path.csv")
-    st.subheader("Slack", anchor=False)
-    st.caption("How much longer each kernel, call or start of a range may take before the steps take longer.")
-    slack = pd.DataFrame([asdict(one) | {"kind": _SLACK_KINDS[one.kind]} for one in every.slack[:_MOST_SLACK]])
-    tables.table(slack, SLACK, key="slack", download="slack.csv")
 
 
 show()

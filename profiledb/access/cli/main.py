@@ -10,6 +10,7 @@ from profiledb.access.cli import (
     backup,
     check,
     compare,
+    critical_path,
     crossover,
     export_speedscope,
     export_stats,
@@ -35,8 +36,9 @@ from profiledb.access.cli import list as listing
 from profiledb.library.locations import open_catalog, open_library
 
 COMMANDS = (
-    listing, run, sql, summary, html, findings, whatif, export_stats, export_speedscope, export_trace, link, rename,
-    compare, crossover, features, runs, scaling, series, check, analyses, audit, space, share, retain, backup, move,
+    listing, run, sql, summary, html, findings, whatif, critical_path, export_stats, export_speedscope, export_trace,
+    link, rename, compare, crossover, features, runs, scaling, series, check, analyses, audit, space, share, retain,
+    backup, move,
 )  # fmt: skip
 """Commands in the order of the help, each with ``add`` and ``run``. None imports a database or pandas before it
 runs."""

@@ -12,6 +12,7 @@ from profiledb.library.library import Library
 from profiledb.selection import model
 
 SQL = "ask_sql"
+_MOST_DIGITS = 12
 _REPORT = Param("report", "id of the report, the start of its id, or its file name", required=True)
 _STARTUP = Param("startup", "yes: time before and after the steps counts, too", choices=("no", "yes"))
 _ANALYSIS = Param("analysis", "name of the analysis", required=True)
@@ -122,6 +123,24 @@ def _answer_what_if(library: Library, values: Values) -> Result:
     one, asked = library.find(str(values["report"])), values.get("change", ())
     changes = prediction.parse((asked,) if isinstance(asked, str) else asked)
     return Result(output.record(one, prediction.predict(library, one.id, changes, find_ranks(library, one))))
+
+
+def _answer_critical_path(library: Library, values: Values) -> Result:
+    import pandas as pd
+
+    from profiledb.replay import path_table
+    from profiledb.studies.scaling.family import find_ranks
+
+    one, step = library.find(str(values["report"])), values.get("step")
+    if step is not None and not (str(step).isdecimal() and len(str(step)) <= _MOST_DIGITS):
+        raise AnalysisError("step is the number of a step.")
+    by = str(values.get("by", "kernel"))
+    found = path_table.read(library, one.id, by, None if step is None else int(str(step)), find_ranks(library, one))
+    told = path_table.record(one, found)
+    rows = pd.DataFrame(told.pop("rows"), columns=[*path_table.COLUMNS])
+    counts = [name for name in path_table.COLUMNS if name not in ("kind", "name", "share_pct")]
+    rows[counts] = rows[counts].astype("Int64")
+    return Result(told | {"page": answer_context.page_address(one, "what_if")}, rows)
 
 
 def _list_runs(library: Library, _: Values) -> Result:
@@ -269,6 +288,28 @@ def _list_library_operations() -> tuple[Operation, ...]:
     )  # fmt: skip
 
 
+def _list_replay_operations() -> tuple[Operation, ...]:
+    """Return the operations on the replay of a report."""
+    return (
+        Operation(
+            "get_what_if", "/reports/{report}/whatif", "Predict how long the program would take with a change",
+            "The steps of the program are replayed with each change, and with all of them together; without any, with"
+            " every change that applies, the best first. Lengths in ns, with an interval; slack and critical path.",
+            (_REPORT, Param("change", "NAME or NAME=VALUE, as docs/whatif.md lists them", many=True)), _answer_what_if,
+        ),
+        Operation(
+            "get_critical_path", "/reports/{report}/critical_path", "Say what the length of the steps consists of",
+            "What each kernel and call, range or operator takes of the critical path of the steps, or of one, with the"
+            " slack of the rest: how late each may be before the steps take longer. Times in ns.",
+            (
+                _REPORT, Param("by", "what the rows are", choices=("kernel", "range", "operator")),
+                Param("step", "number of one step; without it all that are replayed"),
+            ), _answer_critical_path,
+            rows=True,
+        ),
+    )  # fmt: skip
+
+
 def _list_report_operations() -> tuple[Operation, ...]:
     """Return the operations on one report."""
     return (
@@ -290,12 +331,6 @@ def _list_report_operations() -> tuple[Operation, ...]:
                 _STARTUP,
             ), _answer_findings,
             further=True,
-        ),
-        Operation(
-            "get_what_if", "/reports/{report}/whatif", "Predict how long the program would take with a change",
-            "The steps of the program are replayed with each change, and with all of them together; without any, with"
-            " every change that applies, the best first. Lengths in ns, with an interval; slack and critical path.",
-            (_REPORT, Param("change", "NAME or NAME=VALUE, as docs/whatif.md lists them", many=True)), _answer_what_if,
         ),
         Operation(
             "get_run", "/reports/{report}/run", "Say which rank holds up a run",
@@ -330,7 +365,8 @@ def _list_report_operations() -> tuple[Operation, ...]:
 @cache
 def operations() -> dict[str, Operation]:
     """Return all operations by name."""
-    return {one.name: one for one in (*_list_library_operations(), *_list_report_operations())}
+    every = (*_list_library_operations(), *_list_report_operations(), *_list_replay_operations())
+    return {one.name: one for one in every}
 
 
 def get(name: str) -> Operation:

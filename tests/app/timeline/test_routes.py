@@ -67,8 +67,15 @@ def get(client: Door, way: str, report: str = REPORT) -> Any:
 def test_lanes_stand_in_a_tree(client: Door) -> None:
     answer = get(client, "lanes")
     kinds = [(lane["kind"], lane["parent"]) for lane in answer["lanes"]]
-    assert kinds == [("gpu", None), ("stream", 0), ("process", None), ("thread", 2), ("api", 3)]
-    stream = answer["lanes"][1]
+    assert kinds == [
+        ("path", None),
+        ("gpu", None),
+        ("stream", 1),
+        ("process", None),
+        ("thread", 3),
+        ("api", 4),
+    ]
+    stream = answer["lanes"][2]
     assert (stream["events"], stream["busy_ns"], stream["title"]) == (3, 700, "Stream 7")
     assert len({one["name"] for one in answer["classes"]}) == len(answer["classes"])
 
@@ -87,10 +94,10 @@ def test_a_tile_may_be_kept_and_nothing_else(client: Door) -> None:
     [
         "tile", "tile?g=0&z=4", "tile?g=0&z=x&i=0", "tile?g=0&z=53&i=0", "tile?g=0&z=-1&i=0", "tile?g=99&z=1&i=0",
         "tile?g=0&z=4&i=99999999999999999999999", "tile?g=0;DROP TABLE lane&z=1&i=0", "tile?g=0&z=1&i=1e3",
-        "tile?g=0&z=1&i=%D9%A3", "names?ids=1,,x", "names?ids=" + "1," * 600, "event?lane=0&ref=4",
-        "event?lane=1&ref=77777", "event?lane=99&ref=1", "event?lane=-1&ref=1", "near?lane=1&t=0&dir=up",
-        "near?by=best&name=4", "area?from=5&to=5&lanes=1", "trace?from=5&to=5", "trace?from=5",
-        "area?from=0&to=9&lanes=0",
+        "tile?g=0&z=1&i=%D9%A3", "names?ids=1,,x", "names?ids=" + "1," * 600, "event?lane=1&ref=4",
+        "event?lane=2&ref=77777", "event?lane=99&ref=1", "event?lane=-1&ref=1", "near?lane=2&t=0&dir=up",
+        "near?by=best&name=4", "area?from=5&to=5&lanes=2", "trace?from=5&to=5", "trace?from=5",
+        "area?from=0&to=9&lanes=1",
         "area?from=0&to=9&lanes=" + "1," * 5000 + "1", "search?q=&how=part", "search?q=(&how=pattern",
         "search?q=x&how=like",
     ],

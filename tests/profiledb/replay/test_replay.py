@@ -239,8 +239,8 @@ def test_host_code_of_a_range_takes_no_time() -> None:
 
 def test_the_critical_path_adds_up() -> None:
     built = graph.build(READS)
-    pieces = critical_path.pieces(built, simulation.replay(built), 0, 224_000)
-    took = {piece.kind: piece.ns for piece in pieces}
+    path = critical_path.trace(built, simulation.replay(built), 0, 224_000)
+    took = {piece.kind: piece.ns for piece in critical_path.pieces(path)}
     # Both kernels, twice 5 µs to launch, 10 µs between the steps, and 2 µs at the end of each wait.
     assert took == {"other": 200_000, critical_path.LATENCY: 10_000, critical_path.HOST: 10_000,
                     critical_path.CALLS: 4_000}  # fmt: skip
