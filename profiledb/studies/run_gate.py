@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from profiledb.errors import AnalysisError
 from profiledb.library.library import Library
 from profiledb.studies import run_lookup
+from profiledb.studies.run_figures import RUN_MEASURES
 from profiledb.studies.run_lookup import RunLine
-from profiledb.studies.runs.run_figures import RUN_MEASURES
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.scaling import nccl
 from profiledb.studies.trends import gate, series, summary_refresh

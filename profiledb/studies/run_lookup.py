@@ -9,7 +9,8 @@ from typing import Any
 
 from profiledb.errors import NotCapturedError, ReportNotFoundError
 from profiledb.library.library import Library
-from profiledb.studies.runs import run_answer, run_figures, run_list, run_tables, sentences
+from profiledb.studies import run_figures
+from profiledb.studies.runs import run_answer, run_list, run_tables, sentences
 from profiledb.studies.runs.rank_summary import RankSummary
 from profiledb.studies.runs.run_answer import RunAnswer
 from profiledb.studies.runs.run_findings import RunFinding

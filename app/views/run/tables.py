@@ -7,10 +7,10 @@ from app import session
 from app.ui import format as fmt
 from app.ui import share_bar, table_columns, tables, url_widgets
 from profiledb.query.header import Column
-from profiledb.studies import run_gate
-from profiledb.studies.runs import pace, recipes, run_figures
+from profiledb.studies import run_figures, run_gate
+from profiledb.studies.run_figures import RUN_MEASURES
+from profiledb.studies.runs import pace, recipes
 from profiledb.studies.runs.run_answer import RunAnswer
-from profiledb.studies.runs.run_figures import RUN_MEASURES
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.runs.run_rows import COMMUNICATORS, KERNELS, RANKS
 
@@ -47,7 +47,7 @@ EARLIER_COLUMNS = table_columns.of(
             for one in RUN_MEASURES.values()
         ),
     ),
-    table_columns.use("name", width=210),
+    table_columns.use("name", width=150),
     table_columns.use("captured", width=130),
     *RUN_MEASURES,
 )
@@ -74,7 +74,7 @@ def draw_earlier(run: Run, known: RunAnswer) -> None:
         return
     known_runs.append((run, run_figures.measure_run(known)))
     names = [{"name": fmt.visible(one.name), "captured": one.begin_ns} for one, _ in known_runs]
-    rows = pd.DataFrame(names).join(pd.DataFrame(figures for _, figures in known_runs))
+    rows = pd.DataFrame(names).join(pd.DataFrame([dict(figures) for _, figures in known_runs]))
     rows["captured"] = pd.to_datetime(rows["captured"], utc=True, unit="ns", errors="coerce").dt.strftime(_MINUTE)
     _draw_table("Runs of this series", rows.iloc[::-1].reset_index(drop=True), EARLIER_COLUMNS, "run-earlier")
     st.caption(f"{fmt.plain(run_gate.describe_series(run))}, newest first. `warpdeck check --run` is a gate for them.")
@@ -93,7 +93,7 @@ def _draw_table(
 def draw_recipe(run: Run) -> None:
     """Draw the choice of a recipe of nsys and, once one is chosen, its rows over all ranks of the run."""
     st.subheader("Recipes of Nsight Systems", anchor=False)
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    left, right = st.columns([5, 3], vertical_alignment="bottom")
     with left:
         name = st.selectbox(
             "Recipe", recipes.RECIPES, index=None, placeholder="Choose a recipe",

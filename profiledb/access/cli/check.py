@@ -60,7 +60,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
     """Print the outcome of the check, or write it to a file."""
     from profiledb import config
     from profiledb.findings import rulebook
-    from profiledb.studies import run_gate
+    from profiledb.studies import run_check_printout, run_gate
     from profiledb.studies.trends import budget, gate, printout
 
     measures = arguments.measure or (MEASURES[0],)
@@ -70,7 +70,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
         if arguments.budget or not arguments.against:
             raise AnalysisError("check --run needs --against, and takes no budget.")
         of_run = run_gate.check_run(library, arguments.report, arguments.against, measures, anywhere=arguments.anywhere)
-        text = printout.format_run_check(of_run, arguments.format, arguments.url)
+        text = run_check_printout.format_run_check(of_run, arguments.format, arguments.url)
         terminal.write(text.encode(), arguments.output)
         return WORSE if of_run.fails else 0
     if not (arguments.against or arguments.budget):

@@ -9,7 +9,6 @@ from xml.etree import ElementTree as ET
 from profiledb import words
 from profiledb.errors import AnalysisError
 from profiledb.studies.compare.verdict import format_difference, format_percent_change
-from profiledb.studies.run_gate import RunCheck
 from profiledb.studies.trends.drift import SIDE, Drift
 from profiledb.studies.trends.explain import Explanation, Part
 from profiledb.studies.trends.gate import CheckResult, Judged
@@ -39,44 +38,13 @@ def format_check(checked: CheckResult, form: Form, url: str = "") -> str:
     Raises:
         AnalysisError: the address is invalid.
     """
-    links = _build_links(checked, _check_address(url)) if url else {}
+    links = _build_links(checked, check_address(url)) if url else {}
     made = {"md": _format_markdown, "json": _format_json, "junit": _format_junit}
     return made[form](checked, links)
 
 
-def format_run_check(checked: RunCheck, form: Form, url: str = "") -> str:
-    """Return the check of a run as text; arguments and errors are those of ``format_check``."""
-    runs = {"run": checked.run, "before": checked.before}
-    base = _check_address(url) if url else ""
-    links = {kind: f"{base}/run?{urlencode({'report': run.reports[0]})}" for kind, run in runs.items()} if base else {}
-    if form == "junit":
-        suite = ET.Element("testsuite", name="warpdeck")
-        _add_judged(suite, checked.judged)
-        return _write_suite(suite, links.values())
-    if form == "json":
-        content = {
-            "run": checked.run.name,
-            "reports": checked.run.reports,
-            "against": checked.against,
-            "before": checked.before.reports,
-            "fails": checked.fails,
-            "measures": [_describe_judged(one) | {"runs": one.reports} for one in checked.judged],
-            "links": links,
-        }
-        return json.dumps(content, indent=1) + "\n"
-    count = max((one.reports for one in checked.judged), default=0)
-    basis = f"the median of {words.counted(count, 'earlier run')} of " if checked.is_series else "run "
-    sections = [
-        f"### Warpdeck: {', '.join(_list_failures(checked.judged)) or 'within all limits'}",
-        f"Run {words.code(checked.run.name)} against {basis}{words.code(checked.against)}.",
-        _format_judged(checked.judged),
-    ]
-    if links:
-        sections.append(f"[Run]({links['run']}) · [Run before]({links['before']})")
-    return "\n\n".join(sections) + "\n"
-
-
-def _check_address(url: str) -> str:
+def check_address(url: str) -> str:
+    """Return an address of a dashboard without its last slash. Raises AnalysisError if it is none."""
     if not (url.startswith(("http://", "https://")) and url.isprintable() and not set(url) & set(" <>()\"'")):
         raise AnalysisError(f"{url[:80]!r} is no address of a dashboard.", hint="It is like http://host:8501")
     return url.rstrip("/")
@@ -105,7 +73,7 @@ def _format_markdown(checked: CheckResult, links: dict[str, str]) -> str:
     name = words.code(checked.report.facts.name)
     sections = [f"### Warpdeck: {_write_headline(checked)}", f"{name}{_describe_base(checked)}"]
     if checked.judged:
-        sections.append(_format_judged(checked.judged))
+        sections.append(format_judged(checked.judged))
     sections += [_format_drift(one, checked.report) for one in checked.drifts]
     if checked.held:
         lines = [
@@ -124,7 +92,8 @@ def _format_markdown(checked: CheckResult, links: dict[str, str]) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def _format_judged(judged: Sequence[Judged]) -> str:
+def format_judged(judged: Sequence[Judged]) -> str:
+    """Return a table of measures as Markdown."""
     lines = [
         f"| {'**' * one.counts}{one.measure.title}{'**' * one.counts} | {format_value(one.measure, one.before)} |"
         f" {format_value(one.measure, one.after)} | {format_change(one.before, one.after)}"
@@ -136,12 +105,13 @@ def _format_judged(judged: Sequence[Judged]) -> str:
     return "\n".join([head, *lines])
 
 
-def _list_failures(judged: Sequence[Judged]) -> list[str]:
+def list_failures(judged: Sequence[Judged]) -> list[str]:
+    """Name the measures that close the gate, with their change."""
     return [f"{one.measure.title.lower()} {format_change(one.before, one.after)}" for one in judged if one.fails]
 
 
 def _write_headline(checked: CheckResult) -> str:
-    fails = _list_failures(checked.judged)
+    fails = list_failures(checked.judged)
     fails += [
         f"{one.measure.title.lower()} drifts, {format_change(one.base, one.now)} since {_format_since(one)}"
         for one in checked.drifts
@@ -215,7 +185,7 @@ def _format_json(checked: CheckResult, links: dict[str, str]) -> str:
         "against": checked.against or None,
         "before": checked.before.id if checked.before else None,
         "fails": checked.fails,
-        "measures": [_describe_judged(one) | {"reports": one.reports} for one in checked.judged],
+        "measures": [describe_judged(one) | {"reports": one.reports} for one in checked.judged],
         "drifts": [
             {
                 "measure": one.measure.name, "unit": one.measure.unit, "base": one.base, "now": one.now,
@@ -233,7 +203,8 @@ def _format_json(checked: CheckResult, links: dict[str, str]) -> str:
     return json.dumps(content, indent=1) + "\n"
 
 
-def _describe_judged(one: Judged) -> dict[str, Any]:
+def describe_judged(one: Judged) -> dict[str, Any]:
+    """Return a measure as plain data."""
     return {
         "measure": one.measure.name, "unit": one.measure.unit, "before": one.before, "after": one.after,
         "limit": one.limit, "verdict": one.verdict, "counts": one.counts, "fails": one.fails,
@@ -259,7 +230,7 @@ def _describe_parts(explanation: Explanation | None) -> dict[str, Any] | None:
 def _format_junit(checked: CheckResult, links: dict[str, str]) -> str:
     """Return one test per measure that closes the gate, and one per budget."""
     suite = ET.Element("testsuite", name="warpdeck")
-    _add_judged(suite, checked.judged)
+    add_judged(suite, checked.judged)
     for drift in (one for one in checked.drifts if one.counts):
         _add_case(
             suite, f"{drift.measure.title}, drift", _format_drift(drift, checked.report).replace("*", ""), fails=True
@@ -267,10 +238,11 @@ def _format_junit(checked: CheckResult, links: dict[str, str]) -> str:
     for held in checked.held:
         text = f"{words.significant(held.value)} of at most {words.significant(held.most)}"
         _add_case(suite, words.visible(held.name), text, fails=not held.holds)
-    return _write_suite(suite, links.values())
+    return write_suite(suite, links.values())
 
 
-def _add_judged(suite: ET.Element, judged: Sequence[Judged]) -> None:
+def add_judged(suite: ET.Element, judged: Sequence[Judged]) -> None:
+    """Add a test per measure that counts."""
     for one in (one for one in judged if one.counts):
         text = (
             f"{format_value(one.measure, one.before)} -> {format_value(one.measure, one.after)}"
@@ -280,7 +252,8 @@ def _add_judged(suite: ET.Element, judged: Sequence[Judged]) -> None:
         _add_case(suite, one.measure.title, text, fails=one.fails)
 
 
-def _write_suite(suite: ET.Element, links: Iterable[str]) -> str:
+def write_suite(suite: ET.Element, links: Iterable[str]) -> str:
+    """Count the tests and return the suite as text."""
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(sum(case.find("failure") is not None for case in suite)))
     if told := "\n".join(links):

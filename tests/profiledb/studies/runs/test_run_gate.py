@@ -10,7 +10,7 @@ from profiledb.access.cli import check
 from profiledb.access.cli.main import main
 from profiledb.library.library import Library
 from profiledb.studies import run_gate, run_lookup
-from profiledb.studies.runs.run_figures import RUN_MEASURES
+from profiledb.studies.run_figures import RUN_MEASURES
 from tests.support import serial
 from tests.support.made_ranks import MS, real
 
