@@ -168,6 +168,10 @@ VIEWS = (
         "Timer check", SPECIAL, TIMELINE, ":material/timer:",
         lack="no timings beside it", sidecar="timings", former_urls=("timings",),
     ),
+    View(
+        "Call paths", SPECIAL, TIMELINE, ":material/account_tree:",
+        selects=False, tables=("path_sum",), lack="no sums by call path (proton)",
+    ),
     View("Kernel", GPU, TIMELINE, ":material/memory:", listed=False),
     View("Kernel profiles", GPU, LAUNCHES, ":material/speed:", former_urls=("ncu",)),
     View("Roofline", GPU, LAUNCHES, ":material/show_chart:"),

@@ -37,11 +37,6 @@ _FOREIGN = (
         starts=(b'<?xmlversion="1.0"?><sessionversion=',),
     ),
     _Foreign(
-        "a profile of Triton's proton",
-        "It has sums and no times of launches: record with torch.profiler.profile(...).",
-        (".hatchet",), (b'[{"children":', b'[{"frame":'),
-    ),
-    _Foreign(
         "a CSV of rocprof or rocprofv3",
         "Capture a database or JSON, which say when each kernel ran: rocprofv3 --sys-trace --output-format rocpd",
         starts=(b'"Kind","Agent_Id"', b'"Domain","Function"', b'"Name","Calls","TotalDuration'),

@@ -16,7 +16,7 @@ BYTE_UNITS = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("KB", 1e3), ("B", 1.0))
 KIND_TITLES = {
     "nsys": "Nsight Systems", "ncu": "Nsight Compute", "torch": "PyTorch profiler",
     "snapshot": "PyTorch memory snapshot", "rocprof": "rocprofv3", "xla": "XLA profiler",
-    "nvprof": "nvprof", "perfetto": "Perfetto",
+    "nvprof": "nvprof", "perfetto": "Perfetto", "proton": "Triton's proton",
 }  # fmt: skip
 """Names of the kinds of reports for people; other kinds keep their own name."""
 

@@ -34,7 +34,7 @@ def show(settled: Settled) -> None:
             if len(settled.paths):
                 range_picker.picker(settled)
                 _draw_chips(settled)
-                if not _has_memory_alone(settled):
+                if not _has_rows(settled, "tensor_segment"):
                     _draw_mode(settled)
                 _draw_warmup_toggle(settled)
             _draw_place_selectors(settled)
@@ -172,9 +172,8 @@ def _draw_time_input(settled: Settled, field: str, title: str, value: int | None
     )
 
 
-def _has_memory_alone(settled: Settled) -> bool:
-    """Return whether a report is a memory snapshot, which has no launches and no threads."""
-    return any(one.rows.get("tensor_segment") for one in session.reports([settled.report_id]).values())
+def _has_rows(settled: Settled, table: str) -> bool:
+    return any(one.rows.get(table) for one in session.reports([settled.report_id]).values())
 
 
 def _format_ms(ns: int | None) -> str:
@@ -186,7 +185,11 @@ def _draw_facts(settled: Settled) -> None:
     try:
         row = session.whole(settled.report_id, "selection_summary", **settled.params).iloc[0]
     except NotCapturedError:
-        what = "memory of tensors" if _has_memory_alone(settled) else "CUDA calls and ranges"
+        if _has_rows(settled, "path_sum"):
+            st.caption("This report has sums of all launches: no part of them can be selected.")
+            return
+        is_snapshot = _has_rows(settled, "tensor_segment")  # it has no launches and no threads
+        what = "memory of tensors" if is_snapshot else "CUDA calls and ranges"
         st.caption(f"This report has no GPU activity. The selection still applies to {what}.")
         return
     part = int(row["operations"]) < int(row["report_operations"])

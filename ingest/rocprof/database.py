@@ -19,6 +19,7 @@ from profiledb.report.schema import identifier
 _MOST_AGENTS = 4096
 _CALL = ("HIP_", "RCCL_", "ROCDECODE_", "ROCJPEG_")
 _MARKER = "MARKER_"
+_COUNTERS = "rocpd_pmc_event"
 
 
 def load_capture(db: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -34,6 +35,9 @@ def load_capture(db: duckdb.DuckDBPyConnection, path: Path) -> None:
         for run in list_runs(path):
             gpus.update({gpu["id"]: gpu for gpu in _list_gpus(source, run).values()})
             yield from _list_events(source, run, counts)
+            if _COUNTERS in run.tables:
+                (count,) = source.execute(f"SELECT count(*) FROM {identifier(run.tables[_COUNTERS])}").fetchone()
+                counts["performance counters"] = counts.get("performance counters", 0) + count
 
     made_by = records.TOOL, records.KIND, "SQLite of rocprofv3 (rocpd)"
     load_database(db, path, list_events, lambda: {"deviceProperties": list(gpus.values())}, *made_by)

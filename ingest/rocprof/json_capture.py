@@ -19,7 +19,7 @@ from profiledb.words import counted
 
 _KEY = "rocprofiler-sdk-tool"
 _CALLS = ("hip_api", "rccl_api", "rocdecode_api", "rocjpeg_api")
-_KNOWN = ("counters", "code_objects", "host_functions", "summary", "callback_records")
+_KNOWN = ("counters", "code_objects", "host_functions", "summary")
 _CHUNK = 1 << 15
 _GPU_AGENT = 2
 
@@ -75,6 +75,8 @@ class Capture:
             self._stream.each(self._read_symbol)
         elif key == "buffer_records":
             self._stream.each_key(self._list)
+        elif key == "callback_records" and self._stream.peek() == "{":  # counters of dispatches, samples
+            self._stream.each_key(self._count)
         else:
             self._stream.value()
             if key not in _KNOWN:
@@ -87,6 +89,13 @@ class Capture:
         readers = {"kernel_dispatch": self._dispatch, "memory_copy": self._copy, "marker_api": self._range}
         read = self._call if key in _CALLS else readers.get(key)
         self._stream.each(lambda: self._record(key, read))
+
+    def _count(self, key: str) -> None:
+        """Count the records of a list that is not read."""
+        if self._stream.peek() != "[":
+            self._stream.value()
+            return
+        self._stream.each(lambda: self._record(key, None))
 
     def _record(self, key: str, read: Callable[[dict[str, Any], tuple[int, int]], None] | None) -> None:
         record = _dict(self._stream.value())

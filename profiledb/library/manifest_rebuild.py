@@ -46,6 +46,8 @@ def read_manifest(db: duckdb.DuckDBPyConnection) -> Manifest | None:
     if row is None:
         return None
     facts = dict(zip([*_COLUMNS.split(", "), "captured_at", "gpu"], row, strict=True))
-    counts = {name: schema.count_rows(db, name) for name in schema.tables()}
+    present = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main'"
+    lacks = schema.ADDED - {name for (name,) in db.execute(present).fetchall()}
+    counts = {name: schema.count_rows(db, name) for name in schema.tables().keys() - lacks}
     rows = {name: count for name, count in counts.items() if count}
     return Manifest(id=facts["source_sha256"][:16], schema_version=schema.SCHEMA_VERSION, rows=rows, **facts)

@@ -169,6 +169,11 @@ _OF_XLA = (
 )
 _PERFETTO = "rocprofv3 --sys-trace --output-format pftrace -- PROGRAM"
 _OF_PERFETTO = tuple(replace(one, flag=_PERFETTO) for one in _OF_ROCPROF)
+_OF_PROTON = (
+    Capture(
+        "path_sum", TIMELINE, "Sums by call path", 'triton.profiler.start("run", data="tree")', "kernels by call path"
+    ),
+)
 BY_KIND = {
     "torch": Advice(_OF_TORCH, "The PyTorch profiler does not record this.", f"Traces of the {KIND_TITLES['torch']}"),
     "snapshot": Advice(_OF_SNAPSHOT, "A memory snapshot holds memory alone.", "Memory snapshots of PyTorch"),
@@ -176,6 +181,11 @@ BY_KIND = {
     "nvprof": Advice(_OF_NVPROF, "Nsight Systems records it on GPUs since Pascal.", "Databases of nvprof"),
     "perfetto": Advice(
         _OF_PERFETTO, "A trace of Perfetto shows this only where another profiler recorded it.", "Traces of Perfetto"
+    ),
+    "proton": Advice(
+        _OF_PROTON,
+        "proton sums launches by call path, without their times: torch.profiler.profile() records these.",
+        "Profiles of Triton's proton",
     ),
     "xla": Advice(_OF_XLA, "The XLA profiler does not record this.", "Profiles of XLA"),
 }

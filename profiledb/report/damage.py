@@ -103,4 +103,5 @@ def _has_schema(db: duckdb.DuckDBPyConnection) -> bool:
         " AND schema_name = 'main'"
     ).fetchall()
     columns = dict(rows)
-    return all(columns.get(table.name, 0) >= len(table.columns) for table in schema.tables().values())
+    needed = (table for table in schema.tables().values() if table.name in columns or table.name not in schema.ADDED)
+    return all(columns.get(table.name, 0) >= len(table.columns) for table in needed)

@@ -125,3 +125,20 @@ CREATE TABLE launch_estimate (
     occupancy_pct DOUBLE,              -- warps per SM over the SM's maximum, percent; NULL: unknown, or < 1
     shared_bytes BIGINT                -- shared memory per block, static and dynamic, bytes
 );
+
+-- Sums by call path of a profile without times (Triton's proton), one row per path; NULL is a figure that a path lacks
+CREATE TABLE path_sum (
+    path_id BIGINT,                    -- running number, callers first
+    last_id BIGINT,                    -- number of the last path below it
+    parent_id BIGINT,                  -- path of its caller; NULL for an outermost one
+    level INTEGER,                     -- number of callers
+    name VARCHAR,                      -- function, scope or kernel
+    name_id INTEGER,                   -- kernel_name, of kernels only
+    device_type VARCHAR,               -- for example CUDA, of kernels only
+    device_id INTEGER,                 -- GPU, of kernels only
+    calls BIGINT,                      -- launches, of kernels only
+    total_ns BIGINT,                   -- sum of the durations of its own launches, ns
+    flops DOUBLE,                      -- floating-point operations stated for the path itself
+    bytes DOUBLE,                      -- memory traffic stated for the path itself, bytes
+    metrics_json VARCHAR               -- its other metrics, a JSON object
+);

@@ -42,6 +42,7 @@ from profiledb.library.library import Library
 from profiledb.report.sidecar import SUFFIX
 from tests.conftest import CORPUS, ROOT, SAMPLES, run_ingest
 from tests.ingest.perfetto.test_perfetto import capture as slices
+from tests.ingest.proton.test_proton import profile as tree
 from tests.ingest.rocprof.test_rocprof import capture
 from tests.ingest.snapshot.test_snapshots import snapshot
 from tests.ingest.torch.test_trace_load import EVENTS
@@ -122,6 +123,7 @@ def kinds() -> dict[str, Kind]:
         "rocprof json": Kind(json.dumps(capture()).encode(), "_results.json", _is_json),
         "nvprof": Kind(_nvprof(), ".nvvp", _is_sqlite),
         "xplane": Kind(profile(), ".xplane.pb", lambda data: _is_message(space()(), data)),
+        "proton": Kind(tree().encode(), ".hatchet", _is_json),
         "perfetto": Kind(slices(), ".pftrace", lambda data: _is_message(Trace(), data)),
     }
     if CORPUS.is_dir():

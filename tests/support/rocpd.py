@@ -32,6 +32,7 @@ def write_rocpd(path: Path, *, run: str = "_00aa11bb_22cc", tracks: bool = False
         symbol = [(1, "_Z3addPfS_.kd", "add", 32)]
         _add(db, run, "info_kernel_symbol", "id kernel_name display_name arch_vgpr_count", symbol)
         _add(db, run, "event", "id category_id stack_id correlation_id extdata", _EVENTS)
+        _add(db, run, "pmc_event", "id event_id pmc_id value", [(1, 2, 1, 64.0), (2, 2, 2, 128.0)])
         (_add_tracks if tracks else _add_plain)(db, run)
         db.commit()
     return path

@@ -10,7 +10,7 @@ from app.views.summary import busy_strip, kernels, statements, tables, top_findi
 from profiledb.errors import NotCapturedError
 from profiledb.findings import judge
 from profiledb.library.catalog import Manifest
-from profiledb.studies.summary import headline, memory
+from profiledb.studies.summary import headline, memory, paths
 
 
 def page() -> None:
@@ -34,6 +34,8 @@ def page() -> None:
     except NotCapturedError as error:
         if memory.is_snapshot_only(manifest):
             tables.memory(manifest.id)
+        elif paths.has_sums_only(manifest):
+            tables.paths(manifest.id)
         else:
             ui.not_captured(error)
             told = "kernel"

@@ -40,6 +40,7 @@ PEAK = AnalysisTable(
     ),
     hidden=("part",),
 )  # fmt: skip
+PATHS = AnalysisTable("path_kernels", "Kernels", filled=True, hidden=("flops", "bytes", "demangled"))
 _LARGEST = table_columns.of(
     "tensor_lifetimes", "device", "bytes", table_columns.use("stack", width=480),
     table_columns.use("start_ns", width=110), table_columns.use("end_ns", width=110),
@@ -78,6 +79,11 @@ def memory(report_id: str) -> None:
     if len(peak):
         PEAK.draw_rows(peak.assign(name=peak["name"].where(peak["part"] == "named", peak["part"].map(summary.PARTS))))
         LARGEST.draw(report_id, limit=TOP)
+
+
+def paths(report_id: str) -> None:
+    """Draw the kernels with the most time, for a profile that has sums and no times."""
+    PATHS.draw(report_id, limit=TOP)
 
 
 def copies(ask: headline.Ask) -> None:

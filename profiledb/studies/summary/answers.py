@@ -59,7 +59,7 @@ def class_title(value: str) -> str:
 Text = Callable[[Any], str]
 _TEXTS: dict[str, Text] = {
     "ns": words.duration, "%": words.percent, "count": words.count, "id": words.count, "bytes": words.bytes_,
-    "bytes/s": words.rate, "class": class_title, "text": name_cell,
+    "bytes/s": words.rate, "FLOP": words.work, "FLOP/s": words.flops, "class": class_title, "text": name_cell,
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from profiledb.library.library import Library
 from profiledb.query import captures, views
 from profiledb.query.analysis import rows_or_none
 from profiledb.selection import model
-from profiledb.studies.summary import memory, ncu, nsys
+from profiledb.studies.summary import memory, ncu, nsys, paths
 from profiledb.studies.summary.answers import Answers
 
 _SECTIONS = {TIMELINE: nsys.SECTIONS, LAUNCHES: ncu.SECTIONS}
@@ -37,6 +37,8 @@ def write_summary(library: Library, report: Manifest, params: Mapping[str, Any],
     sections = [one for subject, all_ in _SECTIONS.items() if subject in report.subjects for one in all_]
     if memory.is_snapshot_only(report):
         sections = list(memory.SECTIONS)
+    elif paths.has_sums_only(report):
+        sections = list(paths.SECTIONS)
     parts = [_describe_capture(answers)]
     errors: list[NotCapturedError] = []
     for section in sections:

@@ -76,7 +76,7 @@ class Statement:
 
 def find_statements(ask: Ask) -> list[Statement]:
     """Return the three most important statements, an idle GPU first, then by weight; fewer if there is less to say."""
-    if statements := state_snapshot(ask):
+    if statements := state_snapshot(ask) or state_paths(ask):
         return statements
     topics = (
         state_idle, state_unused, state_autotuning, state_transfers, state_graphs, state_classes, state_kernel,
@@ -290,6 +290,20 @@ def state_snapshot(ask: Ask) -> list[Statement]:
     several = f" on {words.plain(most['device'])}" if len(devices) > 1 else ""
     statements = [one(ask, most, several) for one in (_state_peak, _state_growth, _state_fragmentation)]
     return [Statement(text, 0.0, "Memory of tensors", _get_page("tensor_memory")) for text in statements if text]
+
+
+def state_paths(ask: Ask) -> list[Statement]:
+    """State the kernel with the most time in a profile that has sums and no times (path_kernels)."""
+    rows = rows_or_none(ask, "path_kernels", limit=1)
+    if rows.empty or words.number(rows["total_ns"].iloc[0]) is None:
+        return []
+    most = rows.iloc[0]
+    calls = f" in {words.counted(most['calls'], 'launch')}" if words.number(most["calls"]) else ""
+    text = (
+        f"**{words.code(most['name'])} takes {words.percent(most['share_pct'])} of kernel time**:"
+        f" {words.duration(most['total_ns'])}{calls}."
+    )
+    return [Statement(text, float(most["total_ns"]), "Kernels and call paths", _get_page("path_kernels"))]
 
 
 def shorten_line(name: Any) -> str:

@@ -57,6 +57,7 @@ def capture() -> dict[str, Any]:
         "agents": [{"id": {"handle": 76}, "type": 1}, agent],
         "strings": STRINGS,
         "kernel_symbols": [{"kernel_id": 1, "kernel_name": "_Z3addPfS_.kd"}],
+        "callback_records": {"counter_collection": [{"dispatch_data": {}, "records": [{"value": 64.0}]}] * 2},
         "buffer_records": {
             "kernel_dispatch": [record(11, 2, 1601, 1800, 7, dispatch_info=dispatch, **stream)],
             "hip_api": [record(1, 1, 1000, 1500, 7), record(1, 2, 2000, 2600, 8)],
@@ -97,7 +98,7 @@ def test_databases(ingest: Ingest, inbox: Path, empty_library: Library, *, track
     write_rocpd(inbox / "run_results.db", tracks=tracks)
     query = converted(ingest, inbox, empty_library, "run_results.db")
     check(query)
-    assert "1 record of HSA_CORE_API not read." in notes(query)
+    assert {"1 record of HSA_CORE_API not read.", "2 records of performance counters not read."} <= set(notes(query))
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -107,7 +108,7 @@ def test_json(ingest: Ingest, inbox: Path, empty_library: Library, *, packed: bo
     (inbox / name).write_bytes(gzip.compress(text) if packed else text)
     query = converted(ingest, inbox, empty_library, name)
     check(query)
-    assert "1 record of hsa_api not read." in notes(query)
+    assert {"1 record of hsa_api not read.", "2 records of counter_collection not read."} <= set(notes(query))
 
 
 def test_two_processes_of_a_database(ingest: Ingest, inbox: Path, empty_library: Library) -> None:

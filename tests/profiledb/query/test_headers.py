@@ -36,6 +36,7 @@ def tables() -> duckdb.DuckDBPyConnection:
     db = duckdb.connect()
     db.execute("CREATE SCHEMA report; USE report")
     schema.create(db)
+    db.execute("SET search_path = 'main,report'")  # views stand beside the tables, and one in place of a missing table
     db.execute('ALTER TABLE gpu_metric ADD COLUMN "SM Active" SMALLINT')  # a column each that was captured
     return db
 

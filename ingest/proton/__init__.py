@@ -1,0 +1,1 @@
+"""Profiles of Triton's proton: sums of launches by call path, without times."""

@@ -1,0 +1,39 @@
+"""Sections of the summary of a profile that has sums by call path and no times, such as one of Triton's proton."""
+
+from profiledb.library.catalog import Manifest
+from profiledb.studies.summary import nsys
+from profiledb.studies.summary.answers import Answers, Section, Shown, class_title, markdown_table, name_cell
+from profiledb.studies.summary.memory import WORK
+
+TOP = 10
+_KERNELS: Shown = {
+    "Kernel": ("name", name_cell), "Class": ("class", class_title), "Launches": "calls", "Time": "total_ns",
+    "Share": "share_pct", "Average": "avg_ns", "Call paths": "paths",
+}  # fmt: skip
+_PATHS: Shown = {
+    "Call path": ("name", name_cell), "Launches": "calls", "Time": "total_ns", "Share": "share_pct",
+    "FLOPs": "flops", "FLOP/s": "flops_per_s", "Bytes": "bytes", "Traffic": "bytes_per_s",
+}  # fmt: skip
+
+
+def has_sums_only(report: Manifest) -> bool:
+    """Return True if a report has sums by call path and no work with times."""
+    return bool(report.rows.get("path_sum")) and not any(map(report.rows.get, WORK))
+
+
+def kernels(answers: Answers) -> str:
+    """The kernels with the most time."""
+    rows = answers.rows("path_kernels", limit=TOP)
+    return "## Kernels\n\n" + markdown_table("path_kernels", rows, _KERNELS) if len(rows) else ""
+
+
+def scopes(answers: Answers) -> str:
+    """The paths with the most time, without the kernels themselves."""
+    rows = answers.rows("path_tree")
+    rows = rows[rows["is_kernel"] == "no"].sort_values("total_ns", ascending=False, kind="stable").head(TOP)
+    if rows.empty:
+        return ""
+    return "## Call paths\n\nEach with all paths below it.\n\n" + markdown_table("path_tree", rows, _PATHS)
+
+
+SECTIONS: tuple[Section, ...] = (nsys.short, kernels, scopes)
