@@ -410,6 +410,16 @@ def missing(report_id: str) -> list[Capture]:
     return worked_out(key(report_id, "captures", {}), read)
 
 
+def name_program(report_id: str, command: str) -> str:
+    """Put the program of a report into a command, for ``captures.PROGRAM``."""
+
+    def read() -> str:
+        with library().cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
+            return captures.find_program(cursor)
+
+    return command.replace(captures.PROGRAM, worked_out(key(report_id, "program", {}), read), 1)
+
+
 def to_record(report_id: str, table: str) -> str:
-    """Return the command or option that records a missing table; "" if it was already used, or if none does."""
-    return next((one.flag for one in missing(report_id) if one.table == table), "")
+    """Return the command that records a missing table; "" if it was already used, or if none does."""
+    return next((one.command for one in missing(report_id) if one.table == table), "")

@@ -7,7 +7,7 @@ from typing import Any
 from ingest import arguments as ingest_arguments
 from profiledb import terminal
 from profiledb.access.cli import main as library
-from warpdeck import completion, migrate, open_command, program_access, push_command, serve
+from warpdeck import completion, migrate, open_command, program_access, push_command, serve, watch_command
 from warpdeck.profile_command import command as profile_command
 
 ABOUT = "A dashboard for GPU profile reports. Without a command it serves the dashboard."
@@ -17,7 +17,10 @@ GROUPS = {
         "open", "list", "summary", "findings", "compare", "whatif", "critical_path", "scaling", "runs", "crossover",
         "series", "check", "run", "sql", "analyses", "link", "rename",
     ),
-    "Share": ("push", "html", "export_trace", "export_speedscope", "export_stats", "features", "share", "mcp", "token"),
+    "Share": (
+        "push", "watch", "html", "export_trace", "export_speedscope", "export_stats", "features", "share", "mcp",
+        "token",
+    ),
     "Operate": ("serve", "ingest", "space", "audit", "retain", "backup", "move", "migrate", "completion"),
 }  # fmt: skip
 """Commands by what people do with them, in the order of the help."""
@@ -45,6 +48,7 @@ def make_parser(version: str = "") -> argparse.ArgumentParser:
     _add_ingest_command(commands)
     library.add_all(commands)
     push_command.add_command(commands)
+    watch_command.add_command(commands)
     program_access.add_command(commands)
     migrate.add_command(commands)
     completion.add_command(commands, make_parser)

@@ -7,7 +7,7 @@ import os
 import ssl
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ SERVER, TOKEN = "WARPDECK_SERVER", "WARPDECK_TOKEN"
 ABOUT = (
     "Uploads each file with its sidecars, waits until it is a report, and prints the address."
     f" {SERVER} names the server, {TOKEN} has a token of it (warpdeck token new NAME --role editor). A report that the"
-    " server has already is not sent again. After a break the file is sent once more."
+    " server has already is not sent again. After a break the rest of the file is sent, by the next command, too."
 )
 TRIES = 5
 ANSWER_S = 60.0
@@ -32,6 +32,10 @@ _PAUSE_S = 2.0
 _LOOK_S = 0.5
 _LONGEST = 1 << 20
 _LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+class ServerAwayError(ConversionError):
+    """The server does not answer, or has no room."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,10 @@ class Server:
             raise ConfigError(f"{TOKEN} is no token.", hint="warpdeck token new NAME --role editor")
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
 
-    def ask(self, path: str, query: Mapping[str, str] | None = None, body: Path | None = None) -> Reply:
-        """Send a request, with a file as its body.
+    def ask(
+        self, path: str, query: Mapping[str, str] | None = None, body: Path | None = None, offset: int = 0
+    ) -> Reply:
+        """Send a request, with a file from ``offset`` on as its body.
 
         Raises:
             OSError, http.client.HTTPException: the connection broke, or there is no server.
@@ -82,8 +88,10 @@ class Server:
             if body is None:
                 connection.request("GET", target, headers=self.headers)
             else:
-                headers = {"Content-Type": "application/octet-stream", "Content-Length": str(body.stat().st_size)}
+                length = str(body.stat().st_size - offset)
+                headers = {"Content-Type": "application/octet-stream", "Content-Length": length}
                 with body.open("rb") as file:
+                    file.seek(offset)
                     connection.request("POST", target, file, self.headers | headers)
             return _read_reply(connection.getresponse())
         finally:
@@ -115,18 +123,27 @@ def add_command(commands: Any) -> None:
 def _run_push(arguments: argparse.Namespace) -> int:
     from warpdeck.inbox_copy import list_sources
 
-    address = arguments.server or os.environ.get(SERVER, "").strip()
-    if not address:
-        raise ConfigError("No server is named.", hint=f"Use --server, or set {SERVER}=https://profiles.example.com")
-    server = Server(address, os.environ.get(TOKEN, "").strip())
+    address, server = open_server(arguments.server)
     failed = False
     for path in list_sources(arguments.files):
         try:
-            terminal.say(f"{path.name}  {address.rstrip('/')}{send(server, path, arguments.space)}")
+            terminal.say(f"{path.name}  {address}{send(server, path, arguments.space)}")
         except WarpdeckError as error:
             terminal.say(f"{path.name}: {terminal.sentence(error)}", sys.stderr)
             failed = True
     return terminal.FAILED if failed else 0
+
+
+def open_server(named: str | None) -> tuple[str, Server]:
+    """Return the address of the server that the command line or the environment names, and the server.
+
+    Raises:
+        ConfigError: neither names one, or it is no address.
+    """
+    address = (named or os.environ.get(SERVER, "").strip()).rstrip("/")
+    if not address:
+        raise ConfigError("No server is named.", hint=f"Use --server, or set {SERVER}=https://profiles.example.com")
+    return address, Server(address, os.environ.get(TOKEN, "").strip())
 
 
 def send(server: Server, path: Path, space: str = "") -> str:
@@ -154,9 +171,22 @@ def send(server: Server, path: Path, space: str = "") -> str:
 
 
 def _upload_file(server: Server, path: Path, space: str) -> str:
-    """Send a file, and again after a break; return the name that the server gave it."""
-    query = {"name": path.name} | ({"space": space} if space else {})
-    reply = _try_request(server, "/uploads", query, path)
+    """Send a file, after a break the rest of it; return the name that the server gave it."""
+    from ingest.file_state import hash_contents
+
+    query = {"name": path.name, "sha256": hash_contents(path)} | ({"space": space} if space else {})
+
+    def send_rest() -> Reply:
+        part = server.ask(f"/uploads/{query['sha256']}")
+        offset = int(part.content.get("bytes", 0)) if part.status == 200 else 0
+        if offset:
+            terminal.say(f"{path.name}: {bytes_(offset)} have arrived; sending the rest")
+            reply = server.ask("/uploads", query | {"offset": str(offset)}, path, offset)
+            if reply.status != 409:
+                return reply
+        return server.ask("/uploads", query, path)
+
+    reply = _retry(server, send_rest)
     if reply.status != 202:
         raise ConversionError(f"The server refuses it: {reply.message}")
     return str(reply.content.get("name", path.name))
@@ -164,7 +194,7 @@ def _upload_file(server: Server, path: Path, space: str) -> str:
 
 def _find_page(server: Server, report_id: str) -> str | None:
     """Return the path of a report's page; None if the server has no such report."""
-    reply = _try_request(server, f"/reports/{quote(report_id)}")
+    reply = _retry(server, lambda: server.ask(f"/reports/{quote(report_id)}"))
     if reply.status in (401, 403):
         raise ConfigError(f"The server refuses: {reply.message}", hint=f"Put a token of an editor into {TOKEN}.")
     return str(reply.content.get("page") or "/") if reply.status == 200 else None
@@ -177,7 +207,9 @@ def _wait_for_page(server: Server, name: str, report_id: str) -> str:
     while time.monotonic() < limit:
         if page := _find_page(server, report_id):
             return page
-        jobs: Sequence[Mapping[str, Any]] = _try_request(server, "/jobs", {"name": name}).content.get("jobs", [])
+        jobs: Sequence[Mapping[str, Any]] = _retry(server, lambda: server.ask("/jobs", {"name": name})).content.get(
+            "jobs", []
+        )
         if jobs and jobs[0].get("state") not in (*OPEN_STATES, "ready", "duplicate"):
             raise ConversionError(
                 f"{jobs[0].get('message') or jobs[0].get('state')} {jobs[0].get('hint') or ''}".strip()
@@ -186,17 +218,17 @@ def _wait_for_page(server: Server, name: str, report_id: str) -> str:
     raise ConversionError("The server has it, and has not made a report of it yet.")
 
 
-def _try_request(server: Server, path: str, query: Mapping[str, str] | None = None, body: Path | None = None) -> Reply:
+def _retry(server: Server, ask: Callable[[], Reply]) -> Reply:
     """Ask a server, and again where it is busy or the connection breaks.
 
     Raises:
-        ConversionError: it does not answer.
+        ServerAwayError: it does not answer.
     """
     reason = ""
     for number in range(TRIES):
         pause = _PAUSE_S * 2**number
         try:
-            reply = server.ask(path, query, body)
+            reply = ask()
         except (OSError, http.client.HTTPException) as error:
             reason = str(error) or type(error).__name__
         else:
@@ -205,4 +237,4 @@ def _try_request(server: Server, path: str, query: Mapping[str, str] | None = No
             reason, pause = reply.message, reply.retry_after_s
         if number + 1 < TRIES:
             time.sleep(pause)  # the server says how long, or is given time
-    raise ConversionError(f"The server {server.parts.hostname} does not take it: {reason}.")
+    raise ServerAwayError(f"The server {server.parts.hostname} does not take it: {reason}.")

@@ -37,6 +37,7 @@ def build_routes() -> list[Route]:
     return [
         Route(f"{prefix}/openapi.json", _describe_api, methods=["GET"]),
         Route(f"{prefix}/uploads", uploads.receive_upload, methods=["POST"]),
+        Route(f"{prefix}/uploads/{{sha256}}", uploads.find_part, methods=["GET"]),
         Route(f"{prefix}{openapi.TITLE_PATH}", _rename_report, methods=["PUT"]),
         *(Route(prefix + one.path, _make_endpoint(one), methods=["GET"]) for one in operations().values()),
         Route(f"{prefix}/{{rest:path}}", _answer_unknown_path, methods=["GET"]),

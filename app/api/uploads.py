@@ -5,6 +5,7 @@ its origin with a POST (``TrustedHostMiddleware``), and no HTML form has this co
 """
 
 import logging
+import re
 import secrets
 
 from anyio import CapacityLimiter, to_thread
@@ -25,6 +26,7 @@ from profiledb.library.spaces import EVERYBODY, folder
 from profiledb.report.file_names import require_accepted
 
 CONTENT_TYPE = "application/octet-stream"
+_SHA256 = re.compile("[0-9a-f]{64}")
 _SESSION = "programs"
 RETRY_AFTER_S = 10
 """Seconds after which a program should send a file again that found no room."""
@@ -42,25 +44,49 @@ async def receive_upload(request: Request) -> Response:
 
 async def _receive_upload(request: Request) -> Response:
     name, space = request.query_params.get("name", ""), request.query_params.get("space", EVERYBODY)
-    if refusal := _refuse_upload(name, request.headers):
+    sha256, offset = request.query_params.get("sha256", ""), request.query_params.get("offset", "0")
+    if refusal := _refuse_upload(name, request.headers) or _refuse_part(sha256, offset):
         return refusal
     if space and space not in await to_thread.run_sync(_get_spaces(request).visible_names, limiter=_writers):
         return make_problem_response(403, "There is no such space, or it is not yours.")
-    store, file_id = get_upload_store(), secrets.token_hex(8)
+    store, file_id, owner = get_upload_store(), secrets.token_hex(8), visitors.get_visitor(request.scope)
     store.open_session(_SESSION)
     try:
-        expected = int(request.headers["content-length"])
-        upload = store.begin_upload(_SESSION, file_id, expected, visitors.get_visitor(request.scope))
+        if int(offset):
+            upload = store.resume(sha256, owner, int(offset))
+        else:
+            upload = store.begin_upload(_SESSION, file_id, int(request.headers["content-length"]), owner, sha256)
     except UploadRefusedError as error:
         return _answer_refusal(error)
     except OSError:
         _log.exception("An upload cannot be written to the inbox")
         return make_problem_response(507, "The inbox cannot be written to.")
+    if upload is None:
+        return make_problem_response(409, "The server does not have the bytes before this offset.")
     try:
         return await _receive_body(request, upload, name, space)
     finally:
-        upload.file.close()
-        store.discard(upload)
+        if upload.paused_at is None:
+            upload.file.close()
+            store.discard(upload)
+
+
+async def find_part(request: Request) -> Response:
+    """Say how many bytes of a file of this SHA-256 arrived before its upload broke off."""
+    sha256 = request.path_params["sha256"]
+    size = get_upload_store().find_paused(sha256, visitors.get_visitor(request.scope))
+    if not size:
+        return make_problem_response(404, "No part of such a file waits for the rest.")
+    return JSONResponse({"sha256": sha256, "bytes": size})
+
+
+def _refuse_part(sha256: str, offset: str) -> Response | None:
+    """Return the refusal of a request by the part of the file that it sends; None if its body may be read."""
+    if sha256 and not _SHA256.fullmatch(sha256):
+        return make_problem_response(400, "sha256 must be 64 digits from 0 to f.")
+    if not offset.isascii() or not offset.isdigit() or len(offset) > 18 or (int(offset) and not sha256):
+        return make_problem_response(400, "offset must be a number of bytes, and needs sha256.")
+    return None
 
 
 def _refuse_upload(name: str, headers: Headers) -> Response | None:
@@ -87,14 +113,18 @@ def _answer_refusal(error: UploadRefusedError) -> Response:
 
 
 async def _receive_body(request: Request, upload: Upload, name: str, space: str) -> Response:
+    expected = upload.size + int(request.headers["content-length"])
     try:
         await _write_body(request, upload)
-        if upload.size and upload.size == int(request.headers["content-length"]):
+        if upload.sha256 and upload.digest.hexdigest() != upload.sha256:
+            return make_problem_response(422, "The content that arrived is not that of the SHA-256.")
+        if upload.size and upload.size == expected:
             return await _place_file(request, upload, name, space)
     except UploadRefusedError as error:
         return _answer_refusal(error)
     except (ClientDisconnect, TimeoutError):
-        pass
+        if upload.sha256 and upload.size:
+            get_upload_store().pause(upload)
     except OSError:
         _log.exception("An upload could not be written")
         return make_problem_response(507, "The disk of the server does not take the file.")

@@ -8,6 +8,7 @@ import streamlit as st
 from app import session
 from app.ui import format as fmt
 from app.ui import page_elements
+from profiledb.query import captures
 
 OURS = "warpdeck"
 ICONS = {"error": ":material/error:", "warning": ":material/warning:"}
@@ -48,7 +49,7 @@ def _format_line(row: "pd.Series[Any]") -> str:
 
 
 def lacks(report_id: str, told: str = "") -> None:
-    """List the data that the capture lacks, its use, and the command that records it; nothing if it is complete.
+    """List the data that the capture lacks, its use, and the command that records all of it; nothing if it is complete.
 
     ``told`` is a table whose absence the page has already mentioned.
     """
@@ -56,10 +57,11 @@ def lacks(report_id: str, told: str = "") -> None:
     if not missing:
         return
     with st.expander(f"Not in this capture: {', '.join(fmt.plain(c.title) for c in missing)}"):
-        for capture in missing:
-            shows = f"**{fmt.plain(capture.title)}**: {fmt.plain(capture.use)}."
-            if not capture.flag:
-                st.markdown(f"{shows} {capture.none}")
-                continue
-            st.markdown(f"{shows} To record this, run:")
-            st.code(capture.flag, language=None)
+        st.markdown(
+            "\n".join(
+                f"- **{fmt.plain(one.title)}**: {fmt.plain(one.use)}.{'' if one.command else f' {one.none}'}"
+                for one in missing
+            )
+        )
+        if commands := captures.join_commands(one.command for one in missing if one.command):
+            page_elements.draw_commands(commands)

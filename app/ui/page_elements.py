@@ -80,15 +80,21 @@ def not_captured(error: NotCapturedError) -> None:
         if told := f"{use} {fmt.plain(error.why)}".strip():
             st.markdown(told)
         if error.command:
-            st.markdown("To record this, run:")
-            st.code(error.command, language=None)
+            draw_commands([error.command])
+
+
+def draw_commands(commands: Sequence[str]) -> None:
+    """Draw the commands that record what a report lacks."""
+    st.markdown("To record this, run:")
+    for command in commands:
+        st.code(fmt.visible(command), language=None, wrap_lines=True)
 
 
 def lacking(error: NotCapturedError, before: str = "") -> None:
     """Draw the same as one line and the command, for part of a page that works without the data."""
     st.markdown(f"{before}{fmt.plain(f'{error.message} {error.why}'.strip())}")
     if error.command:
-        st.code(error.command, language=None)
+        st.code(fmt.visible(error.command), language=None, wrap_lines=True)
 
 
 def problem(error: WarpdeckError) -> None:

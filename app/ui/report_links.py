@@ -10,13 +10,14 @@ from app.ui import format as fmt
 from app.ui import link_row, page_elements, trace_links
 from profiledb.library.catalog import LAUNCHES, Manifest
 from profiledb.library.report_list import Filters
+from profiledb.query import captures
 
 CANDIDATES = 30
 """Maximum number of Compute reports compared, newest first."""
 
 _OPEN = "library-link"
 _COMPUTE = Filters(subject=LAUNCHES)
-_COMMAND = "ncu --set full -o report python train.py"
+_COMMAND = f"warpdeck profile --kernels-of {{report}} -- {captures.PROGRAM}"
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def _draw_dialog(report: Manifest) -> None:
             st.info(
                 "No Compute report in this library measured these kernels. To capture one of the same program, run:"
             )
-            st.code(_COMMAND, language=None)
+            st.code(session.name_program(report.id, _COMMAND.format(report=report.id)), language=None, wrap_lines=True)
         if far:
             title = "1 report covers none" if len(far) == 1 else f"{len(far)} reports cover none"
             with st.expander(f"{title} of its kernels"):

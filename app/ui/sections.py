@@ -6,8 +6,10 @@ from typing import Protocol
 
 import streamlit as st
 
+from app.ui import format as fmt
 from app.ui import page_elements
 from profiledb.errors import NotCapturedError
+from profiledb.query import captures
 
 
 class Part(Protocol):
@@ -38,6 +40,7 @@ class Section:
 def show(report_id: str, sections: Sequence[Part]) -> None:
     """Draw the sections in order, then the missing data of those that are not ``loud``."""
     told: dict[str, str] = {}
+    shown: set[str] = set()
     quiet: dict[str, NotCapturedError] = {}
     for section in sections:
         try:
@@ -47,7 +50,11 @@ def show(report_id: str, sections: Sequence[Part]) -> None:
                 st.subheader(section.title, anchor=False)
                 page_elements.not_captured(error)
                 told[error.hint] = error.message
+                shown.add(error.command)
             elif told.get(error.hint) != error.message:
                 quiet[error.message] = error
     for lack in quiet.values():
-        page_elements.lacking(lack)
+        st.markdown(fmt.plain(f"{lack.message} {lack.why}".strip()))
+    commands = [lack.command for lack in quiet.values() if lack.command and lack.command not in shown]
+    if commands:
+        page_elements.draw_commands(captures.join_commands(commands))

@@ -6,11 +6,13 @@ killed leaves its folder, which the next start removes: each server locks its ow
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import secrets
 import shutil
 import tempfile
 import threading
+import time
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -30,6 +32,9 @@ MAX_UPLOADS_PER_PERSON = 32
 
 MIN_COUNTED_BYTES = 65536
 """A smaller file counts as if it had this size, which bounds the number of files."""
+
+PAUSED_S = 3600.0
+"""Seconds for which an upload that broke off waits to be resumed; a new one takes its room where there is no other."""
 
 
 class UploadRefusedError(Exception):
@@ -60,6 +65,12 @@ class Upload:
     """Bytes that have arrived."""
     counted: int = MIN_COUNTED_BYTES
     """Bytes that count for the limits."""
+    sha256: str = ""
+    """SHA-256 that the sender announces, by which an upload can be resumed; empty if it cannot."""
+    digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
+    """SHA-256 of what has arrived of such an upload."""
+    paused_at: float | None = None
+    """When the upload broke off, in seconds of the monotonic clock; None while it is under way or complete."""
     complete: bool = False
     removed: bool = False
 
@@ -93,7 +104,9 @@ class UploadStore:
             for upload in self._sessions.pop(session, []):
                 self._remove(upload)
 
-    def begin_upload(self, session: str, file_id: str, expected: int, owner: Visitor = LOCAL) -> Upload:
+    def begin_upload(
+        self, session: str, file_id: str, expected: int, owner: Visitor = LOCAL, sha256: str = ""
+    ) -> Upload:
         """Accept a file if all of it fits. Only bytes that arrive take room, not those that are announced.
 
         Args:
@@ -101,6 +114,7 @@ class UploadStore:
             file_id: Streamlit's id of the file.
             expected: announced size in bytes; 0 if unknown.
             owner: the person who sends the file.
+            sha256: SHA-256 of the file, which makes the upload one that can be resumed.
 
         Raises:
             UploadRefusedError: the session may not upload, the file is too large, or too many files are under way.
@@ -111,6 +125,7 @@ class UploadStore:
                 raise UploadRefusedError(403, "This session takes no files.")
             if expected > self.file_bytes:
                 raise UploadRefusedError(413, "The file is too large.")
+            self._drop_paused(max(expected, MIN_COUNTED_BYTES), owner, sha256)
             uploads = self._list_uploads()
             under_way = sum(not upload.complete for upload in uploads)
             if under_way >= MAX_UPLOADS or not self._fits_total(max(expected, MIN_COUNTED_BYTES)):
@@ -121,7 +136,7 @@ class UploadStore:
                     raise UploadRefusedError(429, "Too many of your files are on their way. Try again in a moment.")
             number, path = tempfile.mkstemp(dir=self._open_folder())
             file = os.fdopen(number, "wb", buffering=0)
-            upload = Upload(session, owner, file_id, Path(path), file)
+            upload = Upload(session, owner, file_id, Path(path), file, sha256=sha256)
             self._sessions[session].append(upload)
             return upload
 
@@ -147,6 +162,29 @@ class UploadStore:
         view = memoryview(data)
         while view:
             view = view[upload.file.write(view) or 0 :]
+        if upload.sha256:
+            upload.digest.update(data)
+
+    def pause(self, upload: Upload) -> None:
+        """Keep what arrived of an upload that broke off, for its sender to resume."""
+        with self._lock:
+            upload.paused_at = time.monotonic()
+
+    def find_paused(self, sha256: str, owner: Visitor) -> int:
+        """Return how many bytes of a file wait for the rest, which only the same person can send; 0 if none do."""
+        with self._lock:
+            self._drop_paused(0, owner)
+            return next((upload.size for upload in self._list_paused(sha256, owner)), 0)
+
+    def resume(self, sha256: str, owner: Visitor, size: int) -> Upload | None:
+        """Return a paused upload of which ``size`` bytes have arrived; None if there is none."""
+        with self._lock:
+            self._drop_paused(0, owner)
+            for upload in self._list_paused(sha256, owner):
+                if upload.size == size:
+                    upload.paused_at = None
+                    return upload
+        return None
 
     def complete(self, upload: Upload) -> None:
         """Let a page take the file. It replaces an earlier one with the same id."""
@@ -216,6 +254,29 @@ class UploadStore:
     def _list_uploads(self) -> list[Upload]:
         return [upload for uploads in self._sessions.values() for upload in uploads]
 
+    def _list_paused(self, sha256: str, owner: Visitor) -> list[Upload]:
+        return [
+            upload
+            for upload in self._list_uploads()
+            if upload.paused_at is not None and upload.sha256 == sha256 and upload.owner == owner
+        ]
+
+    def _drop_paused(self, expected: int, owner: Visitor, sha256: str = "") -> None:
+        """Remove paused uploads that waited too long, begin anew, or have the room of another one, oldest first."""
+        paused = sorted(
+            (upload for upload in self._list_uploads() if upload.paused_at is not None),
+            key=lambda upload: upload.paused_at or 0.0,
+        )
+        for upload in paused:
+            under_way = [one for one in self._list_uploads() if not one.complete]
+            own = [one for one in under_way if one.owner == owner]
+            fits = self._fits_total(expected) and len(under_way) < MAX_UPLOADS
+            if owner != LOCAL and upload.owner == owner:
+                fits = fits and self._fits_owner(owner, expected) and len(own) < MAX_UPLOADS_PER_PERSON
+            late = time.monotonic() - (upload.paused_at or 0.0) > PAUSED_S
+            if late or not fits or (sha256 and (upload.sha256, upload.owner) == (sha256, owner)):
+                self._discard(upload)
+
     def _fits_total(self, more: int) -> bool:
         used = sum(upload.counted for upload in self._list_uploads())
         return used + more <= self.total_bytes
@@ -231,8 +292,10 @@ class UploadStore:
 
     @staticmethod
     def _remove(upload: Upload) -> None:
-        """Unlink the file at once, also while it is being written; its writer closes it."""
+        """Unlink the file at once, also while it is being written; its writer closes it, and a paused one has none."""
         upload.removed = True
+        if upload.paused_at is not None:
+            upload.file.close()
         upload.path.unlink(missing_ok=True)
 
 

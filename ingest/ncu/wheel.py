@@ -45,7 +45,11 @@ _PATTERNS = ("regex:", "group:")
 
 
 def is_available() -> bool:
-    """Return True if this platform has the wheel."""
+    """Return True if the wheel is installed; the module that comes with Nsight Compute itself is of any version."""
+    try:
+        importlib.metadata.version("ncu-report")
+    except importlib.metadata.PackageNotFoundError:
+        return False
     return importlib.util.find_spec("ncu_report") is not None
 
 

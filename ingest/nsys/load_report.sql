@@ -10,9 +10,14 @@ FROM (
     SELECT min("startTime") AS start_ns, max("stopTime") AS stop_ns, max(duration) AS duration_ns
     FROM src.ANALYSIS_DETAILS
 ), (
-    SELECT cut(string_agg(cut(value, 10000), ' ' ORDER BY name NOT LIKE '%:COMMAND',
-        TRY_CAST(regexp_extract(name, 'ARGUMENT_(\d+)$', 1) AS INTEGER)), 10000) AS command
-    FROM capture_setting WHERE regexp_full_match(name, 'PROCESS_0:(COMMAND|ARGUMENT_\d+)')
+    -- The shell in which `warpdeck profile` starts the program (warpdeck/profiling/child.py) is left out.
+    SELECT cut(array_to_string(IF(list_extract(words, 2) = '-c' AND regexp_matches(list_extract(words, 3),
+        '^(exec|trap : INT TERM HUP;) "[$]@" ?[>;]'), words[5:], words), ' '), 10000) AS command
+    FROM (
+        SELECT list(cut(value, 10000) ORDER BY name NOT LIKE '%:COMMAND',
+            TRY_CAST(regexp_extract(name, 'ARGUMENT_(\d+)$', 1) AS INTEGER)) AS words
+        FROM capture_setting WHERE regexp_full_match(name, 'PROCESS_0:(COMMAND|ARGUMENT_\d+)')
+    )
 ), (
     SELECT cut(any_value(value) FILTER (name = 'NvDriverVersion' AND value <> '0'), 1000) AS driver_version,
         any_value((version // 1000) || '.' || (version % 1000 // 10))

@@ -210,7 +210,8 @@ def _weigh_saving(finding: Finding) -> float:
 
 
 def _level(finding: Finding) -> int:
-    return 0 if finding.leads else LEVELS.index(PLACE if finding.rule.is_choice else finding.rule.level)
+    """Return how directly its time can be fixed. A symptom that knows its cause, and a choice, count as places."""
+    return LEVELS.index(PLACE if finding.leads or finding.rule.is_choice else finding.rule.level)
 
 
 def _make_sort_key(finding: Finding, container: float) -> tuple[int, int, float, int, float, str]:

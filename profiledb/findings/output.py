@@ -8,6 +8,7 @@ from profiledb import spreadsheet, words
 from profiledb.findings import program, sentences
 from profiledb.findings.finding import Finding, Together
 from profiledb.findings.judge import Steady, below, program_of
+from profiledb.query import captures
 
 FORMATS = ("json", "csv", "md")
 _FLAT = (
@@ -93,7 +94,9 @@ def as_markdown(found: Sequence[Finding], title: str, part: Steady | None = None
     lines += [] if fires else ["No rule fires.", ""]
     lines += [f"{together}", ""] if (together := sentences.together(found)) else []
     if open_:
-        lines += ["## Not judged", "", *(f"- {one.rule.title}: {_describe_lack(one)}" for one in open_), ""]
+        lines += ["## Not judged", "", *(f"- {one.rule.title}: {words.sentence(one.why)}" for one in open_), ""]
+        commands = captures.join_commands(one.command for one in open_ if one.command)
+        lines += [line for command in commands for line in (f"Capture with: {words.code(command)}", "")]
     if clear:
         lines += ["## Clear", "", *(f"- {one.rule.title}: {sentences.says(one)}" for one in clear), ""]
     return "\n".join(lines)
@@ -106,8 +109,3 @@ def _describe_firing(finding: Finding, under: Sequence[Finding]) -> list[str]:
     also = [f"- In the same time, {one.rule.title}: {sentences.says(one)}" for one in under]
     title = f"## {finding.rule.title} ({finding.severity})"
     return [title, "", f"{sentences.says(finding)}{bound}", "", *advice, *also, ""]
-
-
-def _describe_lack(finding: Finding) -> str:
-    why = words.sentence(finding.why)
-    return f"{why} Capture with: {words.code(finding.command)}" if finding.command else why

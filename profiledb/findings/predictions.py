@@ -5,11 +5,13 @@ from dataclasses import replace
 
 from profiledb.findings.finding import SLASH, Finding, Prediction, Together
 from profiledb.findings.program import names
-from profiledb.findings.rule import PLACE
+from profiledb.findings.rule import LEVELS, PLACE
 from profiledb.replay.saving import Saving, Savings
 
 LEAST_PCT = 0.5
 """Share of the time below which a bound is not replayed, and a predicted saving counts as none."""
+MORE = 1.25
+"""Ratio of savings from which a finding takes the place of the one above it: savings that are closer agree."""
 MOST_TOGETHER = 3
 """Number of findings whose changes are replayed together."""
 
@@ -17,10 +19,39 @@ MOST_TOGETHER = 3
 def predict(found: Iterable[Finding], savings: Savings, window_ns: int | None) -> list[Finding]:
     """Return the findings with predicted savings where their rules declare a change that the report can replay.
 
-    Findings with the same change have the same saving, so they are nested under the one that obtained most time.
-    ``window_ns`` is the time that savings are a share of.
+    Findings with the same change have the same saving, so they are nested under the one that obtained most time. One
+    whose change saves ``MORE`` times as much as that of the finding above it takes its place. ``window_ns`` is the time
+    that savings are a share of.
     """
-    return _nest_same_changes([_predict_finding(one, savings, window_ns or 0) for one in found])
+    return _promote(_nest_same_changes([_predict_finding(one, savings, window_ns or 0) for one in found]))
+
+
+def _promote(found: Sequence[Finding]) -> list[Finding]:
+    """Exchange findings with one below them whose change saves far more, with all that is nested and obtained.
+
+    For example, copies beside kernels save more than copies from pinned memory, which those need to be.
+    """
+    by_name = {one.rule.name: one for one in found}
+    best: dict[str, Finding] = {}
+    for one in found:
+        above = by_name.get(one.parent or "")
+        if above and above.prediction and one.prediction and _saves_more(one, above):
+            best[above.rule.name] = max(best.get(above.rule.name, one), one, key=lambda one: one.saving_ns or 0)
+    places = {above: one.rule.name for above, one in best.items()}
+    ahead = {name: above for above, name in places.items()}
+    return [
+        replace(one, parent=None, own_saving_ns=by_name[ahead[one.rule.name]].own_saving_ns)
+        if one.rule.name in ahead
+        else replace(one, parent=places[one.rule.name], own_saving_ns=one.own_saving_ns and 0)
+        if one.rule.name in places
+        else replace(one, parent=places.get(one.parent or "", one.parent))
+        for one in found
+    ]
+
+
+def _saves_more(one: Finding, above: Finding) -> bool:
+    is_later = LEVELS.index(one.rule.level) > LEVELS.index(above.rule.level)
+    return not is_later and not above.leads and (one.saving_ns or 0) > MORE * (above.saving_ns or 0)
 
 
 def _nest_same_changes(found: Sequence[Finding]) -> list[Finding]:

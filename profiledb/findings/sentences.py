@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from profiledb import words
@@ -57,9 +58,16 @@ def saves(finding: Finding) -> str:
     """
     said, told = plain(finding), finding.prediction
     if told:
-        return _describe_prediction(told, said) + _explain_more(finding, told)
+        return _describe_prediction(_limit(told, finding.at_most_ns), said) + _explain_more(finding, told)
     amounts = _list_new(said, finding.shown_ns, finding.shown_pct) if finding.shown_ns else ""
     return f"Saves at most {amounts}" if amounts else ""
+
+
+def _limit(told: Prediction, at_most_ns: int | None) -> Prediction:
+    """Return a prediction of little whose interval ends at the bound that the rule knows."""
+    if told.pct >= LEAST_PCT or at_most_ns is None or told.high_ns <= at_most_ns:
+        return told
+    return replace(told, high_ns=at_most_ns, high_pct=told.high_pct * at_most_ns / told.high_ns)
 
 
 def _explain_more(finding: Finding, told: Prediction) -> str:

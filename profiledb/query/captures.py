@@ -1,5 +1,7 @@
-"""Data that a capture may lack: how to explain the gap to the reader, and which profiler flag captures the data."""
+"""Data that a capture may lack: how to explain the gap to the reader, and which command captures the data."""
 
+import re
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
 
@@ -14,15 +16,16 @@ from profiledb.words import KIND_TITLES
 
 @dataclass(frozen=True)
 class Capture:
-    """Data that a profiler can capture: the table that it fills, its display name, the profiler command, and its use.
+    """Data that a profiler can capture: the table that it fills, its display name, the command, and its use.
 
-    ``flag`` is empty if the capture used it but recorded nothing; ``none`` then says so.
+    ``PROGRAM`` in the command stands for the program. The command is empty if the capture used it but recorded nothing;
+    ``none`` then says so.
     """
 
     table: str
     subject: Subject
     title: str
-    flag: str
+    command: str
     use: str
     none: str = "The capture asked for it, but nothing was recorded."
 
@@ -55,60 +58,44 @@ NO_COPIES = "CUDA was traced: no copies and no memsets in this capture."
 _OPENACC = r"_\d+_gpu(__red)?$"
 """Name pattern of kernels that NVIDIA's compilers generate for OpenACC directives: function and line. OpenMP kernels
 are named differently."""
-_PAGE_FAULTS = "nsys profile --trace=cuda --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true"
+PROGRAM = "PROGRAM"
+PROFILE = f"warpdeck profile -- {PROGRAM}"
+"""The command that records all that ``warpdeck profile`` records by itself."""
+_PROFILE_WITH = re.compile(r"warpdeck profile(?: --with (?P<records>[a-z,]+))? -- (?P<program>.+)")
+
+
+def _with(record: str) -> str:
+    return f"warpdeck profile --with {record} -- {PROGRAM}"
+
 
 CAPTURES = (
-    Capture("kernel", TIMELINE, "CUDA kernels", "nsys profile --trace=cuda", "kernel times and classes"),
+    Capture("kernel", TIMELINE, "CUDA kernels", PROFILE, "kernel times and classes"),
+    Capture("memop", TIMELINE, "Memcpy and memset", PROFILE, "memcpy and memset by direction and size"),
+    Capture("api_call", TIMELINE, "CUDA API calls", PROFILE, "launch overhead and CPU waits"),
+    Capture("range", TIMELINE, "NVTX ranges", PROFILE, "time by range"),
+    Capture("osrt_call", TIMELINE, "OS runtime calls", PROFILE, "why the CPU waits"),
+    Capture("memory_event", TIMELINE, "GPU memory use", PROFILE, "allocated memory over time"),
+    Capture("gpu_metric", TIMELINE, "GPU metrics", _with("metrics"), "SM, tensor and DRAM activity over time"),
+    Capture("cpu_sample", TIMELINE, "CPU samples", _with("samples"), "which code the CPU runs"),
+    Capture("sched_event", TIMELINE, "CPU scheduling", PROFILE, "when threads run"),
+    Capture("mpi_call", TIMELINE, "MPI calls", _with("mpi"), "messages between ranks"),
+    Capture("openacc_event", TIMELINE, "OpenACC events", _with("openacc"), "time by directive"),
+    Capture("openmp_event", TIMELINE, "OpenMP events", _with("openmp"), "how evenly threads share their work"),
+    Capture("um_cpu_page_fault", TIMELINE, "CPU page faults", _with("faults"), "unified memory that the CPU waits for"),
+    Capture("um_gpu_page_fault", TIMELINE, "GPU page faults", _with("faults"), "unified memory that the GPU waits for"),
     Capture(
-        "memop", TIMELINE, "Memcpy and memset", "nsys profile --trace=cuda", "memcpy and memset by direction and size"
+        "ncu_launch", LAUNCHES, "Profiled kernels", f"ncu --set full -o report {PROGRAM}", "speed of light by kernel"
     ),
-    Capture("api_call", TIMELINE, "CUDA API calls", "nsys profile --trace=cuda", "launch overhead and CPU waits"),
-    Capture("range", TIMELINE, "NVTX ranges", "nsys profile --trace=cuda,nvtx", "time by range"),
-    Capture("osrt_call", TIMELINE, "OS runtime calls", "nsys profile --trace=cuda,nvtx,osrt", "why the CPU waits"),
-    Capture(
-        "memory_event",
-        TIMELINE,
-        "GPU memory use",
-        "nsys profile --cuda-memory-usage=true",
-        "allocated memory over time",
-    ),
-    Capture(
-        "gpu_metric",
-        TIMELINE,
-        "GPU metrics",
-        "nsys profile --gpu-metrics-devices=0 --gpu-metrics-frequency=1000",
-        "SM, tensor and DRAM activity over time",
-    ),
-    Capture(
-        "cpu_sample",
-        TIMELINE,
-        "CPU samples",
-        "nsys profile --sample=process-tree --backtrace=dwarf",
-        "which code the CPU runs",
-    ),
-    Capture("sched_event", TIMELINE, "CPU scheduling", "nsys profile --cpuctxsw=process-tree", "when threads run"),
-    Capture("mpi_call", TIMELINE, "MPI calls", "nsys profile --trace=cuda,nvtx,osrt,mpi", "messages between ranks"),
-    Capture("openacc_event", TIMELINE, "OpenACC events", "nsys profile --trace=cuda,openacc", "time by directive"),
-    Capture(
-        "openmp_event",
-        TIMELINE,
-        "OpenMP events",
-        "nsys profile --trace=cuda,nvtx,osrt,openmp",
-        "how evenly threads share their work",
-    ),
-    Capture("um_cpu_page_fault", TIMELINE, "CPU page faults", _PAGE_FAULTS, "unified memory that the CPU waits for"),
-    Capture("um_gpu_page_fault", TIMELINE, "GPU page faults", _PAGE_FAULTS, "unified memory that the GPU waits for"),
-    Capture("ncu_launch", LAUNCHES, "Profiled kernels", "ncu --set full -o report PROGRAM", "speed of light by kernel"),
     Capture(
         "ncu_roofline_point",
         LAUNCHES,
         "Work and traffic",
-        "ncu --set roofline",
+        f"ncu --set roofline -o report {PROGRAM}",
         "how far each kernel is from its roof",
     ),
-    Capture("ncu_metric", LAUNCHES, "Metrics", "ncu --set full", "all counters of each kernel"),
-    Capture("ncu_rule", LAUNCHES, "Rule results", "ncu --set full", "ncu's own advice"),
-    Capture("ncu_detail", LAUNCHES, "Sections", "ncu --set full", "the details page"),
+    Capture("ncu_metric", LAUNCHES, "Metrics", f"ncu --set full -o report {PROGRAM}", "all counters of each kernel"),
+    Capture("ncu_rule", LAUNCHES, "Rule results", f"ncu --set full -o report {PROGRAM}", "ncu's own advice"),
+    Capture("ncu_detail", LAUNCHES, "Sections", f"ncu --set full -o report {PROGRAM}", "the details page"),
 )
 
 
@@ -147,12 +134,12 @@ _OF_SNAPSHOT = (
     ),
 )  # fmt: skip
 _OF_ROCPROF = (
-    Capture("kernel", TIMELINE, "Kernels", "rocprofv3 --kernel-trace -- PROGRAM", "kernel times and classes"),
-    Capture("memop", TIMELINE, "Copies", "rocprofv3 --memory-copy-trace -- PROGRAM", "copies by direction and size"),
-    Capture("api_call", TIMELINE, "HIP calls", "rocprofv3 --hip-trace -- PROGRAM", "launch overhead and CPU waits"),
-    Capture("range", TIMELINE, "Ranges (roctx)", "rocprofv3 --marker-trace -- PROGRAM", "time by range"),
+    Capture("kernel", TIMELINE, "Kernels", f"rocprofv3 --kernel-trace -- {PROGRAM}", "kernel times and classes"),
+    Capture("memop", TIMELINE, "Copies", f"rocprofv3 --memory-copy-trace -- {PROGRAM}", "copies by direction and size"),
+    Capture("api_call", TIMELINE, "HIP calls", f"rocprofv3 --hip-trace -- {PROGRAM}", "launch overhead and CPU waits"),
+    Capture("range", TIMELINE, "Ranges (roctx)", f"rocprofv3 --marker-trace -- {PROGRAM}", "time by range"),
 )
-_NVPROF = "nvprof --export-profile run.nvvp PROGRAM"
+_NVPROF = f"nvprof --export-profile run.nvvp {PROGRAM}"
 _OF_NVPROF = (
     Capture("kernel", TIMELINE, "CUDA kernels", _NVPROF, "kernel times and classes"),
     Capture("memop", TIMELINE, "Memcpy and memset", _NVPROF, "memcpy and memset by direction and size"),
@@ -168,7 +155,7 @@ _OF_XLA = (
     Capture("operator", TIMELINE, "HLO operations", _XLA, "time by operation"),
 )
 _PERFETTO = "rocprofv3 --sys-trace --output-format pftrace -- PROGRAM"
-_OF_PERFETTO = tuple(replace(one, flag=_PERFETTO) for one in _OF_ROCPROF)
+_OF_PERFETTO = tuple(replace(one, command=_PERFETTO) for one in _OF_ROCPROF)
 _OF_PROTON = (
     Capture(
         "path_sum", TIMELINE, "Sums by call path", 'triton.profiler.start("run", data="tree")', "kernels by call path"
@@ -191,7 +178,7 @@ BY_KIND = {
 }
 """Advice by the KIND that a format registers (ingest/formats). All other kinds use Nsight's, ``CAPTURES``."""
 
-INCLUDES = ("ncu",)
+INCLUDES = ("ncu", "program")
 """View files that ``missing`` reads (views.py)."""
 
 
@@ -222,28 +209,55 @@ def _is_wsl(cursor: duckdb.DuckDBPyConnection) -> bool:
 
 def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
     """Return the data that this report lacks compared with other reports on the same subject, most important first."""
+    program = find_program(cursor)
     if own := _find_own_advice(cursor):
-        return [one for one in own.captures if not has_rows(cursor, one.table)]
+        return [_name_program(one, program) for one in own.captures if not has_rows(cursor, one.table)]
     subject = LAUNCHES if has_rows(cursor, "ncu_launch") else TIMELINE
     found = [one for one in CAPTURES if one.subject == subject and not has_rows(cursor, one.table)]
     found = [one for one in found if one.table != "openmp_event" or _has_openmp_events(cursor)]
     graphs = has_rows(cursor, "graph_launch")
     return [
-        replace(one, flag=f"nsys profile {NODES}") if graphs and one.table == "kernel"
-        else _drop_flag(cursor, one) if was_asked_for(cursor, one.table)
-        else one
+        _drop_command(cursor, one) if was_asked_for(cursor, one.table) and not (graphs and one.table == "kernel")
+        else _name_program(one, program)
         for one in found
         if one.table != "openacc_event" or _uses_openacc(cursor)
     ]  # fmt: skip
 
 
-def _drop_flag(cursor: duckdb.DuckDBPyConnection, one: Capture) -> Capture:
+def find_program(cursor: duckdb.DuckDBPyConnection) -> str:
+    """Return the command line of the program, quoted for a shell; ``PROGRAM`` if the report has none."""
+    row = cursor.execute("FROM recorded_program").fetchone()
+    return str(row[0]) if row else PROGRAM
+
+
+def _name_program(capture: Capture, program: str) -> Capture:
+    return replace(capture, command=capture.command.replace(PROGRAM, program, 1))
+
+
+def join_commands(commands: Iterable[str]) -> list[str]:
+    """Return commands that record the same, with one for all that ``warpdeck profile`` records of a program."""
+    joined: dict[str, list[str]] = {}
+    others: list[str] = []
+    for command in commands:
+        if found := _PROFILE_WITH.fullmatch(command):
+            joined.setdefault(found["program"], []).extend((found["records"] or "").split(","))
+        else:
+            others.append(command)
+    ours = [
+        f"warpdeck profile{f' --with {records}' if (records := ','.join(dict.fromkeys(filter(None, every)))) else ''}"
+        f" -- {program}"
+        for program, every in joined.items()
+    ]
+    return [*ours, *dict.fromkeys(others)]
+
+
+def _drop_command(cursor: duckdb.DuckDBPyConnection, one: Capture) -> Capture:
     """Return the capture for data that was requested but not recorded.
 
     If kernels were recorded, missing copies mean that the program copied nothing.
     """
     copied = one.table == "memop" and has_rows(cursor, "kernel")
-    return replace(one, flag="", none=NO_COPIES) if copied else replace(one, flag="")
+    return replace(one, command="", none=NO_COPIES) if copied else replace(one, command="")
 
 
 def _uses_openacc(cursor: duckdb.DuckDBPyConnection) -> bool:
@@ -258,8 +272,6 @@ def _has_openmp_events(cursor: duckdb.DuckDBPyConnection) -> bool:
     return was_asked_for(cursor, "openmp_event") or cursor.execute(seen).fetchone() is not None
 
 
-NODES = "--cuda-graph-trace=node"
-"""nsys option that traces the kernels inside CUDA graphs; by default, nsys traces each graph as a whole."""
 GPU_SIDE = ("kernel", "memop")
 _UNREPORTED = {
     True: "WSL2 drivers often do not report it: profile on native Linux.",
@@ -270,9 +282,7 @@ OF_SIDECARS = {
         "No timings from the program in this report.",
         why="Drop NAME.timings.csv with the columns label, step, seconds; NAME is the report's name.",
     ),
-    "power_log": NotCapturedError(
-        "No log of power and clocks in this report.", command=f"{config.WORKLOADS} profile -- python train.py"
-    ),
+    "power_log": NotCapturedError("No log of power and clocks in this report.", command=PROFILE),
     "task_time": NotCapturedError(
         "No times of the same work on CPU and GPU in this report.",
         why="Drop NAME.tasks.csv with the columns task, size, device, part, seconds; NAME is the report's name.",
@@ -289,17 +299,22 @@ OF_SIDECARS = {
 
 
 def lacking(cursor: duckdb.DuckDBPyConnection, table: str) -> NotCapturedError:
-    """Return the error for a question that needs an empty table. Reads the view ``machine``."""
+    """Return the error for a question that needs an empty table. Reads the views of ``program``."""
     if own := _find_own_advice(cursor):
-        return _make_own_error(own, table)
-    work = any(has_rows(cursor, one) for one in GPU_SIDE)
-    return how_to_capture(
-        table,
-        calls_traced=not work and has_rows(cursor, "api_call"),
-        graphs_traced=not work and has_rows(cursor, "graph_launch"),
-        asked_for=was_asked_for(cursor, table),
-        wsl=_is_wsl(cursor),
-    )
+        error = _make_own_error(own, table)
+    else:
+        work = any(has_rows(cursor, one) for one in GPU_SIDE)
+        error = how_to_capture(
+            table,
+            calls_traced=not work and has_rows(cursor, "api_call"),
+            graphs_traced=not work and has_rows(cursor, "graph_launch"),
+            asked_for=was_asked_for(cursor, table),
+            wsl=_is_wsl(cursor),
+        )
+    if PROGRAM not in error.command:
+        return error
+    command = error.command.replace(PROGRAM, find_program(cursor), 1)
+    return NotCapturedError(error.message, why=error.why, command=command, use=error.use, tables=error.tables)
 
 
 def how_to_capture(
@@ -311,13 +326,12 @@ def how_to_capture(
         table: the empty table.
         calls_traced: True if CUDA calls were recorded, so that only GPU activity is missing.
         graphs_traced: True if CUDA graphs were recorded as a whole.
-        asked_for: True if the capture already used the flag, so that suggesting it is pointless.
+        asked_for: True if the capture already asked for it, so that suggesting it is pointless.
         wsl: True if the report was captured under WSL2.
     """
     if graphs_traced and table in GPU_SIDE:
         return NotCapturedError(
-            "CUDA graphs were traced as a whole, so their kernels are not in this report.",
-            command=f"nsys profile {NODES}",
+            "CUDA graphs were traced as a whole, so their kernels are not in this report.", command=PROFILE
         )
     if calls_traced and table in GPU_SIDE:
         return NotCapturedError(
@@ -330,8 +344,8 @@ def how_to_capture(
     for capture in CAPTURES:
         if capture.table == table:
             why = (NO_COPIES if table == "memop" else capture.none) if asked_for else ""
-            flag = "" if asked_for else capture.flag
-            return NotCapturedError(capture.lack, why=why, command=flag, use=capture.use, tables=(table,))
+            command = "" if asked_for else capture.command
+            return NotCapturedError(capture.lack, why=why, command=command, use=capture.use, tables=(table,))
     for own in BY_KIND.values():
         for lack in (capture.lack for capture in own.captures if capture.table == table):
             return NotCapturedError(lack, why=f"{own.files} have them: drop one into the Library.", tables=(table,))
@@ -345,5 +359,5 @@ def _make_own_error(own: Advice, table: str) -> NotCapturedError:
     for one in (*own.captures, *CAPTURES):
         if one.table == table:
             why = "" if one in own.captures else own.rest
-            return NotCapturedError(one.lack, why=why, command=one.flag, use=one.use, tables=(table,))
+            return NotCapturedError(one.lack, why=why, command=one.command, use=one.use, tables=(table,))
     return NotCapturedError(f"This report has no rows in {table}.", why=own.rest)

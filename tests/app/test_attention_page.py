@@ -112,7 +112,7 @@ def test_a_report_without_ranges(dashboard: Dashboard, data: Path, page: str) ->
     at = dashboard(page, report=stored(data).find("streams_4090.nsys-rep").id)
     assert not at.exception
     assert ("capture again with the same flags" in texts(at)) == (page == "attention")
-    assert "nsys profile --trace" not in texts(at)
+    assert "warpdeck profile" not in texts(at)
     assert ("streams_4090.timings.csv" in texts(at)) == (page == "timer_check")
 
 

@@ -88,7 +88,7 @@ def test_without_a_log_it_says_how_to_get_one(dashboard: Dashboard, publish: Pub
     at = dashboard("energy", report=report(publish))
     assert not at.exception
     assert "This report has no log of power and clocks" in texts(at)
-    assert "python -m workloads profile" in texts(at)
+    assert "warpdeck profile -- " in texts(at)
     assert not at.metric
 
 

@@ -109,10 +109,10 @@ def lacking() -> None:
         raise how_to_capture("gpu_metric")
 
 
-def test_what_was_not_captured_comes_with_its_flag() -> None:
+def test_what_was_not_captured_comes_with_its_command() -> None:
     at = AppTest.from_function(lacking).run()
     assert not at.error
-    assert at.code[0].value.startswith("nsys profile --gpu-metrics")
+    assert at.code[0].value.startswith("warpdeck profile --with metrics -- ")
     assert "tensor" in "".join(text.value for text in at.markdown)
 
 

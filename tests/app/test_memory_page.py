@@ -67,7 +67,7 @@ def test_a_report_with_nothing_says_so_once(
     commands = [element.value for element in at.code if "report=" not in element.value]  # without the link to copy
     assert commands
     assert len(commands) == len(set(commands))
-    assert all("nsys profile" in command and "\u2060" not in command for command in commands)
+    assert all("warpdeck profile" in command and "\u2060" not in command for command in commands)
     assert "--" not in said.replace("\n".join(commands), "")
 
 

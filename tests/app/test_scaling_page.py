@@ -62,7 +62,7 @@ def test_traces_of_two_ranks_are_one_run(
     assert not at.exception
     assert metrics(at)["Ranks"] == "2"
     assert "Each wait is accurate to" in texts(at)
-    assert "nsys profile" not in texts(at)
+    assert "warpdeck profile" not in texts(at)
     sizes = next(table.value for table in at.dataframe if "size_bytes" in table.value)
     assert [int(size) for size in sizes["size_bytes"]] == [25_165_824, 26_744_832, 28_339_200]
     assert (sizes["busbw_gb_per_s"] == sizes["algbw_gb_per_s"]).all(), "2 (n - 1) / n of two ranks is 1"

@@ -48,7 +48,7 @@ def test_the_summary_tells_memory_and_asks_for_no_kernels(dashboard: Dashboard, 
     assert list(largest["bytes"]) == [300, 200, 100, 50]
     text = document.write_summary(Library(empty / "library"), report, {})
     assert "used the CPU alone" not in text
-    assert "nsys profile" not in text
+    assert "warpdeck profile" not in text
     assert "| GPU 0 | 300 B | 1.00 µs | not in the capture | `functional.py(9): relu < train.py(7): loss` |" in text
     assert "| GPU 0 | `train.py(7): loss` | 300 B | 500 B | 2 |" in text, "what grew"
     assert "| GPU 0 | 2.05 KB | 400 B | 624 B | 1.02 KB | 1.02 KB | 0.0 % | 0 B |" in text, "fragmentation"

@@ -17,7 +17,7 @@ from tests.app.test_ranges_page import said
 from tests.conftest import ROOT, Once, copy_data, ingest_files
 
 TRACE = ROOT / "tests/data/torch/training.pt.trace.json.gz"
-NEVER = ("--trace=cuda", "nsys profile --cuda-graph", "--trace=cuda,nvtx", "NVTX")
+NEVER = ("--trace=cuda", "warpdeck profile --with", "--trace=cuda,nvtx", "NVTX")
 """Advice for nsys where the PyTorch profiler has options of its own, and what the ranges of a trace are not."""
 
 

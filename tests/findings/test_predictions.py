@@ -147,6 +147,20 @@ def test_more_than_the_time_of_the_finding_is_explained() -> None:
     assert sentences.saves(replace(found, at_most_ns=5_000_000)) == said
 
 
+def test_little_is_at_most_what_the_rule_says() -> None:
+    found = replace(told(0, 0, 1_000_000, 0.0), at_most_ns=500_000)
+    assert sentences.saves(found) == "Saves little by itself, at most 500 µs (1.5 % of the time)"
+
+
+def test_a_change_that_saves_more_comes_before_the_finding_above_it(publish: Publish, empty_library: Library) -> None:
+    """Of 6 µs of products without gaps: twice as fast they save half, ten times as fast nine tenths."""
+    report = by_hand(publish, [(0, 10, 100, 2_100), (10, 20, 2_100, 4_100), (20, 30, 4_100, 6_100)])
+    twice, tenfold = (f"faster_kernels=matmul:{times}\n-- parts: kernels" for times in (2, 10))
+    found = judged(empty_library, report, rule("less", twice, 6_000), rule("more", tenfold, 5_900))
+    assert [(one.rule.name, one.parent) for one in found] == [("more", None), ("less", "more")]
+    assert [one.own_saving_ns for one in found] == [found[1].saving_ns, 0]
+
+
 def test_savings_together_in_words() -> None:
     found = told(5_000_000, 4_000_000, 6_000_000)
     assert found.prediction

@@ -359,6 +359,16 @@ def test_waiting_in_the_operating_system(nsys_samples: Library, library: Library
     assert sampled(nsys_samples, "transformer_steps", "os_blocking").verdict == "cannot_judge"
 
 
+def test_memory_that_the_loop_returns_to_the_system(library: Library, publish: Publish) -> None:
+    """Batches of loader workers are in shared memory, which the loop unmaps unless another thread pins them."""
+    names = [{"string_id": 70, "value": "munmap"}]
+    report = by_hand(publish, KERNELS, osrt_call=[made.osrt(1, 70, 45_000, 75_000)], string=names)
+    found = judged(library, report, "os_blocking")
+    assert (found.verdict, found.cause, found.saving_ns) == ("fires", "unmapping", 30_000)
+    pinned, reused = (found.rule.advised(found.cause, of)[0] for of in (("PyTorch", "loader workers"), ()))
+    assert ("pin_memory=True" in pinned, "Reuse large buffers" in reused) == (True, True)
+
+
 def test_a_wait_for_a_thread_that_launches_is_no_wait_for_the_system(library: Library, publish: Publish) -> None:
     """As the main thread of PyTorch waits for the one of backward."""
     launches = made.call(500, LAUNCH, 50_000, 52_000, tid=made.MAIN + 1)

@@ -70,7 +70,7 @@ def test_hot_kernel(nsys_samples: Library) -> None:
     assert (found.verdict, found.severity, found.facts["kernel"]) == ("fires", "note", hottest)
     assert found.value == pytest.approx(100 * total[hottest] / sum(total.values()))
     assert judged(nsys_samples, "attention.nsys-rep", "hot_kernel").verdict == "clear"
-    assert judged(nsys_samples, GRAPH, "hot_kernel").command == "nsys profile --cuda-graph-trace=node"
+    assert judged(nsys_samples, GRAPH, "hot_kernel").command.startswith("warpdeck profile -- ")
 
 
 def test_a_kernel_that_is_too_short_is_not_hot(library: Library, small: Callable[..., str]) -> None:
@@ -323,7 +323,7 @@ def test_memory_bound(nsys_samples: Library, library: Library, publish: Publish)
     assert (found.verdict, found.severity, found.value, found.facts["samples"]) == ("fires", "note", 80.0, 2)
     assert judged(library, measured(50), "memory_bound").value == 0
     assert judged(nsys_samples, "transformer_inference.nsys-rep", "memory_bound").verdict == "clear"
-    assert "--gpu-metrics-devices" in judged(nsys_samples, FIXED, "memory_bound").command
+    assert "--with metrics -- " in judged(nsys_samples, FIXED, "memory_bound").command
 
 
 def test_all_kernels_of_a_sample_are_looked_at(nsys_samples: Library) -> None:

@@ -51,7 +51,7 @@ def warpdeck(*argv: str, **environment: str) -> subprocess.CompletedProcess[str]
 
 
 def test_there_are_all_commands_of_the_library_and_its_own() -> None:
-    own = {"serve", "open", "profile", "push", "ingest", "completion", "mcp", "token", "migrate"}
+    own = {"serve", "open", "profile", "push", "watch", "ingest", "completion", "mcp", "token", "migrate"}
     old = of_library.COMMANDS
     assert len(ALL) == len(old) + len(own)
     assert own < set(ALL)

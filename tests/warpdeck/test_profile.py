@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,7 +15,9 @@ import psutil
 import pytest
 
 from profiledb import config
+from profiledb.library.library import Library
 from profiledb.library.locations import open_library
+from profiledb.query import captures, views
 from tests.conftest import wait_until
 from tests.warpdeck.started import MODULE, Desk
 
@@ -303,8 +306,13 @@ def test_ctrl_c_below_torchrun_keeps_the_report_of_each_rank(tmp_path: Path) -> 
 @pytest.mark.nsight
 def test_a_window_in_time_ends_before_the_program(tmp_path: Path) -> None:
     script = write(tmp_path, "import sys, time\ntime.sleep(6)\nprint('to its end')\nsys.exit(7)\n")
-    words = ("--tool", "nsys", "--record-only", "--seconds", "1", "--", sys.executable, script)
+    words = ("--tool", "nsys", "--seconds", "1", "--", sys.executable, script, "an argument")
     done = profile(tmp_path, *words, WARPDECK_NSYS=nsys_path())
     assert (done.returncode, done.stdout) == (7, "to its end\n"), done.stderr
     assert "The program runs on." in done.stderr
     assert names(tmp_path) == {"train.nsys-rep", "train.meta.json"}
+    library = Library(tmp_path / "data" / "library")
+    (report,) = library.list()
+    assert report.command == f"{sys.executable} {script} an argument", "without the shell in which it runs"
+    with library.cursor(report.id, views=views.needed(captures.INCLUDES)) as cursor:
+        assert shlex.split(captures.find_program(cursor)) == [sys.executable, str(script), "an argument"]

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -10,6 +11,7 @@ import sys
 import threading
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -213,12 +215,14 @@ def test_kernels_are_matched_by_their_exact_names() -> None:
 
 def test_pages_name_kernels_to_ncu_as_the_recording_does(nsys_samples: Library) -> None:
     """The command of a page is written in SQL, that of a recording in Python."""
-    report = nsys_samples.find("transformer_training.nsys-rep").id
+    report = nsys_samples.find("transformer_training.nsys-rep")
     bases = set()
-    for text in analysis.run(nsys_samples, report, "kernel_verdicts")["command"]:
-        words = shlex.split(text)
-        assert (words[0], words[-3:]) == ("ncu", ["-o", "report", "PROGRAM"])
-        options = dict(zip(words[1:-3:2], words[2:-3:2], strict=True))
+    for text in analysis.run(nsys_samples, report.id, "kernel_verdicts")["command"]:
+        words, _, program = text.partition(" -o report ")
+        assert program == report.command
+        tool, *given = shlex.split(words)
+        assert tool == "ncu"
+        options = dict(zip(given[::2], given[1::2], strict=True))
         name, base = options["--kernel-name"], options.get("--kernel-name-base")
         wanted = ncu.match_kernels([(name, name if base else None)])
         assert (base, options["--set"]) == (wanted.get("--kernel-name-base"), ncu.DEFAULTS["--set"])
@@ -249,6 +253,15 @@ def test_the_kernels_to_measure_make_most_of_the_time(nsys_samples: Library) -> 
     assert list(rows["total_ns"]) == list(every["total_ns"][:least])
     assert list(rows["calls"]) == list(every["calls"][:least])
     assert (rows["rarest_calls"] * rows["shapes"] <= rows["calls"]).all()
+
+
+@pytest.mark.parametrize(
+    ("shapes", "kernels", "each"),
+    [([1, 1], 2, 3), ([4] * 4, 4, 3), ([2] * 12, 12, 2), ([4] * 12, 12, 1), ([30, 20, 1], 1, 1), ([90, 1], 1, 1)],
+)
+def test_the_second_pass_is_bounded(shapes: list[int], kernels: int, each: int) -> None:
+    rows: list[dict[Any, Any]] = [{"shapes": one} for one in shapes]
+    assert deep.limit_launches(rows) == (rows[:kernels], each)
 
 
 def test_the_second_pass_says_what_it_takes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -350,8 +363,9 @@ def test_the_second_pass_measures_links_and_tells(
     assert library.linked_report(report.id) == linked.id
     said = capsys.readouterr().err
     assert "kernels (" in said
-    assert "of the kernel time) with ncu 2025.3.1: at most" in said
+    assert re.search(r"of the kernel time\) with ncu 2025.3.1: at most \d+ launches, [\d.]+ s to [\d.]+ s\.", said)
     assert "attention_kernels.ncu-rep is linked to attention.sqlite, and covers" in said
+    assert re.search(r"\d findings:\n  1\. ", said), "of what ncu measured"
 
 
 def test_other_children_outlive_a_job(tmp_path: Path) -> None:

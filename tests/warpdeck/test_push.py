@@ -6,13 +6,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from bench.pages import free_port, server
 from profiledb.errors import ConfigError, ConversionError
+from profiledb.words import bytes_
 from tests.app.web.provider import guarded, provider
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, wait_until
 from warpdeck import main, push_command
 from warpdeck.push_command import Server, send
 
@@ -50,6 +52,72 @@ def test_a_server_with_a_login_wants_a_token(tmp_path: Path) -> None:
             send(Server(running.address, ""), sample)
         with pytest.raises(ConfigError, match="The server refuses: "):
             send(Server(running.address, "wd_wrong"), sample)
+
+
+class Breaking:
+    """A way to a server on which the first upload breaks off after ``most`` bytes of it."""
+
+    def __init__(self, address: str, most: int) -> None:
+        self.target = urlsplit(address)
+        self.most: int | None = most
+        self.requests: list[bytes] = []
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                self._pass_on(self.socket.accept()[0])
+
+    def _pass_on(self, connection: socket.socket) -> None:
+        with connection, socket.create_connection((self.target.hostname or "", self.target.port or 80)) as server_:
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += connection.recv(65536)
+            head, _, body = head.partition(b"\r\n\r\n")
+            self.requests.append(head.splitlines()[0])
+            length = next((int(line.split(b":")[1]) for line in head.splitlines() if line.startswith(b"Content-Le")), 0)
+            server_.sendall(head + b"\r\nConnection: close\r\n\r\n")
+            sent = 0
+            while True:
+                if length and self.most is not None and sent + len(body) > self.most:
+                    server_.sendall(body[: self.most - sent])
+                    self.most = None
+                    server_.close()
+                    self._wait_until_noticed()
+                    return
+                server_.sendall(body)
+                sent += len(body)
+                if sent >= length:
+                    break
+                body = connection.recv(65536)
+            while answer := server_.recv(65536):
+                connection.sendall(answer)
+
+    def _wait_until_noticed(self) -> None:
+        (sha256,) = parse_qs(urlsplit(self.requests[-1].split()[1].decode()).query)["sha256"]
+        direct = Server(self.target.geturl(), "")
+        wait_until(lambda: direct.ask(f"/uploads/{sha256}").status == 200)
+
+
+@pytest.mark.integration
+def test_after_a_break_the_rest_is_sent(
+    tmp_path: Path, address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(push_command, "_PAUSE_S", 0.0)
+    sample = Path(shutil.copy(SAMPLES / "launches_tiny.sqlite", tmp_path))
+    most = sample.stat().st_size // 2
+    way = Breaking(address, most)
+    page = send(Server(way.address, ""), sample)
+    assert "?report=" in page
+    said = capsys.readouterr().out
+    posts = [line.decode() for line in way.requests if line.startswith(b"POST")]
+    offsets = [int(parse_qs(urlsplit(line.split()[1]).query).get("offset", ["0"])[0]) for line in posts]
+    assert offsets[0] == 0
+    assert 0 < offsets[1] <= most, "what arrived is not sent again"
+    assert len(offsets) == 2
+    assert f"{bytes_(offsets[1])} have arrived; sending the rest" in said
 
 
 def test_a_server_that_breaks_is_asked_again_and_then_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ def _print_answers(reports: Sequence[Path], settings: Settings, *, show: bool) -
     manifests = take_in(reports, settings, library, serving)
     if not manifests:
         return []
-    _print_findings(library, manifests[0], len(manifests))
+    print_findings(library, manifests[0], len(manifests))
     for path in reports:
         terminal.say(f"Report: {path}")
     if serving:
@@ -90,7 +90,8 @@ def take_in(
     return [library.find(found) for one in copied if (found := by_file.get(one))]
 
 
-def _print_findings(library: "Library", report: "Manifest", ranks: int) -> None:
+def print_findings(library: "Library", report: "Manifest", ranks: int = 1) -> None:
+    """Print the first findings of a report, of rank 0 where it is one of several; an error is a line."""
     from profiledb import config
     from profiledb.findings import judge, rulebook, sentences
     from profiledb.studies.summary import document

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from profiledb.library.catalog import Manifest
     from profiledb.library.library import Library
 
-LAUNCH_S = 1.3
-"""Seconds that a launch takes to be measured: 59 launches of a PyTorch training in 76 s on an H100, 38 passes each."""
+LAUNCH_S = (1.3, 2.4)
+"""Seconds that a launch takes to be measured, 38 passes each, on an H100: 12 launches of a CUDA program in 18 s, and 71
+of a GPT-2 training in 175 s, whose memory ncu restores before each pass."""
+MOST_LAUNCHES = 48
 MOST_SKIPPED = 20
 _LOOK_S = 0.5
 _COLLECTIVE = re.compile(r"nccl|nvshmem", re.IGNORECASE)
@@ -74,7 +76,8 @@ def measure(report: "Manifest", chosen: Chosen, settings: Settings, output: Path
     kernels = [row for row in rows.to_dict("records") if not _COLLECTIVE.search(str(row["short"]))]
     if not kernels:
         raise ConversionError(f"{report.name} has no kernels to measure.")
-    options, sentence = _plan_launches(kernels, chosen, seconds)
+    kernels, each = limit_launches(kernels)
+    options, sentence = _plan_launches(kernels, each, chosen, seconds)
     terminal.say(sentence, sys.stderr)
     plan = replace(chosen.plan, options=options)
     with Session(replace(chosen, plan=plan, name=f"{stem(report.name)}_kernels"), output) as recording:
@@ -87,19 +90,33 @@ def measure(report: "Manifest", chosen: Chosen, settings: Settings, output: Path
     return status
 
 
-def _plan_launches(kernels: list[dict[Any, Any]], chosen: Chosen, seconds: float | None) -> tuple[dict[str, str], str]:
+def limit_launches(kernels: list[dict[Any, Any]]) -> tuple[list[dict[Any, Any]], int]:
+    """Return the kernels to measure, and how many launches of each of their shapes, at most ``MOST_LAUNCHES`` in all.
+
+    A kernel of many shapes gives up launches of a shape first, then the kernels that take the least time are left out;
+    the first kernel is measured however many shapes it has.
+    """
+    shapes = [int(row["shapes"]) for row in kernels]
+    while len(shapes) > 1 and sum(shapes) > MOST_LAUNCHES:
+        shapes.pop()
+    return kernels[: len(shapes)], max(1, min(ncu.LAUNCHES, MOST_LAUNCHES // sum(shapes)))
+
+
+def _plan_launches(
+    kernels: list[dict[Any, Any]], each: int, chosen: Chosen, seconds: float | None
+) -> tuple[dict[str, str], str]:
     """Return ncu's options, and a sentence on what is measured and how long that takes, about."""
     names = [(str(row["short"]), row["mangled"] if isinstance(row["mangled"], str) else None) for row in kernels]
     rarest = min(int(row["rarest_calls"]) for row in kernels)
-    skipped = 0 if chosen.plan.steps else max(0, min(MOST_SKIPPED, rarest - ncu.LAUNCHES))
-    counts = {"--launch-skip": str(skipped), "--launch-count": str(ncu.LAUNCHES)}
-    launches = sum(min(int(row["calls"]), ncu.LAUNCHES * int(row["shapes"])) for row in kernels)
+    skipped = 0 if chosen.plan.steps else max(0, min(MOST_SKIPPED, rarest - each))
+    counts = {"--launch-skip": str(skipped), "--launch-count": str(each)}
+    launches = sum(min(int(row["calls"]), each * int(row["shapes"])) for row in kernels)
     share = words.percent(sum(float(row["share_pct"]) for row in kernels))
-    takes = words.duration(int(((seconds or 0.0) + LAUNCH_S * launches) * 1e9))
+    low, high = (words.duration(int(((seconds or 0.0) + one * launches) * 1e9)) for one in LAUNCH_S)
     beside = "" if seconds else " beside the program itself"
     sentence = (
         f"Measuring {words.counted(len(kernels), 'kernel')} ({share} of the kernel time) with {chosen.sentences[0]}:"
-        f" at most {words.counted(launches, 'launch')}, about {takes}{beside}."
+        f" at most {words.counted(launches, 'launch')}, {low} to {high}{beside}."
     )
     return ncu.DEFAULTS | ncu.match_kernels(names) | counts, sentence
 
@@ -130,8 +147,6 @@ def _show_progress(messages: Path) -> Iterator[None]:
 def _link_report(report: "Manifest", reports: list[Path], settings: Settings, library: "Library") -> None:
     """Take the report of ncu in, link it, and print what it says."""
     from profiledb.query import analysis
-    from profiledb.studies.summary import ncu as summary
-    from profiledb.studies.summary.answers import Answers
     from warpdeck import server_process
     from warpdeck.profile_command import answer
 
@@ -142,7 +157,6 @@ def _link_report(report: "Manifest", reports: list[Path], settings: Settings, li
         covered = analysis.run(library, report.id, "ncu_coverage", {"ncu": taken[0].id})["covered_pct"].iloc[0]
         library.link(report.id, taken[0].id)
         terminal.say(f"{reports[0]} is linked to {report.name}, and covers {words.percent(covered)} of its GPU time.")
-        for line in summary.short(Answers(library, taken[0])).splitlines()[2:]:
-            terminal.say(f"  {line.replace('**', '').replace('`', '')}")
+        answer.print_findings(library, taken[0])
     except WarpdeckError as error:
         terminal.say(terminal.sentence(error))

@@ -32,9 +32,9 @@ def _explain_nothing(report_id: str, ranges: pd.DataFrame) -> None:
     """Explain which range names the page looks for, and offer the report's ranges to choose from."""
     if ranges.empty:
         none = "This report has no ranges and no fused attention kernel. Put ranges around the parts of attention"
-        if flag := session.to_record(report_id, "range"):
+        if command := session.to_record(report_id, "range"):
             st.info(f"{none} and capture with:")
-            st.code(flag, language=None)
+            st.code(command, language=None, wrap_lines=True)
         else:
             st.info(f"{none} and capture again with the same flags.")
         return

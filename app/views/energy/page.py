@@ -13,12 +13,11 @@ from app.ui import page_elements as ui
 from app.views.energy import charts as charts_power
 from app.views.energy import sentences as energy_words
 from app.views.energy import tables
-from profiledb import config
 from profiledb.errors import NotCapturedError
+from profiledb.query import captures
 
 GPU, LEVEL, STEPS, FLOPS, ITEMS = "gpu", "level", "steps", "flops", "items"  # URL parameters
 _MOST_LEVELS = 6
-_COMMAND = f"{config.WORKLOADS} profile -- python train.py"
 _PROGRAM = 'from workloads.monitor import GPUMonitor\n\nwith GPUMonitor("NAME"):  # writes NAME.nvml.csv\n    train()'
 _FLOPS_HELP = "FLOPs that the model needs per step, on all GPUs together; `flops_per_step` in `NAME.meta.json`."
 _ITEMS_HELP = "Samples or tokens per step, on all GPUs together; `items_per_step` in `NAME.meta.json`."
@@ -27,7 +26,7 @@ _ITEMS_HELP = "Samples or tokens per step, on all GPUs together; `items_per_step
 def page() -> None:
     manifest = session.report()
     if not session.has_sidecar(manifest.id, "power"):
-        _explain_log()
+        _explain_log(manifest.id)
         return
     rows = session.run(manifest.id, "energy_summary")
     if rows.empty or not rows["readings"].any():
@@ -50,7 +49,7 @@ def page() -> None:
         tables.ranges(manifest.id)
 
 
-def _explain_log() -> None:
+def _explain_log(report_id: str) -> None:
     """Explain how to record a power log, and what the page then shows."""
     with st.container(border=True):
         st.markdown("**This report has no log of power and clocks.**")
@@ -58,7 +57,7 @@ def _explain_log() -> None:
             "A log shows power over time, and the energy of the selection and of each range, step and kernel class."
             " Capture report and log together:"
         )
-        st.code(_COMMAND, language=None)
+        st.code(session.name_program(report_id, captures.PROFILE), language=None, wrap_lines=True)
         st.markdown(
             "Or let the program write the log, and drop NAME.nvml.csv beside the report; NAME is the report's name:"
         )

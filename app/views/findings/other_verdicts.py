@@ -6,12 +6,13 @@ import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import judged_findings, tables
+from app.ui import judged_findings, page_elements, tables
 from app.ui.table_columns import Col
 from app.views.findings import card
 from profiledb.findings import sentences
 from profiledb.findings.finding import Finding
 from profiledb.findings.rule import GROUPS
+from profiledb.query import captures
 
 _VERDICTS = {"fires": "Fires", "clear": "Clear", "cannot_judge": "Not judged"}
 _SIDES = {"above": "≥", "below": "≤"}
@@ -36,7 +37,7 @@ def remarks(report_id: str, findings: Sequence[Finding]) -> None:
 
 
 def unjudged(findings: Sequence[Finding]) -> None:
-    """Draw the rules that lack data: data not captured, with the command that records it, or not in the selection."""
+    """Draw the rules that lack data: data not captured, with the command that records all of it, or not selected."""
     lacks: dict[tuple[str, str], list[str]] = {}
     for finding in findings:
         lacks.setdefault((finding.why, finding.command), []).append(finding.rule.title)
@@ -44,9 +45,13 @@ def unjudged(findings: Sequence[Finding]) -> None:
     captured = [(why, command, titles) for (why, command), titles in said if command]
     if captured:
         with st.expander(f"Not captured ({sum(len(titles) for _, _, titles in captured)})"):
-            for why, command, titles in captured:
-                st.markdown(f"**{fmt.sentence(why)}** Rules that need this: {fmt.plain(', '.join(titles))}.")
-                st.code(command, language=None)
+            st.markdown(
+                "\n".join(
+                    f"- **{fmt.sentence(why)}** Rules that need this: {fmt.plain(', '.join(titles))}."
+                    for why, _, titles in captured
+                )
+            )
+            page_elements.draw_commands(captures.join_commands(command for _, command, _ in captured))
     rest = [f"- {fmt.sentence(why)} ({fmt.plain(', '.join(titles))})" for (why, command), titles in said if not command]
     if rest:
         with st.expander(f"Nothing to judge ({sum(len(titles) for (_, command), titles in said if not command)})"):

@@ -10,6 +10,7 @@ from app.views.library import actions, jobs, paging, runs, sidecars, table, tour
 from app.views.library import filters as library_filters
 
 TOOLS = (
+    ("From a program to its findings", "warpdeck profile -- python train.py"),
     ("Nsight Systems", "nsys profile --trace=cuda,nvtx,osrt -o report python train.py"),
     ("Nsight Compute", "ncu --set full -o report python train.py"),
     (

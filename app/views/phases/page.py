@@ -86,14 +86,14 @@ def _explain_missing_phases(side: Side) -> None:
     if set(side.phases["phase"]) - {ALL, NONE}:
         return
     if page_selection.optional(side.report.id, "range_paths", []).empty:
-        flag = session.to_record(side.report.id, "range")
+        command = session.to_record(side.report.id, "range")
         st.info(
             "This report has no ranges, so there are no phases and no steps; the figures cover the whole"
             " selection. Choose a time window, or mark phases with ranges in the program and capture again"
-            + (" with:" if flag else ": they were traced already.")
+            + (" with:" if command else ": they were traced already.")
         )
-        if flag:
-            st.code(flag, language=None)
+        if command:
+            st.code(command, language=None, wrap_lines=True)
     else:
         st.info(
             "No range around these kernels is named like a phase, so the figures cover the whole selection."

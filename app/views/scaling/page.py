@@ -14,6 +14,7 @@ from app.views.scaling import charts as charts_scaling
 from app.views.scaling import family, nccl, tables
 from profiledb import config
 from profiledb.errors import NotCapturedError
+from profiledb.query import captures
 from profiledb.studies.scaling import rows as scaling_rows
 from profiledb.studies.scaling import sentences
 from profiledb.studies.scaling.runs import Run, classify_scaling, find_base
@@ -41,7 +42,7 @@ def page() -> None:
     own = next((run for run in runs if run.name == named[0].run), None)
     if own is None:
         session.whole(manifest.id, "rank_split")  # raises an error that says what is missing
-        raise NotCapturedError("No steps in this report.", command="nsys profile --trace=cuda,nvtx")
+        raise NotCapturedError("No steps in this report.", command=session.name_program(manifest.id, captures.PROFILE))
     assumed = _ask_scaling_kind(runs)
     rows = scaling_rows.run_rows(runs, assumed)
     sentence = sentences.state_efficiency(rows) or sentences.state_parts(own)

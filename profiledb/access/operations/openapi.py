@@ -25,6 +25,7 @@ _ERRORS = {
 def description() -> dict[str, Any]:
     paths: dict[str, Any] = {PREFIX + one.path: {"get": _describe_get(one)} for one in operations().values()}
     paths[f"{PREFIX}/uploads"] = {"post": _describe_upload()}
+    paths[f"{PREFIX}/uploads/{{sha256}}"] = {"get": _describe_part()}
     paths[f"{PREFIX}{TITLE_PATH}"] = {"put": _describe_rename()}
     schemas = {"Problem": _describe_problem_schema()}
     security = {"token": {"type": "http", "scheme": "bearer"}}
@@ -73,19 +74,33 @@ def _describe_get(one: Operation) -> dict[str, Any]:
 
 def _describe_upload() -> dict[str, Any]:
     name = Param("name", "name of the file; what lies beside a report has the report's name", required=True)
+    space = Param("space", "space for the report; everybody's without one")
+    sha256 = Param("sha256", "SHA-256 of the whole file in hexadecimal: the upload can be resumed, and is checked")
+    offset = Param("offset", "bytes of the file that have arrived before; the body is the rest")
     return {
         "operationId": "upload",
         "summary": "Upload a file",
         "description": "Puts a file into the inbox. list_jobs tells what becomes of it. Needs the role editor.",
-        "parameters": [parameter(name)],
+        "parameters": [parameter(one) for one in (name, space, sha256, offset)],
         "requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {}}}},
         "responses": {
             "202": {
                 "description": "It is in the inbox.",
                 "content": {"application/json": {"schema": {"type": "object"}}},
             },
-            **_describe_problems("411", "413", "415", "507"),
+            **_describe_problems("409", "411", "413", "415", "507"),
         },
+    }
+
+
+def _describe_part() -> dict[str, Any]:
+    sha256 = Param("sha256", "SHA-256 of the whole file in hexadecimal", required=True)
+    return {
+        "operationId": "find_part",
+        "summary": "How much of an upload has arrived",
+        "description": "Says how many bytes of a file arrived before its upload broke off, within an hour.",
+        "parameters": [parameter(sha256, "path")],
+        "responses": {"200": {"description": "The number of bytes.", "content": _JSON}, **_describe_problems("404")},
     }
 
 

@@ -19,7 +19,7 @@
 -- column: others | text | | verdicts on other launch shapes of this kernel, where they differ
 -- column: measured_pct | % | .1f | share of the time of the kernel in launch shapes that were measured
 -- column: launch_id | id | | the launch behind the verdict in the Compute report
--- column: command = To measure it | text | | the command that measures this kernel; PROGRAM stands for the program
+-- column: command = To measure it | text | | the command that measures this kernel; PROGRAM stands for a program that is not known
 WITH key AS (
     SELECT kernel, any_value(short) AS short, any_value(mangled) AS mangled,
         count(*) OVER (PARTITION BY any_value(short)) > 1 AS is_shared

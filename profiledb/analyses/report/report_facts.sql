@@ -9,7 +9,7 @@
 -- column: captured_at | text | | start of the session, UTC
 -- column: session_ns | ns | | start of the session since 1970, to a microsecond
 -- column: duration_ns | ns | | length of the capture, as stated by the profiler
--- column: command | text | | profiled program, with its arguments
+-- column: command | text | | profiled program, with its arguments, without the shell that `warpdeck profile` starts it in
 -- column: gpus | count | | number of GPUs in the machine
 -- column: gpu_names | text | | product names of the GPUs, each once
 -- column: gpu_list | text | | product names, each with its number of GPUs
@@ -19,7 +19,10 @@
 -- column: cpu | text | | processor
 -- column: processes | count | | number of recorded processes
 SELECT kind, tool, tool_version, converter, strftime(captured_at, '%Y-%m-%dT%H:%M:%S') AS captured_at,
-    epoch_ns(captured_at) AS session_ns, duration_ns, command, (SELECT nullif(count(*), 0) FROM gpu) AS gpus,
+    epoch_ns(captured_at) AS session_ns, duration_ns,
+    regexp_replace(
+        command, '^(ba)?sh -c (exec "\$@" [-0-9<>& ]*(ba)?sh|trap : INT TERM HUP; "\$@" .*; exit \$s \S+) ', ''
+    ) AS command, (SELECT nullif(count(*), 0) FROM gpu) AS gpus,
     (SELECT string_agg(DISTINCT name, ', ' ORDER BY name) FROM gpu WHERE name <> '') AS gpu_names,
     (
         SELECT string_agg(n || ' × ' || name, ', ' ORDER BY n DESC, name)

@@ -10,7 +10,7 @@ from profiledb import words
 from profiledb.errors import AnalysisError
 from profiledb.library.catalog import TIMELINE
 from profiledb.library.library import Library
-from profiledb.query import analysis
+from profiledb.query import analysis, captures
 from profiledb.studies import row_text
 from profiledb.studies.scaling import family, nccl, runs
 from profiledb.studies.scaling import rows as scaling_rows
@@ -45,7 +45,7 @@ def format_runs(library: Library, names: Sequence[str], form: str, assumed: str)
         family.join_overlapping([family.read_named(library, chosen) for chosen in reports]), answers
     )
     if not gathered:
-        raise AnalysisError(" ".join(left_out), hint="Capture with: nsys profile --trace=cuda,nvtx")
+        raise AnalysisError(" ".join(left_out), hint=f"Capture with: {captures.PROFILE}")
     rows = scaling_rows.run_rows(gathered, assumed)
     if form == "csv":
         return row_text.csv_text(rows, scaling_rows.RUNS).rstrip("\n")

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from profiledb.errors import NotCapturedError, WarpdeckError
+from profiledb.query import captures
 from profiledb.studies.scaling.family import Named
 
 PARTS = ("compute_ns", "exposed_ns", "copy_ns", "idle_ns")
@@ -179,7 +180,7 @@ def _read_split(run: RunAnalysis) -> tuple[str, pd.DataFrame]:
         rows = run("rank_split", steps=told_by)
         if len(rows):
             return told_by, rows
-    raise NotCapturedError("No kernels ran in this report.", command="nsys profile --trace=cuda,nvtx")
+    raise NotCapturedError("No kernels ran in this report.", command=captures.PROFILE)
 
 
 @dataclass(frozen=True)

@@ -99,20 +99,21 @@ def _format_selection(params: Mapping[str, Any]) -> str:
 
 
 def _format_reason(error: NotCapturedError) -> str:
-    """Return the reason for missing data, with the flag as code; the words are our own (captures.py)."""
-    command = f"To record it: {words.code(error.command)}" if error.command else ""
-    return " ".join(part for part in (f"- {error.message}", error.why, command) if part)
+    """Return the reason for missing data; the words are our own (captures.py)."""
+    return " ".join(part for part in (f"- {error.message}", error.why) if part)
 
 
 def _list_missing(answers: Answers, errors: Sequence[NotCapturedError]) -> str:
-    """List the missing data of this capture with its use and the flag that records it, each once."""
+    """List the missing data of this capture with its use, each once, and the command that records all of it."""
     with answers.library.cursor(answers.report.id, views=views.needed(captures.INCLUDES)) as cursor:
         missing = captures.missing(cursor)
     explained = {table for error in errors for table in error.tables}
     reasons = list(dict.fromkeys(map(_format_reason, errors)))
-    lines = [
-        f"- {one.title}, for {one.use}: {words.code(one.flag) if one.flag else one.none}"
-        for one in missing
-        if one.table not in explained
-    ]
-    return "\n".join(["## Not in this capture", "", *reasons, *lines]) if reasons or lines else ""
+    rest = [one for one in missing if one.table not in explained]
+    lines = [f"- {one.title}, for {one.use}{'.' if one.command else f': {one.none}'}" for one in rest]
+    if not (reasons or lines):
+        return ""
+    lacks = [*(one.command for one in errors), *(one.command for one in rest)]
+    commands = captures.join_commands(filter(None, lacks))
+    record = [f"To record this: {words.code(command)}" for command in commands]
+    return "\n".join(["## Not in this capture", "", *reasons, *lines, *(["", *record] if record else [])])

@@ -10,6 +10,7 @@ from profiledb.studies.summary import top_findings
 from profiledb.studies.summary.answers import Answers, Section, Shown, list_contradictions, markdown_table
 
 TOP = 10
+_ADVICE_CHARS = 240
 RANDOM = "random"
 _PREPARES = re.compile(r"fill|memset|(^|[^a-z])init|arange", re.IGNORECASE)
 """Kernels that prepare data: with random number generators, they run before the actual work."""
@@ -86,11 +87,24 @@ def _state_advice(answers: Answers, rows: pd.DataFrame) -> str:
     if best.empty:
         return ""
     top = best.iloc[0]
-    message = words.plain(words.shortened(re.sub(r"@(url|source|sass|section)[^@]*@", "", str(top["message"])), 240))
+    message = words.plain(_cut_advice(str(top["message"])))
     return (
         f"**ncu's own best advice saves up to {words.percent(top['reach_pct'])} of launch {int(top['launch_id'])}**"
         f" ({words.code(top['rule'])}): {message}"
     )
+
+
+def _cut_advice(message: str) -> str:
+    """Return the first sentences of a rule's message, without addresses."""
+    sentences = re.split(
+        r"(?<=[.!?])\s+(?=[A-Z])", re.sub(r"@(url|source|sass|section)[^@]*@|\s*\(https?://[^)\s]*\)", "", message)
+    )
+    kept = sentences[0]
+    for sentence in sentences[1:]:
+        if len(kept) + len(sentence) >= _ADVICE_CHARS:
+            break
+        kept = f"{kept} {sentence}"
+    return words.shortened(kept, _ADVICE_CHARS)
 
 
 def _find_best_rules(answers: Answers, rows: pd.DataFrame) -> pd.DataFrame:

@@ -1,6 +1,9 @@
 """Nsight Compute reports: whole ones, compressed ones, and those that are not what they seem."""
 
 import builtins
+import importlib.metadata
+import importlib.util
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +161,20 @@ def _ncu(folder: Path, command: str) -> Path:
     script.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "Version 2020.1.0.0" && exit 0\n{command}\n')
     script.chmod(0o755)
     return script
+
+
+def test_the_module_that_comes_with_ncu_is_not_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nsight Compute has one in its extras, of any version, which people put on PYTHONPATH."""
+    (tmp_path / "ncu_report.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "ncu_report", raising=False)
+
+    def find(name: str) -> importlib.metadata.Distribution:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "distribution", find)
+    assert importlib.util.find_spec("ncu_report") is not None
+    assert not wheel.is_available()
 
 
 @pytest.mark.usefixtures("ncu")

@@ -1,5 +1,6 @@
 """Advice to capture again: no flag that was on, and no trace of what the program does not use."""
 
+import shlex
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis, captures, views
 from tests.conftest import CORPUS
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name
+from warpdeck.profiling.nsys import RECORDS
 
 __all__ = ["make_library", "make_publish"]
 
@@ -34,9 +36,9 @@ def missing(library: Library, report_id: str) -> dict[str, captures.Capture]:
 def test_copies_of_a_program_that_copies_nothing(library: Library, publish: Publish) -> None:
     report_id = report(publish, "saxpy")
     lacks = missing(library, report_id)
-    assert (lacks["memop"].flag, lacks["memop"].none) == ("", captures.NO_COPIES)
-    assert lacks["api_call"].flag == "", "kernels were traced, so calls were"
-    assert lacks["range"].flag, "whether ranges were traced nothing tells"
+    assert (lacks["memop"].command, lacks["memop"].none) == ("", captures.NO_COPIES)
+    assert lacks["api_call"].command == "", "kernels were traced, so calls were"
+    assert lacks["range"].command, "whether ranges were traced nothing tells"
     with pytest.raises(NotCapturedError) as told:
         analysis.run(library, report_id, "copies", {})
     assert (told.value.command, captures.NO_COPIES in told.value.hint) == ("", True)
@@ -46,7 +48,7 @@ def test_calls_alone_do_not_tell_that_nothing_was_copied(library: Library, publi
     call = {"call_id": 1, "start_ns": 1, "end_ns": 2, "global_tid": 1, "correlation_id": 1, "name_id": 1}
     lacks = missing(library, report(publish, api_call=[call]))
     assert lacks["memop"].none == lacks["kernel"].none != captures.NO_COPIES
-    assert lacks["memop"].flag == lacks["kernel"].flag == ""
+    assert lacks["memop"].command == lacks["kernel"].command == ""
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,7 @@ def test_openacc_is_for_programs_of_openacc(
 def test_strangers(every_report: Library, one: str) -> None:
     lacks = missing(every_report, every_report.find(one).id)
     assert "openacc_event" not in lacks
-    assert "memop" not in lacks or not lacks["memop"].flag
+    assert "memop" not in lacks or not lacks["memop"].command
 
 
 def test_a_format_brings_advice_of_its_own(library: Library, publish: Publish, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +91,7 @@ def test_a_format_brings_advice_of_its_own(library: Library, publish: Publish, m
     assert told["api_calls"].command == "made-up --calls"
     assert "Made up does not record this." in told["copies"].hint
     other = report(publish, "saxpy", report=[{"kind": "another"}])
-    assert missing(library, other)["range"].flag.startswith("nsys profile")
+    assert missing(library, other)["range"].command.startswith("warpdeck profile")
 
 
 @pytest.mark.parametrize(
@@ -122,6 +124,53 @@ def test_graphs_that_were_traced_as_wholes_are_not_taken_for_a_silent_driver(nsy
     report = nsys_samples.find("launches_graph.nsys-rep")
     with pytest.raises(NotCapturedError, match="graphs were traced as a whole") as told:
         analysis.run(nsys_samples, report.id, "kernel_summary", {})
-    assert "--cuda-graph-trace=node" in told.value.hint
+    assert told.value.command == f"warpdeck profile -- {report.command}"
     with nsys_samples.cursor(report.id, views=views.everything()) as cursor:
-        assert "--cuda-graph-trace=node" in captures.missing(cursor)[0].flag
+        assert captures.missing(cursor)[0].command == told.value.command
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("python3 train.py --lr 1e-3", "python3 train.py --lr 1e-3"),
+        ("./solver; rm -rf $HOME", "'./solver;' rm -rf '$HOME'"),
+        ("its $(id)", "its '$(id)'"),
+        ("python\ntrain.py", "python train.py"),
+        ("python \x1b]0;x\x07", captures.PROGRAM),
+        ("python \u202eyp.niart", captures.PROGRAM),
+        ("x" * 2000, captures.PROGRAM),
+        ("", captures.PROGRAM),
+        (None, captures.PROGRAM),
+    ],
+)
+def test_the_program_of_a_report_is_quoted_for_a_shell(
+    library: Library, publish: Publish, command: str | None, named: str
+) -> None:
+    report_id = report(publish, "saxpy", report=[{"kind": "nsys", "command": command}])
+    assert missing(library, report_id)["gpu_metric"].command == f"warpdeck profile --with metrics -- {named}"
+    if command and named != captures.PROGRAM:
+        assert shlex.split(named) == command.split()
+
+
+def test_one_command_records_all_that_is_missing() -> None:
+    assert captures.join_commands(
+        [
+            "warpdeck profile -- ./a",
+            "warpdeck profile --with metrics -- ./a",
+            "ncu --set full -o report ./a",
+            "warpdeck profile --with samples,metrics -- ./a",
+            "warpdeck profile --with mpi -- ./b",
+            "ncu --set full -o report ./a",
+        ]
+    ) == [
+        "warpdeck profile --with metrics,samples -- ./a",
+        "warpdeck profile --with mpi -- ./b",
+        "ncu --set full -o report ./a",
+    ]
+
+
+def test_every_record_that_is_missing_is_one_of_the_command() -> None:
+    commands = [one.command for one in captures.CAPTURES if one.subject == TIMELINE]
+    (joined,) = captures.join_commands(commands)
+    records = joined.split()[3].split(",")
+    assert set(records) == {one.name for one in RECORDS if not one.standard} - {"python"}

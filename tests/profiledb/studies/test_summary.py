@@ -13,7 +13,7 @@ from profiledb import words
 from profiledb.errors import AnalysisError, NotCapturedError, NotLinkedError, WarpdeckError
 from profiledb.library.library import Library
 from profiledb.query import analysis, export, header
-from profiledb.studies.summary import answers, document, nsys
+from profiledb.studies.summary import answers, document, ncu, nsys
 from tests.conftest import CORPUS, ROOT
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish
 from tests.support.page_reports import name as kernel_name
@@ -94,7 +94,7 @@ def test_steps_and_attention_of_training(nsys_samples: Library) -> None:
     ]
     parts = [words.duration(one["kernel_ns"]) for one in rows(nsys_samples, TRAINING, "attention_parts")]
     assert [row[4] for row in section(text, "Attention")[1:]] == parts
-    assert "`nsys profile --gpu-metrics-devices=0 --gpu-metrics-frequency=1000`" in text
+    assert "To record this: `warpdeck profile --with metrics" in text
 
 
 def test_the_selection_decides(nsys_samples: Library) -> None:
@@ -249,3 +249,17 @@ def test_names_are_code_and_nothing_else() -> None:
     assert words.code("a`b|c\n# d") == "``a`b|c # d``"
     assert words.code("`a|", cell=True) == "`` `a\\| ``"
     assert words.code(None) == words.MISSING
+
+
+def test_the_advice_of_ncu_is_cut_at_a_sentence() -> None:
+    message = (
+        "The grid is too small to fill the GPU. This can underutilize some SMs. Look at Hardware Model"
+        " (https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#metrics-hw-model) description. "
+        + "More. "
+        * 60
+    )
+    assert ncu._cut_advice(message).startswith(
+        "The grid is too small to fill the GPU. This can underutilize some SMs. Look at Hardware Model description."
+    )
+    assert len(ncu._cut_advice(message)) <= 240
+    assert len(ncu._cut_advice("word " * 100)) <= 240

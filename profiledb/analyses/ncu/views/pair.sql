@@ -1,5 +1,5 @@
 -- A Systems report joined to a Compute report of the same program (pair.py): matching kernels.
--- includes: selection, ncu
+-- includes: selection, ncu, program
 
 -- Kernel names of a Compute report. If it is joined to another one, the library overrides this view.
 CREATE OR REPLACE VIEW ncu_kernel_name AS FROM kernel_name;
@@ -93,9 +93,8 @@ FROM ncu_launch LEFT JOIN point USING (launch_id);
 CREATE OR REPLACE MACRO ncu_command(short, mangled) AS
 'ncu --set full --launch-count 1 '
     || IF(mangled IS NULL, '--kernel-name ', '--kernel-name-base mangled --kernel-name ')
-    || quoted_for_shell(coalesce(mangled, short)) || ' -o report PROGRAM';
-CREATE OR REPLACE MACRO quoted_for_shell(word) AS
-IF(regexp_full_match(word, '[\w.]+'), word, '''' || replace(word, '''', '''\''''') || '''');
+    || quoted_for_shell(coalesce(mangled, short)) || ' -o report '
+    || coalesce((SELECT command FROM recorded_program), 'PROGRAM');
 
 -- The one in the middle of launches by duration, of an even number the shorter.
 CREATE OR REPLACE MACRO middle_launch(launch_id, duration_ns) AS

@@ -1,4 +1,25 @@
 -- Facts of a report about the program and its machine.
+-- includes: sidecar
+
+-- A word as a shell takes it (shlex.quote).
+CREATE OR REPLACE MACRO quoted_for_shell(word) AS
+IF(regexp_full_match(word, '[\w@%+=:,./-]+'), word, '''' || replace(word, '''', '''"''"''') || '''');
+
+-- The command line of the program, each word quoted: of the sidecar, which has the launcher, too, else as the profiler
+-- recorded it. Without a row if neither has one, or if it has characters that nobody sees. The command line of a
+-- Compute report is that of ncu.
+CREATE OR REPLACE VIEW recorded_program AS
+WITH of_sidecar AS (
+    SELECT list(value ORDER BY regexp_extract(key, '\d+')::INTEGER) AS words FROM meta
+    WHERE regexp_full_match(key, 'command\.\d{1,4}') OR key = 'command'
+), recorded AS (
+    SELECT coalesce((SELECT words FROM of_sidecar), string_split_regex(trim(command), '\s+')) AS words
+    FROM report WHERE kind <> 'ncu' OR (SELECT words FROM of_sidecar) IS NOT NULL
+)
+SELECT array_to_string(list_transform(words, LAMBDA word: quoted_for_shell(word)), ' ') AS command
+FROM recorded
+WHERE array_to_string(words, '') <> '' AND NOT regexp_matches(array_to_string(words, ''), '\pC')
+    AND length(array_to_string(words, ' ')) < 2000;
 
 -- Whether it ran under WSL2, whose drivers often do not report GPU work.
 CREATE OR REPLACE VIEW machine AS

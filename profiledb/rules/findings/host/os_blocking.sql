@@ -24,6 +24,8 @@
 -- advice: [lock] Let the other thread run ahead, or avoid the lock in {part|the loop}: the launching thread waits in {function}. The timeline shows which thread holds it.
 -- advice: [file] Read files ahead, write them in another thread, and keep small ones in memory: {part|the loop} waits in {function}.
 -- advice: [sleep] Wait for an event instead of sleeping or polling in {part|the loop}.
+-- advice: [unmapping, loader workers, not pinned memory] Have another thread copy and free the batches of the workers, which are in shared memory: `DataLoader(pin_memory=True)`. {part|The loop} waits in {function}.
+-- advice: [else, unmapping] Reuse large buffers in {part|the loop}, or free them in another thread: it waits in {function}, which returns memory to the system.
 -- advice: [other] Move these calls ({function}) out of {part|the loop}, or into another thread.
 -- source: ours; gaps as in `idle_reasons` (idea: Nsight Systems OS runtime trace)
 WITH piece AS MATERIALIZED (
@@ -48,6 +50,7 @@ SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS sav
         WHEN regexp_matches(main.function, 'mutex|cond|sem_|lock|futex|join|barrier|wait') THEN 'lock'
         WHEN regexp_matches(main.function, 'read|write|open|close|stat|seek|sync|flush|mmap|recv|send|get[cs]|put[cs]')
             THEN 'file'
+        WHEN regexp_matches(main.function, '^(munmap|madvise)') THEN 'unmapping'
         ELSE 'other' END AS cause,
     (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total LEFT JOIN main ON true;
