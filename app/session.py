@@ -224,13 +224,14 @@ def _find_run(folder: Path, versions: tuple[Any, ...], kind: object, report_id: 
 
 
 def run_lines() -> list[RunLine]:
-    """Return the runs of the library; read again only after a change to a report or a summary."""
+    """Return the runs of the library; read again only after a change to a report or a summary.
+
+    In a team no version changes when a run is worked out, so what is not known yet is looked for each time.
+    """
     shelf = library()
     versions = (shelf.catalog.version(), summaries_of(shelf).version())
     lines = _list_runs(shelf.folder, versions, shelf.catalog.visibility.cache_key())
-    if all(one.worst is not None for one in lines):
-        return list(lines)
-    return run_lookup.list_lines(shelf)  # in a team, no version changes when a worst finding becomes known
+    return run_lookup.complete_lines(shelf, lines)
 
 
 @lasting(maxsize=_VIEWS)

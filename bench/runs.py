@@ -4,12 +4,18 @@
 argument), writes the summaries of 64 and of 1,024 ranks made of it, and prints a table: processor time to list the
 runs, to work out a run, and to draw its page in Chromium on a server that has just started. One rank is late from a
 step on; the table says which rank was found, since when, and why. An even run has none.
+
+``--intake 32 128`` imports that many ranks instead, copies of the report that differ in a byte, and prints how long the
+worker took and how much memory it and its conversions had at most: it must not grow with the ranks.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench.ingestion import run_ingest
+from bench.ingestion import Side, run_ingest
 from bench.pages import measure_pages
 from bench.trends import time_cpu_s
 from profiledb import words
@@ -151,6 +157,18 @@ def fill_library(library: Library, real: RankSummary, ranks: Iterator[RankSummar
         store.put(replace(facts, report_id=report_id, name=name), stamp, [], [replace(one, report_id=report_id)])
 
 
+def measure_intake(report: Path, size: int) -> Side:
+    """Import copies of a report as the ranks of a run."""
+    with TemporaryDirectory() as name:
+        root = Path(name)
+        ranks = [root / f"intake_rank{rank}.sqlite" for rank in range(size)]
+        for rank, path in enumerate(ranks):
+            shutil.copyfile(report, path)
+            with closing(sqlite3.connect(path)) as db:
+                db.execute(f"PRAGMA user_version = {rank + 1}")  # else they are one report
+        return run_ingest(tuple(ranks), root / "inbox", root / "library")
+
+
 def measure_run(library: Library) -> Iterator[str]:
     """Yield the cells of a row: ranks, seconds to list and to conclude, and the conclusion."""
     listed: list[Run] = []
@@ -171,7 +189,15 @@ def main() -> None:
     parser.add_argument("report", type=Path, nargs="?", default=SAMPLE)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--no-page", action="store_true", help="draw no page")
+    parser.add_argument("--intake", type=int, nargs="+", metavar="RANKS", help="measure the import of so many ranks")
     arguments = parser.parse_args()
+    if arguments.intake:
+        print("| ranks | import | per rank | most memory |\n|---:|---:|---:|---:|")
+        for size in arguments.intake:
+            side = measure_intake(arguments.report, size)
+            each = words.duration(1e9 * side.seconds / size)
+            print(f"| {size:,} | {side.seconds:.0f} s | {each} | {words.bytes_(side.peak_bytes)} |", flush=True)
+        return
     print("| ranks | listed | worked out | late | clocks within | page, new server | page, reload |")
     print("|---:|---:|---:|---|---:|---:|---:|")
     for size, late in CASES:

@@ -2,13 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from profiledb.errors import NotCapturedError, ReportNotFoundError
 from profiledb.library.library import Library
+from profiledb.studies import run_figures
 from profiledb.studies.runs import run_answer, run_list, run_tables, sentences
 from profiledb.studies.runs.rank_summary import RankSummary
 from profiledb.studies.runs.run_answer import RunAnswer
@@ -16,8 +17,8 @@ from profiledb.studies.runs.run_findings import RunFinding
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.trends.team_summary_store import summaries_of
 
-_RULES = 2
-"""Raise when the findings of the same run change."""
+_RULES = 3
+"""Raise when the findings or figures of the same run change."""
 _MOST = 5
 """Runs of a name that are named by a report."""
 
@@ -29,26 +30,37 @@ def list_runs(library: Library) -> list[Run]:
 
 @dataclass(frozen=True)
 class RunLine:
-    """A run in a list; ``worst`` is the severity and title of its first finding, empty texts for none.
+    """A run in a list, with what was worked out of it; None as long as nobody has.
 
-    It is None as long as nobody has worked it out.
+    Args:
+        run: the run.
+        key: key under which the rest is stored.
+        worst: severity and title of its first finding, empty texts for none.
+        figures: those of ``run_figures.measure_run``.
     """
 
     run: Run
-    worst: tuple[str, str] | None
+    key: str
+    worst: tuple[str, str] | None = None
+    figures: Mapping[str, float] | None = None
 
 
 def list_lines(library: Library, *, work_out: bool = False) -> list[RunLine]:
-    """Return the runs with their worst findings; ``work_out`` finds those that nobody has found yet."""
+    """Return the runs with what is stored of them; ``work_out`` works out what nobody has yet."""
     store, runs = summaries_of(library), list_runs(library)
     stamps = store.stamps([report_id for run in runs for report_id in run.reports]) if runs else {}
-    keys = [_hash(run, stamps) for run in runs]
-    known = store.detected(keys)
-    if work_out:
-        made = {key: _find_worst(library, run) for key, run in zip(keys, runs, strict=True) if key not in known}
-        store.remember(made)
-        known |= made
-    return [RunLine(run, _parse_worst(known.get(key))) for key, run in zip(keys, runs, strict=True)]
+    lines = complete_lines(library, [RunLine(run, _hash(run, stamps)) for run in runs])
+    if not work_out:
+        return lines
+    made = {one.key: _work_out(library, one.run) for one in lines if one.worst is None}
+    store.remember(made)
+    return [_parse_line(one, made.get(one.key)) for one in lines]
+
+
+def complete_lines(library: Library, lines: Sequence[RunLine]) -> list[RunLine]:
+    """Return lines with what has been worked out since they were read."""
+    stored = summaries_of(library).detected([one.key for one in lines if one.worst is None])
+    return [_parse_line(one, stored.get(one.key)) for one in lines]
 
 
 def _hash(run: Run, stamps: Mapping[str, tuple[int, str]]) -> str:
@@ -62,13 +74,18 @@ def _hash(run: Run, stamps: Mapping[str, tuple[int, str]]) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _find_worst(library: Library, run: Run) -> str:
-    first = next(iter(answer(library, run).findings), None)
-    return json.dumps([first.severity, first.title] if first else ["", ""])
+def _work_out(library: Library, run: Run) -> str:
+    known = answer(library, run)
+    first = next(iter(known.findings), None)
+    worst = [first.severity, first.title] if first else ["", ""]
+    return json.dumps({"worst": worst, "figures": dict(run_figures.measure_run(known))})
 
 
-def _parse_worst(text: str | None) -> tuple[str, str] | None:
-    return (str(told[0]), str(told[1])) if text and (told := json.loads(text)) else None
+def _parse_line(line: RunLine, text: str | None) -> RunLine:
+    if text is None:
+        return line
+    told = json.loads(text)
+    return replace(line, worst=(str(told["worst"][0]), str(told["worst"][1])), figures=told["figures"])
 
 
 def find_run(library: Library, report_id: str) -> Run | None:
@@ -158,7 +175,7 @@ def describe_briefly(run: Run) -> dict[str, Any]:
         "ranks": run.size,
         "present": len(run.ranks),
         "nodes": len(run.hosts) or None,
-        "gpus": sorted({one.gpu for one in run.ranks if one.gpu}),
+        "gpus": run.gpus,
         "started_at": None if begin is None else datetime.fromtimestamp(begin / 1e9, UTC).isoformat(timespec="seconds"),
         "step_ns": run.step_ns,
     }

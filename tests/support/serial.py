@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
+from profiledb.studies.runs.rank_summary import RankSummary
 from profiledb.studies.trends import summary_refresh
 from profiledb.studies.trends.series import Series
 from profiledb.studies.trends.series_board import Board
@@ -47,12 +48,12 @@ def all_series(board: Board) -> dict[str, Series]:
     return {name: board.find(name) for name in board.names}
 
 
-def put(library: Library, of: Facts, figures: Sequence[Row]) -> Manifest:
+def put(library: Library, of: Facts, figures: Sequence[Row], ranks: Sequence[RankSummary] = ()) -> Manifest:
     """List a report that has only a summary."""
     manifest = Manifest(
         of.report_id, SCHEMA_VERSION, of.name, of.kind, of.report_id, 1, captured_at=of.captured_at,
         ingested_at=of.captured_at, gpu=of.gpu, command=of.command, rows={"kernel": 1},
     )  # fmt: skip
     library.catalog.add_report(manifest)
-    summaries_of(library).put(of, summary_refresh.make_stamp(library, of.report_id), figures)
+    summaries_of(library).put(of, summary_refresh.make_stamp(library, of.report_id), figures, ranks)
     return manifest

@@ -44,6 +44,7 @@ def page() -> None:
     tables.draw_ranks(known.ranks)
     tables.draw_communicators(known.communicators)
     tables.draw_kernels(known.kernels)
+    tables.draw_earlier(run, known)
     tables.draw_recipe(run)
     st.caption("  \n".join(filter(None, [sentences.state_clocks(known.clocks), fmt.plain(_HOW)])))
 

@@ -4,11 +4,18 @@ import pandas as pd
 import streamlit as st
 
 from app import session
+from app.ui import format as fmt
 from app.ui import share_bar, table_columns, tables, url_widgets
+from profiledb.query.header import Column
+from profiledb.studies import run_figures, run_gate
+from profiledb.studies.run_figures import RUN_MEASURES
 from profiledb.studies.runs import pace, recipes
+from profiledb.studies.runs.run_answer import RunAnswer
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.runs.run_rows import COMMUNICATORS, KERNELS, RANKS
 
+_MEAN = "mean per step over the ranks"
+_MINUTE = "%Y-%m-%d %H:%M"
 _PER = ("One per name", "One per name and rank")
 RANK_COLUMNS = table_columns.of(
     RANKS,
@@ -31,6 +38,21 @@ COMMUNICATOR_COLUMNS = table_columns.of(
 )  # fmt: skip
 
 
+EARLIER_COLUMNS = table_columns.of(
+    (
+        Column("name", "text", "", "name of the run", "Run"),
+        Column("captured", "text", "", "start of its earliest capture", "Captured (UTC)"),
+        *(
+            Column(one.name, one.unit, "", "number of them" if one.unit == "count" else _MEAN, one.title)
+            for one in RUN_MEASURES.values()
+        ),
+    ),
+    table_columns.use("name", width=150),
+    table_columns.use("captured", width=130),
+    *RUN_MEASURES,
+)
+
+
 def draw_ranks(rows: pd.DataFrame) -> None:
     _draw_table("Ranks", rows, RANK_COLUMNS, "run-ranks", ("report",))
 
@@ -43,6 +65,19 @@ def draw_communicators(rows: pd.DataFrame) -> None:
 def draw_kernels(rows: pd.DataFrame) -> None:
     if len(rows):
         _draw_table("Kernels over the ranks", rows, KERNEL_COLUMNS, "run-kernels")
+
+
+def draw_earlier(run: Run, known: RunAnswer) -> None:
+    """Draw the run below the earlier ones of its series, as far as they have been worked out; nothing without one."""
+    known_runs = [(one.run, one.figures) for one in run_gate.list_before(session.run_lines(), run) if one.figures]
+    if not known_runs:
+        return
+    known_runs.append((run, run_figures.measure_run(known)))
+    names = [{"name": fmt.visible(one.name), "captured": one.begin_ns} for one, _ in known_runs]
+    rows = pd.DataFrame(names).join(pd.DataFrame([dict(figures) for _, figures in known_runs]))
+    rows["captured"] = pd.to_datetime(rows["captured"], utc=True, unit="ns", errors="coerce").dt.strftime(_MINUTE)
+    _draw_table("Runs of this series", rows.iloc[::-1].reset_index(drop=True), EARLIER_COLUMNS, "run-earlier")
+    st.caption(f"{fmt.plain(run_gate.describe_series(run))}, newest first. `warpdeck check --run` is a gate for them.")
 
 
 def _draw_table(
@@ -58,7 +93,7 @@ def _draw_table(
 def draw_recipe(run: Run) -> None:
     """Draw the choice of a recipe of nsys and, once one is chosen, its rows over all ranks of the run."""
     st.subheader("Recipes of Nsight Systems", anchor=False)
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    left, right = st.columns([5, 3], vertical_alignment="bottom")
     with left:
         name = st.selectbox(
             "Recipe", recipes.RECIPES, index=None, placeholder="Choose a recipe",

@@ -17,6 +17,7 @@ MEASURES = (
     "wall_ns", "busy_ns", "kernel_ns", "idle_ns", "copy_ns", "memset_ns", "launches", "copy_bytes", "memory_bytes",
     "mfu_pct", "energy_j", "findings",
 )  # fmt: skip
+RUN_MEASURES = ("wall_ns", "compute_ns", "exposed_ns", "held_ns", "late_ns", "idle_ns", "copy_ns", "findings")
 _ABOUT = (
     "Holds a report against the last level of a series, the reports of a label, or one report, and against budgets."
     " What is worse by more than is allowed and by more than the reports scatter fails."
@@ -37,12 +38,18 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     command.add_argument("--budget", type=Path, metavar="FILE", help="TOML file of budgets (docs/ci.md)")
     command.add_argument(
-        "--measure", action="append", choices=MEASURES, metavar="MEASURE",
-        help=f"what may not be worse; may be repeated (default: wall_ns): {', '.join(MEASURES)}",
+        "--run", action="store_true",
+        help="NEW and --against are runs on several GPUs, by name or a report; 'series' is its own earlier runs",
     )  # fmt: skip
     command.add_argument(
-        "--anywhere", action="store_true", help="compare although machine, driver, profiler or recorded data differ"
-    )
+        "--measure", action="append", choices=sorted({*MEASURES, *RUN_MEASURES}), metavar="MEASURE",
+        help=f"what may not be worse; may be repeated (default: wall_ns): {', '.join(MEASURES)}; of a run"
+        f" {', '.join(RUN_MEASURES)}",
+    )  # fmt: skip
+    command.add_argument(
+        "--anywhere", action="store_true",
+        help="compare although machine, driver, profiler or recorded data differ; of runs ranks or GPU",
+    )  # fmt: skip
     command.add_argument("--format", choices=("md", "json", "junit"), default="md", help=DEFAULT)
     command.add_argument("--url", default="", metavar="URL", help="address of the dashboard, for links")
     command.add_argument("-o", "--output", type=Path, metavar="FILE", help=OUTPUT)
@@ -53,8 +60,19 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
     """Print the outcome of the check, or write it to a file."""
     from profiledb import config
     from profiledb.findings import rulebook
+    from profiledb.studies import run_check_printout, run_gate
     from profiledb.studies.trends import budget, gate, printout
 
+    measures = arguments.measure or (MEASURES[0],)
+    if unknown := sorted({*measures} - {*(RUN_MEASURES if arguments.run else MEASURES)}):
+        raise AnalysisError(f"{'Runs' if arguments.run else 'Reports'} have no {', '.join(unknown)}.")
+    if arguments.run:
+        if arguments.budget or not arguments.against:
+            raise AnalysisError("check --run needs --against, and takes no budget.")
+        of_run = run_gate.check_run(library, arguments.report, arguments.against, measures, anywhere=arguments.anywhere)
+        text = run_check_printout.format_run_check(of_run, arguments.format, arguments.url)
+        terminal.write(text.encode(), arguments.output)
+        return WORSE if of_run.fails else 0
     if not (arguments.against or arguments.budget):
         raise AnalysisError(
             "check needs --against or --budget.", hint="--against series takes the report's own series."
@@ -67,7 +85,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
         library.find(arguments.report),
         arguments.against,
         allowed,
-        arguments.measure or (MEASURES[0],),
+        measures,
         anywhere=arguments.anywhere,
     )
     terminal.write(printout.format_check(checked, arguments.format, arguments.url).encode(), arguments.output)

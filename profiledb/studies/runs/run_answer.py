@@ -23,6 +23,7 @@ class RunAnswer:
     Args:
         is_matched: whether collectives could be matched over the ranks, which waits need.
         headline: what holds the run up most, Markdown.
+        held_ns: what waits for other ranks cost per step, mean over the ranks, ns; 0 if nothing is matched.
         straggler: the rank for which the others wait, if there is one.
         findings: everything that holds it up or is wrong with its reports, the costliest first.
         clocks: clocks of the ranks.
@@ -35,6 +36,7 @@ class RunAnswer:
 
     is_matched: bool
     headline: str
+    held_ns: float
     straggler: Straggler | None
     findings: tuple[RunFinding, ...]
     clocks: tuple[Clock, ...]
@@ -54,6 +56,7 @@ def answer(tables: RunTables) -> RunAnswer:
     return RunAnswer(
         is_matched=not tables.matches.empty,
         headline=next(iter(about_ranks), _state_even(tables)),
+        held_ns=min(run_findings.mean(tables.held), run_findings.find_spare(tables)),
         straggler=late,
         findings=tuple(findings),
         clocks=tuple(clocks.align(tables.matches)),

@@ -46,6 +46,11 @@ class Run:
         return sorted({one.host for one in self.ranks if one.host})
 
     @property
+    def gpus(self) -> list[str]:
+        """Names of its GPU models; empty if no report tells one."""
+        return sorted({one.gpu for one in self.ranks if one.gpu})
+
+    @property
     def restarts(self) -> int:
         """Restarts of the launcher before the last of its reports was captured."""
         return max((one.restarts or 0 for one in self.ranks), default=0)

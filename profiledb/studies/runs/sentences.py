@@ -91,11 +91,13 @@ def state_gaps(run: Run) -> Iterator[tuple[str, str]]:
         yield "ranks_missing", f"{count}: {_list(run.missing)}. Waits count the present ranks alone."
     if run.doubled:
         ranks = sorted({one.rank for one in run.doubled if one.rank is not None})
-        why = "from before the restart" if run.restarts else "a further one of the rank"
+        is_before = all((one.restarts or 0) < run.restarts for one in run.doubled)
+        why = "from before the restart" if is_before else "a further one of the rank"
         count = words.counted(len(run.doubled), "report")
         yield "ranks_doubled", f"{count} left out, {why}: rank {_list(ranks)}."
     if run.restarts:
-        yield "restarted", f"The launcher had restarted the run {words.counted(run.restarts, 'time')} before."
+        count = words.counted(run.restarts, "time")
+        yield "restarted", f"The launcher restarted the run {count} before these reports were captured."
 
 
 def state_silent(ranks: Sequence[int]) -> str:

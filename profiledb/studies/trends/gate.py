@@ -284,7 +284,7 @@ def _judge_measures(
         if name not in new or name not in old:
             raise AnalysisError(f"{MEASURES[name].title} is missing in one of the reports, so it cannot be checked.")
     return tuple(
-        _judge_one_measure(measure, old[name], new[name], budget.growth_pct, counting)
+        judge_measure(measure, old[name], new[name], budget.growth_pct, counting)
         for name, measure in MEASURES.items()
         if name in new and name in old
     )
@@ -315,7 +315,7 @@ def _is_accepted(board: Board, point: Point, measure: str) -> bool:
     return note is not None and note.state == "accepted"
 
 
-def _judge_one_measure(
+def judge_measure(
     measure: Measure, old: Sequence[float], new: float, growth_pct: Mapping[str, float], counting: set[str]
 ) -> Judged:
     level = median(old)

@@ -1,7 +1,7 @@
 """Print a check as Markdown for a pull request, as JSON, and as JUnit. Names from reports are formatted as code."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
@@ -11,7 +11,7 @@ from profiledb.errors import AnalysisError
 from profiledb.studies.compare.verdict import format_difference, format_percent_change
 from profiledb.studies.trends.drift import SIDE, Drift
 from profiledb.studies.trends.explain import Explanation, Part
-from profiledb.studies.trends.gate import CheckResult
+from profiledb.studies.trends.gate import CheckResult, Judged
 from profiledb.studies.trends.measures import PARTS, Measure
 from profiledb.studies.trends.series import Point
 from profiledb.studies.trends.series_changes import program_differences
@@ -38,11 +38,16 @@ def format_check(checked: CheckResult, form: Form, url: str = "") -> str:
     Raises:
         AnalysisError: the address is invalid.
     """
-    if url and not (url.startswith(("http://", "https://")) and url.isprintable() and not set(url) & set(" <>()\"'")):
-        raise AnalysisError(f"{url[:80]!r} is no address of a dashboard.", hint="It is like http://host:8501")
-    links = _build_links(checked, url.rstrip("/")) if url else {}
+    links = _build_links(checked, check_address(url)) if url else {}
     made = {"md": _format_markdown, "json": _format_json, "junit": _format_junit}
     return made[form](checked, links)
+
+
+def check_address(url: str) -> str:
+    """Return an address of a dashboard without its last slash. Raises AnalysisError if it is none."""
+    if not (url.startswith(("http://", "https://")) and url.isprintable() and not set(url) & set(" <>()\"'")):
+        raise AnalysisError(f"{url[:80]!r} is no address of a dashboard.", hint="It is like http://host:8501")
+    return url.rstrip("/")
 
 
 def format_value(measure: Measure, number: float) -> str:
@@ -68,15 +73,7 @@ def _format_markdown(checked: CheckResult, links: dict[str, str]) -> str:
     name = words.code(checked.report.facts.name)
     sections = [f"### Warpdeck: {_write_headline(checked)}", f"{name}{_describe_base(checked)}"]
     if checked.judged:
-        lines = [
-            f"| {'**' * one.counts}{one.measure.title}{'**' * one.counts} | {format_value(one.measure, one.before)} |"
-            f" {format_value(one.measure, one.after)} | {format_change(one.before, one.after)}"
-            f" | {format_value(one.measure, one.limit)} |"
-            f" {_MARK[one.verdict]}{' (fails)' * one.fails} |"
-            for one in checked.judged
-        ]
-        head = "| Measure | Before | Now | Change | Allowed | |\n| --- | --- | --- | --- | --- | --- |"
-        sections.append("\n".join([head, *lines]))
+        sections.append(format_judged(checked.judged))
     sections += [_format_drift(one, checked.report) for one in checked.drifts]
     if checked.held:
         lines = [
@@ -95,10 +92,26 @@ def _format_markdown(checked: CheckResult, links: dict[str, str]) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def _write_headline(checked: CheckResult) -> str:
-    fails = [
-        f"{one.measure.title.lower()} {format_change(one.before, one.after)}" for one in checked.judged if one.fails
+def format_judged(judged: Sequence[Judged]) -> str:
+    """Return a table of measures as Markdown."""
+    lines = [
+        f"| {'**' * one.counts}{one.measure.title}{'**' * one.counts} | {format_value(one.measure, one.before)} |"
+        f" {format_value(one.measure, one.after)} | {format_change(one.before, one.after)}"
+        f" | {format_value(one.measure, one.limit)} |"
+        f" {_MARK[one.verdict]}{' (fails)' * one.fails} |"
+        for one in judged
     ]
+    head = "| Measure | Before | Now | Change | Allowed | |\n| --- | --- | --- | --- | --- | --- |"
+    return "\n".join([head, *lines])
+
+
+def list_failures(judged: Sequence[Judged]) -> list[str]:
+    """Name the measures that close the gate, with their change."""
+    return [f"{one.measure.title.lower()} {format_change(one.before, one.after)}" for one in judged if one.fails]
+
+
+def _write_headline(checked: CheckResult) -> str:
+    fails = list_failures(checked.judged)
     fails += [
         f"{one.measure.title.lower()} drifts, {format_change(one.base, one.now)} since {_format_since(one)}"
         for one in checked.drifts
@@ -172,14 +185,7 @@ def _format_json(checked: CheckResult, links: dict[str, str]) -> str:
         "against": checked.against or None,
         "before": checked.before.id if checked.before else None,
         "fails": checked.fails,
-        "measures": [
-            {
-                "measure": one.measure.name, "unit": one.measure.unit, "before": one.before, "after": one.after,
-                "limit": one.limit, "reports": one.reports, "verdict": one.verdict, "counts": one.counts,
-                "fails": one.fails,
-            }
-            for one in checked.judged
-        ],
+        "measures": [describe_judged(one) | {"reports": one.reports} for one in checked.judged],
         "drifts": [
             {
                 "measure": one.measure.name, "unit": one.measure.unit, "base": one.base, "now": one.now,
@@ -195,6 +201,14 @@ def _format_json(checked: CheckResult, links: dict[str, str]) -> str:
         "links": links,
     }  # fmt: skip
     return json.dumps(content, indent=1) + "\n"
+
+
+def describe_judged(one: Judged) -> dict[str, Any]:
+    """Return a measure as plain data."""
+    return {
+        "measure": one.measure.name, "unit": one.measure.unit, "before": one.before, "after": one.after,
+        "limit": one.limit, "verdict": one.verdict, "counts": one.counts, "fails": one.fails,
+    }  # fmt: skip
 
 
 def _describe_parts(explanation: Explanation | None) -> dict[str, Any] | None:
@@ -216,13 +230,7 @@ def _describe_parts(explanation: Explanation | None) -> dict[str, Any] | None:
 def _format_junit(checked: CheckResult, links: dict[str, str]) -> str:
     """Return one test per measure that closes the gate, and one per budget."""
     suite = ET.Element("testsuite", name="warpdeck")
-    for one in (one for one in checked.judged if one.counts):
-        text = (
-            f"{format_value(one.measure, one.before)} -> {format_value(one.measure, one.after)}"
-            f" ({format_change(one.before, one.after)}),"
-            f" allowed {format_value(one.measure, one.limit)}"
-        )
-        _add_case(suite, one.measure.title, text, fails=one.fails)
+    add_judged(suite, checked.judged)
     for drift in (one for one in checked.drifts if one.counts):
         _add_case(
             suite, f"{drift.measure.title}, drift", _format_drift(drift, checked.report).replace("*", ""), fails=True
@@ -230,10 +238,26 @@ def _format_junit(checked: CheckResult, links: dict[str, str]) -> str:
     for held in checked.held:
         text = f"{words.significant(held.value)} of at most {words.significant(held.most)}"
         _add_case(suite, words.visible(held.name), text, fails=not held.holds)
+    return write_suite(suite, links.values())
+
+
+def add_judged(suite: ET.Element, judged: Sequence[Judged]) -> None:
+    """Add a test per measure that counts."""
+    for one in (one for one in judged if one.counts):
+        text = (
+            f"{format_value(one.measure, one.before)} -> {format_value(one.measure, one.after)}"
+            f" ({format_change(one.before, one.after)}),"
+            f" allowed {format_value(one.measure, one.limit)}"
+        )
+        _add_case(suite, one.measure.title, text, fails=one.fails)
+
+
+def write_suite(suite: ET.Element, links: Iterable[str]) -> str:
+    """Count the tests and return the suite as text."""
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(sum(case.find("failure") is not None for case in suite)))
-    if links:
-        ET.SubElement(suite, "system-out").text = "\n".join(links.values())
+    if told := "\n".join(links):
+        ET.SubElement(suite, "system-out").text = told
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 

@@ -125,14 +125,14 @@ def _make_teller(facts: Facts, rules: Rules, labels: Sequence[str]) -> Tell:
     def tell(fact: str) -> str | None:
         if fact == "command":
             return _normalize_command(facts.command, rules.ignore) if facts.command else None
-        return _shorten_stem(facts.name) if fact == "name" else known.get(fact) or None
+        return shorten_stem(facts.name) if fact == "name" else known.get(fact) or None
 
     return tell
 
 
 def series_name(facts: Facts, rules: Rules, tell: Tell) -> str:
     """Return the name of a report's series: the program, then the facts that keep it apart."""
-    program = _find_first(tell, rules.program) or _shorten_stem(facts.name)
+    program = _find_first(tell, rules.program) or shorten_stem(facts.name)
     apart = [f"{_choose_prefix(fact)}{value}" for fact in rules.apart if (value := tell(fact))]
     return shorten_name(" · ".join([program, *apart]))
 
@@ -174,7 +174,7 @@ def _normalize_command(command: str, ignore: Iterable[str]) -> str:
     return " ".join(_FOLDERS.sub("", command).split())
 
 
-def _shorten_stem(file: str) -> str:
+def shorten_stem(file: str) -> str:
     """Return the name of a file without its ending and its last number or date."""
     stem = _ENDINGS.sub("", file)
     return _NUMBER.sub("", stem) or stem
