@@ -3,7 +3,7 @@
 -- launch ran is not in the file, so neither spread nor idle time is known. FLOPs and bytes count where the program
 -- states them for the kernel's own path; those of scopes around it are in `path_tree`.
 -- page: call_paths
--- show: name 420, class 130, calls, total_ns, share_pct bar 110, avg_ns, paths, device
+-- show: name 420, class 184, calls, total_ns, share_pct bar 110, avg_ns, paths, device
 -- needs: path_sum
 -- includes: path_sums
 -- param: limit = 1000 at most this many rows

@@ -1,14 +1,11 @@
 """What a report says of its machine: versions of drivers as people write them, and GPUs with how many there are."""
 
-from pathlib import Path
-
 import pytest
 
 from profiledb.library.library import Library
 from profiledb.studies.summary import document
 from tests.conftest import CORPUS
 from tests.support.page_reports import Publish, insert, make_library, make_publish, run
-from warpdeck.profiling.child import wrap_program
 
 __all__ = ["make_library", "make_publish"]
 
@@ -24,18 +21,6 @@ def test_versions_of_drivers(library: Library, publish: Publish, written: str | 
     report = publish(lambda db: insert(db, "report", [{"kind": "nsys", "driver_version": written}]))
     (facts,) = run(library, report, "report_facts")
     assert facts["driver_version"] == read
-
-
-@pytest.mark.parametrize("standard", [(3, 4), (18, 19), ()])
-@pytest.mark.parametrize("status", [None, Path("/tmp/status")])
-def test_the_command_is_the_program_s(
-    library: Library, publish: Publish, standard: tuple[int, ...], status: Path | None
-) -> None:
-    """``warpdeck profile`` starts a program in a shell."""
-    program = ["python3", "train.py", "--note", "sh -c x"]
-    wrapped = " ".join(wrap_program(program, standard, status))
-    (facts,) = run(library, publish(lambda db: insert(db, "report", [{"command": wrapped}])), "report_facts")
-    assert facts["command"] == " ".join(program)
 
 
 def test_each_gpu_has_its_own_count(library: Library, publish: Publish) -> None:
