@@ -11,8 +11,13 @@ from ingest.ncu.tables import Capture
 from profiledb.errors import ConversionError, DiskFullError
 from profiledb.library import disk
 
+_RENAME = ("--rename-kernels", "off")
+"""ncu shortens names otherwise: ``at::softmax`` for ``at::native::softmax``, which no Systems report has."""
 # Options of newer versions of ncu; if ncu refuses one, the page is printed without it.
-_EXTRA = {"raw": ("--print-metric-instances", "details"), "details": ("--print-metric-name", "label-name")}
+_EXTRA = {
+    "raw": (("--print-metric-instances", "details"), _RENAME),
+    "details": (("--print-metric-name", "label-name"), _RENAME),
+}
 
 
 def read_report(tool: tools.Tool, report: Path, work: Path) -> Capture:
@@ -36,10 +41,14 @@ def _read_lines(printed: Path) -> Iterator[str]:
 def _print_page(tool: tools.Tool, report: Path, work: Path, page: str) -> Path:
     output = work / f"{page}.csv"
     arguments = [str(tool.path), "--import", str(report), "--csv", "--page", page, "--print-units", "base"]
-    printed = tools.run([*arguments, *_EXTRA[page]], stdout=output)
-    if printed.returncode and any(option in _read_head(output) + printed.stderr for option in _EXTRA[page]):
-        printed = tools.run(arguments, stdout=output)
-    head = _read_head(output)
+    extra = list(_EXTRA[page])
+    while True:
+        printed = tools.run([*arguments, *chain.from_iterable(extra)], stdout=output)
+        head = _read_head(output)
+        refused = [one for one in extra if one[0].lstrip("-") in head + printed.stderr]
+        if not (printed.returncode and refused):
+            break
+        extra = [one for one in extra if one not in refused]
     if printed.returncode or "==ERROR==" in head:
         if disk.says_full(head + printed.stderr):
             raise DiskFullError(disk.FULL.message, hint=disk.FULL.hint, detail=scrub.scrub_output(printed.stderr))

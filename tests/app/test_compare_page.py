@@ -124,7 +124,7 @@ def test_what_has_no_kernels_says_why(dashboard: Dashboard, library: Library, pa
     none = publish(library, "0" * 16)
     at = open_(dashboard, report=pair[0], other=none)
     assert "B, k0.rep, has no kernels to compare" in said(at)
-    assert "--trace=cuda" in said(at)
+    assert "warpdeck profile -- PROGRAM" in said(at)
     empty = open_(dashboard, report=pair[0], other=pair[1], other_from="99999999")
     assert "No kernels run in the selection of B" in said(empty)
 

@@ -40,7 +40,7 @@ def test_a_report_with_nothing_says_what_to_capture(page: Open, publish: Publish
     at = page("findings", publish(nothing))
     assert figures(at)["Findings"] == "0"
     assert "This report lacks the data that the rules need." in texts(at)
-    assert any("--trace=cuda" in code.value for code in at.code)
+    assert any(code.value.startswith("warpdeck profile --with ") for code in at.code)
 
 
 def test_hostile_names_stay_text(page: Open, publish: Publish) -> None:

@@ -78,7 +78,7 @@ def test_without_a_compute_report_the_dialog_says_how_to_capture_one(dashboard: 
             library.delete(report.id)
     shown = texts(open_dialog(dashboard))
     assert "No Compute report" in shown
-    assert "ncu --set full" in shown
+    assert "warpdeck profile --kernels-of " in shown
 
 
 @pytest.mark.parametrize(

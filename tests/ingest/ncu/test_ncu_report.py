@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from ingest import tools
 from ingest.formats import ncu_report
 from ingest.ncu import container, wheel
 from profiledb.errors import ConversionError
@@ -183,6 +184,35 @@ def test_ncu_alone_says_that_it_rounds(tmp_path: Path, monkeypatch: pytest.Monke
     db = converted(ncu_report, REPORT, tmp_path)
     assert metrics(db)["launch__waves_per_multiprocessor"][0] == 46.55
     assert "two decimals" in str(db.execute("SELECT text FROM diagnostic").fetchall())
+
+
+def test_ncu_prints_whole_names_where_it_would_shorten_them(
+    tmp_path: Path, ncu: tools.Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From 2025 on it does: names of PyTorch's kernels would be no longer those of Nsight Systems."""
+    newer, asked = tmp_path / "ncu", tmp_path / "asked"
+    newer.write_text(
+        f"#!{sys.executable}\nimport os, sys\n"
+        f"with open({str(asked)!r}, 'a') as file:\n    print(*sys.argv[1:], file=file)\n"
+        "words = ' '.join(sys.argv[1:]).replace(' --rename-kernels off', '').split(' ')\n"
+        f"os.execv({str(ncu.path)!r}, [{str(ncu.path)!r}, *words])\n"
+    )
+    newer.chmod(0o755)
+    monkeypatch.setenv("WARPDECK_NCU", str(newer))
+    monkeypatch.setattr(wheel, "is_available", lambda: False)
+    db = converted(ncu_report, REPORT, tmp_path)
+    pages = [line for line in asked.read_text().splitlines() if "--page" in line]
+    assert len(pages) == 2, "an option that it knows is not asked for again without"
+    assert all(line.endswith(" --rename-kernels off") for line in pages)
+    assert db.execute("SELECT count(*) FROM ncu_metric_instance").fetchone() != (0,)
+
+
+@pytest.mark.usefixtures("ncu")
+def test_an_option_that_ncu_does_not_know_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of Debian knows no --rename-kernels, and prints the instances of metrics."""
+    monkeypatch.setattr(wheel, "is_available", lambda: False)
+    db = converted(ncu_report, REPORT, tmp_path)
+    assert db.execute("SELECT count(*) FROM ncu_metric_instance").fetchone() != (0,)
 
 
 def test_with_neither_road_the_user_learns_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

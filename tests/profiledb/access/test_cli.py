@@ -94,7 +94,7 @@ def test_run_prints_csv_and_json(empty_library: Library, capsys: pytest.CaptureF
     [
         (("run", "class_split", "nothing"), "No report is called"),
         (("run", "nothing", "aaaa"), "No analysis is called"),
-        (("run", "nvtx_sum", "aaaa"), "--trace=cuda,nvtx"),
+        (("run", "nvtx_sum", "aaaa"), "warpdeck profile -- PROGRAM"),
         (("run", "class_split", "aaaa", "--param", "x"), "NAME=VALUE"),
     ],
 )

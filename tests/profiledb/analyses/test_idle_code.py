@@ -156,10 +156,10 @@ def test_python_stacks_tell_where_there_are_some(library: Library, publish: Publ
     assert (native["function"], native["source"]) == ("decode(jpeg)", "CPU")
 
 
-def test_without_samples_the_flag_is_told(library: Library, gaps: str) -> None:
+def test_without_samples_the_command_is_told(library: Library, gaps: str) -> None:
     with pytest.raises(NotCapturedError, match="CPU samples") as error:
         run(library, gaps, "idle_code")
-    assert "--sample=process-tree --backtrace=" in error.value.hint
+    assert "warpdeck profile --with samples -- " in error.value.hint
 
 
 def test_only_a_clear_function_is_named(library: Library, publish: Publish) -> None:

@@ -179,11 +179,11 @@ def test_reports_cannot_be_written(empty_library: Library) -> None:
     assert "read-only" in caught.value.detail
 
 
-def test_missing_data_is_an_answer_with_the_flag_that_captures_it(empty_library: Library) -> None:
+def test_missing_data_is_an_answer_with_the_command_that_captures_it(empty_library: Library) -> None:
     manifest = publish(empty_library, "aaaa000000000001")
     with pytest.raises(NotCapturedError, match="No NVTX ranges in this report") as caught:
         analysis.run(empty_library, manifest.id, "nvtx_sum")
-    assert "--trace=cuda,nvtx" in caught.value.hint
+    assert "warpdeck profile -- PROGRAM" in caught.value.hint
 
 
 @pytest.mark.parametrize(
