@@ -46,8 +46,16 @@ def read_manifest(db: duckdb.DuckDBPyConnection) -> Manifest | None:
     if row is None:
         return None
     facts = dict(zip([*_COLUMNS.split(", "), "captured_at", "gpu"], row, strict=True))
-    present = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main'"
-    lacks = schema.ADDED - {name for (name,) in db.execute(present).fetchall()}
+    lacks = {name for name in schema.ADDED if not _has_table(db, name)}
     counts = {name: schema.count_rows(db, name) for name in schema.tables().keys() - lacks}
     rows = {name: count for name, count in counts.items() if count}
     return Manifest(id=facts["source_sha256"][:16], schema_version=schema.SCHEMA_VERSION, rows=rows, **facts)
+
+
+def _has_table(db: duckdb.DuckDBPyConnection, name: str) -> bool:
+    """Return True if a report has a table. Lists of tables would read the attached export, which may be damaged."""
+    try:
+        db.execute(f"SELECT 1 FROM {schema.identifier(name)} LIMIT 0")
+    except duckdb.CatalogException:
+        return False
+    return True
