@@ -127,7 +127,7 @@ def test_what_the_menu_leads_to_in_one_click(visitor: Page, address: str, librar
     menu(page, "Idle").click()
     at_rest(page, "Idle")
     # The box of a command is drawn by a part that the browser loads later than the page.
-    expect(page.get_by_test_id("stCode").filter(has_text="--gpu-metrics-devices").first).to_be_attached()
+    expect(page.get_by_test_id("stCode").filter(has_text="--with metrics").first).to_be_attached()
     commands = page.get_by_test_id("stCode").all_inner_texts()
     assert not [command for command in commands if not command.isascii()]
     menu(page, "Ranges").click()

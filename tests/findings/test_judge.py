@@ -59,7 +59,7 @@ def test_what_cannot_be_judged_is_not_clear(nsys_samples: Library) -> None:
     )
     assert [name for name, one in found.items() if one.verdict != "cannot_judge"] == ["fine"]
     assert found["null"].why == "There are no steps."
-    assert "--cpuctxsw" in found["lacks"].command
+    assert found["lacks"].command.startswith("warpdeck profile -- ")
     assert found["broken"].why == "The query of this rule failed."
 
 

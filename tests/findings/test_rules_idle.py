@@ -291,7 +291,7 @@ def test_fluctuating_use(nsys_samples: Library, library: Library, publish: Publi
     assert judged(library, measured("SMs Active [Throughput %]", 60), "fluctuating_use").value == 0
     assert judged(library, measured("GR Active", 90, 40), "fluctuating_use").verdict == "cannot_judge"
     assert judged(library, measured("DRAM Read", 90), "fluctuating_use").verdict == "cannot_judge"
-    assert "--gpu-metrics-devices" in sampled(nsys_samples, "idle_fixed", "fluctuating_use").command
+    assert "--with metrics -- " in sampled(nsys_samples, "idle_fixed", "fluctuating_use").command
 
 
 def test_fluctuating_use_of_a_sample(nsys_samples: Library) -> None:
