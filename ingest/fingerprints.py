@@ -2,11 +2,8 @@
 
 from pathlib import Path
 
-from ingest.formats import nsys_report, nsys_sqlite
 from profiledb.library.inbox import Inbox
-
-NSYS_SUFFIXES = tuple(nsys_report.ENDINGS)
-(EXPORT_SUFFIX,) = nsys_sqlite.ENDINGS
+from profiledb.report.file_names import NSYS_ENDINGS, NSYS_EXPORT
 
 
 def fingerprint(inbox: Inbox, path: Path) -> str | None:
@@ -20,11 +17,11 @@ def fingerprint(inbox: Inbox, path: Path) -> str | None:
 
 def has_report_beside(inbox: Inbox, path: Path) -> bool:
     """Return True if a file may be the export of a report beside it with the same stem."""
-    return path.suffix == EXPORT_SUFFIX and any(inbox.look(partner) for partner in list_partners(path))
+    return path.suffix == NSYS_EXPORT and any(inbox.look(partner) for partner in list_partners(path))
 
 
 def list_partners(path: Path) -> list[Path]:
     """Return the paths at which the same capture may lie in another form."""
-    if path.suffix in NSYS_SUFFIXES:
-        return [path.with_suffix(EXPORT_SUFFIX)]
-    return [path.with_suffix(suffix) for suffix in NSYS_SUFFIXES] if path.suffix == EXPORT_SUFFIX else []
+    if path.suffix in NSYS_ENDINGS:
+        return [path.with_suffix(NSYS_EXPORT)]
+    return [path.with_suffix(suffix) for suffix in NSYS_ENDINGS] if path.suffix == NSYS_EXPORT else []

@@ -17,7 +17,6 @@ from ingest.conversion import limits
 from ingest.conversion.failures import count_ended_attempts, end_job, note_ended_attempts
 from ingest.conversion.messages import DATABASE, Outcome, Request, Task
 from ingest.conversion.runner import Runner
-from ingest.fingerprints import NSYS_SUFFIXES
 from ingest.process_endings import ENDINGS, TRIES
 from ingest.sidecar_intake import SIDECAR_STATES, SidecarIntake, select_sidecars
 from ingest.watch import Watch
@@ -29,6 +28,7 @@ from profiledb.library.inbox import Inbox
 from profiledb.library.inbox.file_stamp import read_state
 from profiledb.library.library import Library
 from profiledb.library.spaces import space_of
+from profiledb.report.file_names import NSYS_ENDINGS
 from profiledb.report.sidecar import DROPPED
 from profiledb.words import visible
 
@@ -357,7 +357,7 @@ class Worker:
     def _make_request(self, job: Job, work: Path, task: Task) -> Request:
         work.mkdir(exist_ok=True)
         path = Path(job.path)
-        partners = fingerprints.list_partners(path) if task == "companion" or path.suffix in NSYS_SUFFIXES else []
+        partners = fingerprints.list_partners(path) if task == "companion" or path.suffix in NSYS_ENDINGS else []
         source = self.inbox.bring(path, partners, work / "source", self.settings.convert_disk_mb << 20)
         size = state.bytes if (state := read_state(source)) else 0
         columns = SidecarIntake.read_columns(self.library, path) if task == "sidecar" else {}

@@ -4,12 +4,11 @@ So a file keeps its name, two files of one name do not collide, and the same fil
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ingest.file_state import hash_contents
-from ingest.fingerprints import EXPORT_SUFFIX, NSYS_SUFFIXES
 from ingest.formats import nsys_parquet
 from profiledb.errors import ConversionError
 from profiledb.library.catalog import OPEN_STATES
@@ -17,6 +16,7 @@ from profiledb.library.inbox import Inbox
 from profiledb.library.library import Library
 from profiledb.report import sidecar
 from profiledb.report.file_names import require_accepted, safe_name
+from warpdeck import sources
 
 FOLDER = "opened"
 
@@ -34,24 +34,6 @@ class Copied:
     name: str
     report_id: str
     job: Path | None
-
-
-def list_sources(paths: Sequence[Path]) -> list[Path]:
-    """Return the files to copy, each once; companions of another file come with that file."""
-    unique: dict[str, Path] = {}
-    for path in paths:
-        unique.setdefault(os.path.realpath(path), path)
-    companions = {os.path.realpath(one) for path in unique.values() for one in list_companions(path)}
-    return [path for real, path in unique.items() if real not in companions]
-
-
-def list_companions(path: Path) -> list[Path]:
-    """Return the files that belong to a report: an export of the same capture, and sidecars."""
-    if not os.path.isfile(path) or path.name.lower().endswith(sidecar.DROPPED):  # noqa: PTH113
-        return []
-    endings = [*sidecar.DROPPED, ".csv", *([EXPORT_SUFFIX] if path.suffix in NSYS_SUFFIXES else [])]
-    candidates = [path.with_name(sidecar.stem(path.name) + ending) for ending in endings]
-    return [one for one in candidates if one != path and os.path.isfile(one)]  # noqa: PTH113 - False for a name that is too long
 
 
 def copy_source(
@@ -73,7 +55,7 @@ def copy_source(
     on_read(name)
     try:
         report_id = hash_contents(source)[:16]
-        companions = list_companions(source)
+        companions = sources.list_companions(source)
         is_known = library.is_intact(report_id) and bool(library.catalog.listing.get([report_id]))
         if is_known and not companions:
             return Copied(name, report_id, None)

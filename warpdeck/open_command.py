@@ -107,7 +107,7 @@ def _import_files(
 ) -> bool:
     """Import files, print a link for each and show the first; return True if one failed."""
     from profiledb.library.locations import open_library
-    from warpdeck import browser, import_progress, inbox_copy
+    from warpdeck import browser, import_progress, inbox_copy, sources
 
     if not paths:
         terminal.say(browser.make_link(serving))
@@ -117,7 +117,7 @@ def _import_files(
     failed = False
     files: list[Copied] = []
     with import_progress.show_steps() as progress:
-        for source in inbox_copy.list_sources(paths):
+        for source in sources.list_sources(paths):
             try:
                 files.append(
                     inbox_copy.copy_source(source, library, inbox, lambda name: progress.show(name, "reading"))

@@ -121,7 +121,7 @@ def add_command(commands: Any) -> None:
 
 
 def _run_push(arguments: argparse.Namespace) -> int:
-    from warpdeck.inbox_copy import list_sources
+    from warpdeck.sources import list_sources
 
     address, server = open_server(arguments.server)
     failed = False
@@ -153,7 +153,7 @@ def send(server: Server, path: Path, space: str = "") -> str:
         WarpdeckError: the file cannot be read or sent, or does not become a report.
     """
     from ingest.file_state import hash_contents
-    from warpdeck.inbox_copy import list_companions
+    from warpdeck.sources import list_companions
 
     if not path.is_file():
         raise ConversionError("There is no such file.")

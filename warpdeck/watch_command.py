@@ -87,7 +87,7 @@ class FolderPush:
         Raises:
             ConfigError: the server refuses the token.
         """
-        from warpdeck.inbox_copy import list_sources
+        from warpdeck.sources import list_sources
 
         self._away_until = 0.0
         with self.watch.look() as finished:

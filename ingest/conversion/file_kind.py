@@ -5,10 +5,10 @@ from pathlib import Path
 
 from ingest import formats
 from ingest.conversion.messages import Request
-from ingest.fingerprints import EXPORT_SUFFIX, NSYS_SUFFIXES
 from ingest.formats import nsys_report
 from ingest.sidecars import files
 from ingest.sidecars.files import Sidecar
+from profiledb.report.file_names import NSYS_ENDINGS, NSYS_EXPORT
 from profiledb.report.sidecar import Columns
 
 
@@ -26,7 +26,7 @@ def read_sidecar(request: Request) -> Sidecar | None:
 
 def is_companion(path: Path) -> bool:
     """Return True if a file is the export of a report beside it, and so no report of its own."""
-    if path.suffix != EXPORT_SUFFIX:
+    if path.suffix != NSYS_EXPORT:
         return False
-    reports = [path.with_suffix(suffix) for suffix in NSYS_SUFFIXES]
+    reports = [path.with_suffix(suffix) for suffix in NSYS_ENDINGS]
     return any(nsys_report.find_export(report) == path for report in reports if os.path.isfile(report))  # noqa: PTH113 - as in export_beside

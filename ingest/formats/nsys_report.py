@@ -12,12 +12,13 @@ from ingest.formats import nsys_sqlite
 from ingest.nsys import load, parquet, sqlite
 from profiledb.errors import ConversionError, DiskFullError
 from profiledb.library import disk
+from profiledb.report import file_names
 from profiledb.report.schema import quote
 from profiledb.report.store import Access
 
 NAME = "Nsight Systems report"
 KIND = "nsys"
-ENDINGS = {".nsys-rep": 4, ".qdrep": 4}
+ENDINGS = dict.fromkeys(file_names.NSYS_ENDINGS, 4)
 MISNAMED = ("does not start like an Nsight Systems report", "Copy it again from its source.")
 COST = 32
 RUNS_TOOLS = True

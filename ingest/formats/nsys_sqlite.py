@@ -8,12 +8,13 @@ from ingest import diagnostics
 from ingest.nsys import load, sqlite
 from ingest.nsys.attach import wanted_columns
 from profiledb.errors import ConversionError
+from profiledb.report import file_names
 from profiledb.report.schema import quote
 from profiledb.report.store import Access
 
 NAME = "SQLite export of nsys"
 KIND = "nsys"
-ENDINGS = {".sqlite": 1}
+ENDINGS = {file_names.NSYS_EXPORT: 1}
 MISNAMED = ("is not an nsys export", "Make one with: nsys export -t sqlite REPORT.nsys-rep")
 COST = 1 << 12
 RUNS_TOOLS = False

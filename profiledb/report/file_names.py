@@ -11,6 +11,9 @@ UNFINISHED = (".part", ".partial", ".tmp", ".crdownload", ".filepart", ".swp", "
 """Endings of files that another program is still writing."""
 COMPANIONS = (".energy.csv",)
 """Endings of tables that ``workloads profile`` leaves beside a report and that no page reads."""
+NSYS_ENDINGS = (".nsys-rep", ".qdrep")
+NSYS_EXPORT = ".sqlite"
+"""Ending of the export of a report of Nsight Systems, which may lie beside it."""
 SPACE_SIGN = "@"
 """First character of the folder of a space (library/spaces.py)."""
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 import logging
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import ROOT
 from warpdeck import capture as of_process
 from warpdeck import in_program
 from warpdeck.in_program import Capture
@@ -125,3 +127,32 @@ def test_it_needs_no_database_and_no_dashboard() -> None:
     assert Path(sys.modules["warpdeck.in_program"].__file__ or "").name == "in_program.py"
     with pytest.raises(ValueError, match="0 < record <= steps"):
         of_process.schedule(steps=1, record=2)
+
+
+LIGHT = """
+import sys, sysconfig
+kept = [path for path in sys.path if "site-packages" not in path]
+sys.path[:] = [sys.argv[1], *kept]
+from pathlib import Path
+from warpdeck import capture, push_command
+push_command._PAUSE_S = 0.0
+folder = Path(sys.argv[2])
+trace = folder / "train.pt.trace.json.gz"
+trace.write_bytes(b"x")
+trace.with_name("train.meta.json").write_text("{}")
+try:
+    push_command.send(push_command.Server("http://127.0.0.1:1", ""), trace)
+except push_command.ServerAwayError as error:
+    print(error.message)
+print(sorted({name.partition(".")[0] for name in sys.modules} & {"duckdb", "streamlit", "pandas", "numpy", "pyarrow"}))
+"""
+
+
+def test_a_machine_that_trains_needs_no_package_of_ours(tmp_path: Path) -> None:
+    """Neither to record in the program nor to send what was recorded: pip install --no-deps warpdeck."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", LIGHT, str(ROOT), str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines() == [
+        "The server 127.0.0.1 does not take it: [Errno 111] Connection refused.", "[]",
+    ], done.stderr  # fmt: skip

@@ -12,7 +12,7 @@ from profiledb.library.catalog import Job
 from profiledb.library.inbox.folder import FolderInbox
 from profiledb.library.library import Library
 from tests.profiledb.library.test_library import publish
-from warpdeck import inbox_copy
+from warpdeck import inbox_copy, sources
 
 
 def written(path: Path, text: str = "x") -> Path:
@@ -99,7 +99,7 @@ def test_a_name_in_another_encoding(tmp_path: Path, empty_library: Library, inbo
 
 def test_a_name_that_leaves_no_room_for_others(tmp_path: Path, empty_library: Library, inbox: Path) -> None:
     source = written(tmp_path / ("é" * 123 + ".nsys-rep"))
-    assert inbox_copy.list_sources([source, tmp_path / ("x" * 300)]) == [source, tmp_path / ("x" * 300)]
+    assert sources.list_sources([source, tmp_path / ("x" * 300)]) == [source, tmp_path / ("x" * 300)]
     assert take(source, empty_library, inbox).name == source.name
     with pytest.raises(ConversionError, match="There is no file"):
         inbox_copy.copy_source(tmp_path / ("x" * 300), empty_library, FolderInbox(inbox))
@@ -167,8 +167,8 @@ def test_each_source_comes_once(tmp_path: Path) -> None:
     report, export, log = (written(tmp_path / name) for name in ("a.nsys-rep", "a.sqlite", "a.nvml.csv"))
     alone = written(tmp_path / "b.nvml.csv")
     given = [log, export, report, tmp_path / "." / "a.nsys-rep", alone, tmp_path / "no"]
-    assert inbox_copy.list_sources(given) == [report, alone, tmp_path / "no"]
-    assert inbox_copy.list_sources([export]) == [export]
+    assert sources.list_sources(given) == [report, alone, tmp_path / "no"]
+    assert sources.list_sources([export]) == [export]
 
 
 def test_what_a_killed_command_left_is_swept_after_a_day(tmp_path: Path, empty_library: Library, inbox: Path) -> None:
