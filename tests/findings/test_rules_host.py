@@ -286,7 +286,9 @@ def test_a_preempted_thread(library: Library, publish: Publish) -> None:
     waits = by_hand(publish, kernels, sched_event=events, osrt_call=[made.osrt(1, SEM, 2 * MS - 100, 6 * MS + 100)])
     held = judged(library, waits, "preempted")
     assert (held.verdict, held.value) == ("clear", 0)
-    assert judged(library, by_hand(publish, kernels, sched_event=events), "preempted").command.startswith("warpdeck profile -- ")
+    assert judged(library, by_hand(publish, kernels, sched_event=events), "preempted").command.startswith(
+        "warpdeck profile -- "
+    )
 
 
 @pytest.mark.parametrize(("core", "until", "verdict"), [(0, 6, "fires"), (1, 6, "clear"), (1, 3, "fires")])
