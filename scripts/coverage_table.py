@@ -23,13 +23,13 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from ingest import tools  # noqa: E402
-from ingest.fingerprints import NSYS_SUFFIXES  # noqa: E402
 from ingest.ncu import cli, container, wheel  # noqa: E402
 from profiledb import words  # noqa: E402
 from profiledb.errors import NotCapturedError, WarpdeckError  # noqa: E402
 from profiledb.library.catalog import Job, Manifest  # noqa: E402
 from profiledb.library.library import Library  # noqa: E402
 from profiledb.query import analysis  # noqa: E402
+from profiledb.report.file_names import NSYS_ENDINGS  # noqa: E402
 from tests.support import deliberate, ncu_agree, oracle, step_set  # noqa: E402
 
 TARGET = ROOT / "docs" / "coverage.md"
@@ -97,7 +97,7 @@ def _list_reports(folder: Path) -> Iterator[Path]:
     An export beside its report is left out.
     """
     several = [path for part in (folder, folder / "ddp", folder / "torch") for path in sorted(part.glob("*"))]
-    reports = {path.stem for path in several if path.suffix in NSYS_SUFFIXES}
+    reports = {path.stem for path in several if path.suffix in NSYS_ENDINGS}
     for path in several:
         beside = path.suffix == ".sqlite" and path.stem in reports
         if path.suffix in ENDINGS and not beside and not path.name.endswith(BESIDE):
@@ -128,7 +128,7 @@ def _take_in(path: Path, work: Path) -> tuple[Library, float, Job | None]:
     inbox, library = work / "inbox", Library(work / "library")
     inbox.mkdir()
     export = path.with_suffix(".sqlite")
-    for one in {path, export} if path.suffix in NSYS_SUFFIXES and export.exists() else {path}:
+    for one in {path, export} if path.suffix in NSYS_ENDINGS and export.exists() else {path}:
         shutil.copy2(one, inbox)
     argv = [sys.executable, "-m", "ingest", "--once", "--inbox", str(inbox), "--library", str(library.folder)]
     before = _read_cpu_s()
