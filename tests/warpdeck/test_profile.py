@@ -19,7 +19,11 @@ from profiledb.library.library import Library
 from profiledb.library.locations import open_library
 from profiledb.query import captures, views
 from tests.conftest import wait_until
+from tests.support.page_reports import Publish, insert, make_library, make_publish
 from tests.warpdeck.started import MODULE, Desk
+from warpdeck.profile_command import answer
+
+__all__ = ["make_library", "make_publish"]
 
 pytestmark = pytest.mark.integration
 COMMAND = (sys.executable, "-m", "warpdeck", "profile")
@@ -214,6 +218,35 @@ def test_one_sentence_says_what_is_wrong(tmp_path: Path, words: Sequence[str], s
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may write where others may not")
+def test_a_full_disk_is_a_sentence_and_the_program_s_status_stays(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    command = shlex.join([*COMMAND, "--tool", "torch", "--", sys.executable, str(write(tmp_path, TRAIN)), "30", "3"])
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -f 8; {command}"],
+        cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False, timeout=280,
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    assert "trained" in done.stdout
+    assert "cannot be written. Check permissions and free space of" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_what_the_profiler_warned_of_is_told_where_it_recorded_no_kernel(
+    library: Library, publish: Publish, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An nsys that is too old for the driver writes a report of calls without kernels, and says so in it."""
+    text = "Installed CUDA driver version (13.0) is not supported by this build of Nsight Systems."
+    rows = [
+        {"severity": "warning", "source": "Injection", "text": f"{text}\x1b[31m"},
+        {"severity": "info", "source": "Injection", "text": "All is well."},
+    ]
+    answer.print_findings(library, library.find(publish(lambda db: insert(db, "diagnostic", rows))))
+    said = capsys.readouterr().out
+    assert f"The profiler says: {text}" in said
+    assert "All is well" not in said
+    assert "\x1b" not in said
+
+
 def test_arguments_of_the_program_stay_its_own(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     script = write(tmp_path, "import sys, torch\nprint(sys.argv[1:])\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from profiledb import terminal
 from profiledb.config import Settings
 from profiledb.errors import WarpdeckError
-from profiledb.words import counted
+from profiledb.words import counted, visible
 
 if TYPE_CHECKING:
     from profiledb.findings.finding import Finding
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST = 5
 """Findings that are printed."""
+MOST_WARNINGS = 3
+_WARNING_CHARS = 300
 
 
 def answer(reports: Sequence[Path], settings: Settings, *, show: bool) -> "list[Manifest]":
@@ -110,11 +112,24 @@ def print_findings(library: "Library", report: "Manifest", ranks: int = 1) -> No
         _print_finding(number, one)
     if len(fires) > MOST:
         terminal.say(f"  {len(fires) - MOST} more: warpdeck findings {report.id}")
+    for line in _list_warnings(library, report):
+        terminal.say(f"The profiler says: {line}")
     lacking = list(dict.fromkeys(one.why for one in found if one.verdict == "cannot_judge" and one.why))
     if part is not None:
         terminal.say(sentences.judged(part))
     if lacking and not fires:
         terminal.say(f"Not judged: {' '.join(lacking[:3])}")
+
+
+def _list_warnings(library: "Library", report: "Manifest") -> list[str]:
+    """Return what the profiler warned of where no kernel was recorded: a driver that it does not know, for example."""
+    from profiledb.query import analysis
+
+    if report.rows.get("kernel"):
+        return []
+    rows = analysis.run(library, report.id, "diagnostics")
+    loud = rows[rows["severity"].isin(["error", "warning"]) & (rows["source"] != "warpdeck")]
+    return [visible(text)[:_WARNING_CHARS] for text in loud["text"].head(MOST_WARNINGS)]
 
 
 def _print_finding(number: int, finding: "Finding") -> None:
