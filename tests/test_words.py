@@ -27,7 +27,7 @@ FINE = re.compile(
     re.IGNORECASE,
 )
 """Words that end so everywhere: raise, precise, elementwise, disable."""
-EXCEPTIONS = re.compile(r"(?:gpu|memory)_utilisation_pct|`synchronisation`|\bCancelledError\b")
+EXCEPTIONS = re.compile(r"(?:gpu|memory)_utilisation_pct|`synchronisation`|\bmadvise\b|\bCancelledError\b")
 """Columns of NAME.nvml.csv, which programs have written already; a value of earlier versions in the changelog; an
 error of Python's."""
 PER = re.compile(

@@ -199,7 +199,7 @@ def test_unified_memory_faults(nsys_samples: Library, library: Library, small: A
     assert untraced.verdict == "cannot_judge"
     assert "page-faults" in untraced.why
     neither = judged(library, small([(0, 100)]), "unified_memory_faults")
-    assert "--cuda-um-gpu-page-faults" in neither.command
+    assert "--with faults -- " in neither.command
 
 
 def test_memory_nearly_full(nsys_samples: Library, library: Library, small: Any) -> None:
