@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, ViewportSize
 from bench.pages import turn_to, wait_at_rest
 from profiledb.library.catalog import now
 from profiledb.library.library import Library
-from tests.conftest import SAMPLES, ingest_files, put_together
+from tests.conftest import ROOT, SAMPLES, ingest_files, put_together
 from tests.support import exports
 
 TRAINING, INFERENCE = "transformer_training.nsys-rep", "transformer_inference.nsys-rep"
@@ -19,6 +19,7 @@ STEPS, STARVED, TASKS = "transformer_steps.nsys-rep", "dataloader_starved.nsys-r
 ATTENTION, ENERGY, PAIR, PARALLEL = "attention.nsys-rep", "energy.nsys-rep", "kernels.nsys-rep", "ddp_1.sqlite"
 SYSTEMS = (TRAINING, INFERENCE, STEPS, STARVED, TASKS, ATTENTION, ENERGY, PAIR)
 MEASURED, LAUNCHES = "transformer_training.ncu-rep", "kernels.ncu-rep"
+PROTON = "run.hatchet.gz"
 NAMED, HOSTILE, FEW, BARE = "formula.sqlite", "hostile.sqlite", "few.sqlite", "without_ranges.sqlite"
 """Made: a kernel has the name of a formula; it has one of HTML; next to nothing; steps without their ranges."""
 
@@ -40,7 +41,7 @@ def build(folder: Path, samples: Library) -> None:
     for part in (made, compute, parallel):
         part.mkdir()
     ingest_files(made, write(made))
-    ingest_files(compute, [SAMPLES / MEASURED, SAMPLES / LAUNCHES])
+    ingest_files(compute, [SAMPLES / MEASURED, SAMPLES / LAUNCHES, ROOT / "tests/data/proton" / PROTON])
     ingest_files(parallel, [*SAMPLES.glob("ddp/ddp_1.*"), *SAMPLES.glob("ddp/ddp_strong_2_*")])
     put_together(folder, [samples.folder.parent], names=SYSTEMS)
     put_together(folder, [made, compute, parallel])

@@ -17,7 +17,7 @@ from tests.e2e.test_accessibility import broken
 pytestmark = pytest.mark.browser
 SHOWS = {
     "attention": house.ATTENTION, "timer_check": house.ENERGY, "energy": house.ENERGY, "cpu_vs_gpu": house.TASKS,
-    "scaling": house.PARALLEL, "kernel_profiles": house.LAUNCHES,
+    "scaling": house.PARALLEL, "kernel_profiles": house.LAUNCHES, "call_paths": house.PROTON,
 }  # fmt: skip
 """The report on which a page has most to show; the others show the training, or what was measured of it."""
 WITHOUT = {"operators": "No operators in this report.", "run": "This report is not of a run on several GPUs."}

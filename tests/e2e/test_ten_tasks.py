@@ -162,11 +162,11 @@ def test_forward_and_backward(someone: Visitor) -> None:
         someone.sees(phase)
 
 
-def test_the_rank_that_holds_up_the_others(someone: Visitor) -> None:
-    """Task e: the first sentence of Run names it."""
+def test_whether_a_rank_holds_up_the_others(someone: Visitor) -> None:
+    """Task e: the first sentence of Run says so; in this run all CPUs need the time in which the GPUs wait."""
     someone.choose(RANK)
     someone.menu("Run")
-    someone.sees(re.compile("Rank 2 holds up the others"))
+    someone.sees(re.compile("No rank holds the others up"))
 
 
 def test_keys_alone_select_the_largest_gap(someone: Visitor) -> None:
