@@ -34,7 +34,7 @@ MIN_COUNTED_BYTES = 65536
 """A smaller file counts as if it had this size, which bounds the number of files."""
 
 PAUSED_S = 3600.0
-"""Seconds for which an upload that broke off waits to be resumed; a new one takes its room where there is no other."""
+"""Seconds that the server keeps an upload that broke off, for its sender to resume. New uploads may take its room."""
 
 
 class UploadRefusedError(Exception):
@@ -68,7 +68,7 @@ class Upload:
     sha256: str = ""
     """SHA-256 that the sender announces, by which an upload can be resumed; empty if it cannot."""
     digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
-    """SHA-256 of what has arrived of such an upload."""
+    """SHA-256 of the bytes that have arrived, if the sender announces one."""
     paused_at: float | None = None
     """When the upload broke off, in seconds of the monotonic clock; None while it is under way or complete."""
     complete: bool = False
@@ -125,15 +125,11 @@ class UploadStore:
                 raise UploadRefusedError(403, "This session takes no files.")
             if expected > self.file_bytes:
                 raise UploadRefusedError(413, "The file is too large.")
-            self._drop_paused(max(expected, MIN_COUNTED_BYTES), owner, sha256)
-            uploads = self._list_uploads()
-            under_way = sum(not upload.complete for upload in uploads)
-            if under_way >= MAX_UPLOADS or not self._fits_total(max(expected, MIN_COUNTED_BYTES)):
-                raise UploadRefusedError(503, "Too many files are on their way. Try again in a moment.")
-            if owner != LOCAL:
-                under_way = sum(not upload.complete for upload in uploads if upload.owner == owner)
-                if under_way >= MAX_UPLOADS_PER_PERSON or not self._fits_owner(owner, expected):
-                    raise UploadRefusedError(429, "Too many of your files are on their way. Try again in a moment.")
+            for upload in self._list_paused(sha256, owner):
+                self._discard(upload)  # the file begins anew
+            self._make_room(expected, owner)
+            if refusal := self._find_refusal(expected, owner):
+                raise refusal
             number, path = tempfile.mkstemp(dir=self._open_folder())
             file = os.fdopen(number, "wb", buffering=0)
             upload = Upload(session, owner, file_id, Path(path), file, sha256=sha256)
@@ -173,13 +169,11 @@ class UploadStore:
     def find_paused(self, sha256: str, owner: Visitor) -> int:
         """Return how many bytes of a file wait for the rest, which only the same person can send; 0 if none do."""
         with self._lock:
-            self._drop_paused(0, owner)
             return next((upload.size for upload in self._list_paused(sha256, owner)), 0)
 
     def resume(self, sha256: str, owner: Visitor, size: int) -> Upload | None:
         """Return a paused upload of which ``size`` bytes have arrived; None if there is none."""
         with self._lock:
-            self._drop_paused(0, owner)
             for upload in self._list_paused(sha256, owner):
                 if upload.size == size:
                     upload.paused_at = None
@@ -255,27 +249,38 @@ class UploadStore:
         return [upload for uploads in self._sessions.values() for upload in uploads]
 
     def _list_paused(self, sha256: str, owner: Visitor) -> list[Upload]:
+        """Return the paused uploads of a file of a person, after those that waited too long are gone."""
+        self._drop_late()
         return [
             upload
             for upload in self._list_uploads()
-            if upload.paused_at is not None and upload.sha256 == sha256 and upload.owner == owner
+            if upload.paused_at is not None and (upload.sha256, upload.owner) == (sha256, owner)
         ]
 
-    def _drop_paused(self, expected: int, owner: Visitor, sha256: str = "") -> None:
-        """Remove paused uploads that waited too long, begin anew, or have the room of another one, oldest first."""
-        paused = sorted(
-            (upload for upload in self._list_uploads() if upload.paused_at is not None),
-            key=lambda upload: upload.paused_at or 0.0,
-        )
-        for upload in paused:
-            under_way = [one for one in self._list_uploads() if not one.complete]
-            own = [one for one in under_way if one.owner == owner]
-            fits = self._fits_total(expected) and len(under_way) < MAX_UPLOADS
-            if owner != LOCAL and upload.owner == owner:
-                fits = fits and self._fits_owner(owner, expected) and len(own) < MAX_UPLOADS_PER_PERSON
-            late = time.monotonic() - (upload.paused_at or 0.0) > PAUSED_S
-            if late or not fits or (sha256 and (upload.sha256, upload.owner) == (sha256, owner)):
+    def _drop_late(self) -> None:
+        for upload in self._list_uploads():
+            if upload.paused_at is not None and time.monotonic() - upload.paused_at > PAUSED_S:
                 self._discard(upload)
+
+    def _make_room(self, expected: int, owner: Visitor) -> None:
+        """Remove paused uploads, oldest first, until a new one fits."""
+        paused = [(one.paused_at, one) for one in self._list_uploads() if one.paused_at is not None]
+        for _, upload in sorted(paused, key=lambda pair: pair[0]):
+            refusal = self._find_refusal(expected, owner)
+            if refusal is None:
+                return
+            if refusal.status == 503 or upload.owner == owner:
+                self._discard(upload)
+
+    def _find_refusal(self, expected: int, owner: Visitor) -> UploadRefusedError | None:
+        """Return why a new upload does not fit beside the others; None if it does."""
+        under_way = [upload for upload in self._list_uploads() if not upload.complete]
+        if len(under_way) >= MAX_UPLOADS or not self._fits_total(max(expected, MIN_COUNTED_BYTES)):
+            return UploadRefusedError(503, "Too many files are on their way. Try again in a moment.")
+        own = [upload for upload in under_way if upload.owner == owner]
+        if owner != LOCAL and (len(own) >= MAX_UPLOADS_PER_PERSON or not self._fits_owner(owner, expected)):
+            return UploadRefusedError(429, "Too many of your files are on their way. Try again in a moment.")
+        return None
 
     def _fits_total(self, more: int) -> bool:
         used = sum(upload.counted for upload in self._list_uploads())
