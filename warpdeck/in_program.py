@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from warpdeck.profiling.file_names import claim_name
+from warpdeck.profiling.push_process import push_file
 from warpdeck.profiling.ranks import read_rank
 
 FOLDER = "WARPDECK_CAPTURES"
@@ -94,12 +95,9 @@ class Window:
             self._send_capture(path)
 
     def _send_capture(self, path: Path) -> None:
-        address = os.environ.get("WARPDECK_SERVER", "").strip()
-        if address:
-            from warpdeck.push_command import TOKEN, Server, send
-
-            page = send(Server(address, os.environ.get(TOKEN, "").strip()), path)
-            _log.info("%s  %s%s", path.name, address.rstrip("/"), page)
+        if os.environ.get("WARPDECK_SERVER", "").strip():
+            is_sent, said = push_file(path)
+            _log.log(logging.INFO if is_sent else logging.WARNING, "%s", said)
 
 
 class Schedule:

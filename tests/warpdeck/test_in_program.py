@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from bench.pages import server
 from tests.conftest import ROOT
 from warpdeck import capture as of_process
 from warpdeck import in_program
 from warpdeck.in_program import Capture
+from warpdeck.push_command import Server
 
 torch = pytest.importorskip("torch")
 
@@ -129,6 +131,22 @@ def test_it_needs_no_database_and_no_dashboard() -> None:
         of_process.schedule(steps=1, record=2)
 
 
+@pytest.mark.integration
+def test_a_capture_goes_to_the_server_beside_the_run(
+    folder: Path, capture: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = {"WARPDECK_DATA": str(tmp_path / "data"), "WARPDECK_SAMPLES": "off", "WARPDECK_SCAN_S": "0.5"}
+    with server(settings, {"address": "127.0.0.1"}) as running, caplog.at_level(logging.INFO, "warpdeck"):
+        monkeypatch.setenv("WARPDECK_SERVER", running.address)
+        with capture("train"):
+            work()
+        capture.wait()
+        (line,) = [one.getMessage() for one in caplog.records if one.name == "warpdeck"]
+        assert line.startswith(f"train.pt.trace.json.gz  {running.address}/")
+        (report,) = Server(running.address, "").ask("/reports").content["reports"]
+        assert report["name"] == "train.pt.trace.json.gz"
+
+
 LIGHT = """
 import sys, sysconfig
 kept = [path for path in sys.path if "site-packages" not in path]
@@ -149,7 +167,7 @@ print(sorted({name.partition(".")[0] for name in sys.modules} & {"duckdb", "stre
 
 
 def test_a_machine_that_trains_needs_no_package_of_ours(tmp_path: Path) -> None:
-    """Neither to record in the program nor to send what was recorded: pip install --no-deps warpdeck."""
+    """PyTorch and ``pip install --no-deps warpdeck`` record in a program and send the trace."""
     done = subprocess.run(
         [sys.executable, "-I", "-c", LIGHT, str(ROOT), str(tmp_path)], capture_output=True, text=True, check=False
     )

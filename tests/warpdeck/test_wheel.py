@@ -90,6 +90,32 @@ def test_the_wheel_has_every_file_of_the_packages(wheel: Path) -> None:
     assert {name.partition("/")[0] for name in names if ".dist-info" not in name} == {"warpdeck"}
 
 
+TRAINING = """
+import logging, os, sys
+from pathlib import Path
+sys.path[:] = [sys.argv[1], *(path for path in sys.path if "site-packages" not in path)]
+logging.basicConfig(format="%(message)s", stream=sys.stdout)
+from warpdeck import capture
+from warpdeck.in_program import Window
+trace = Path(sys.argv[2]) / "train.pt.trace.json.gz"
+trace.write_bytes(b"x")
+Window("train")._send_capture(trace)
+"""
+
+
+def test_a_training_machine_sends_without_any_other_package(wheel: Path, tmp_path: Path) -> None:
+    """The packages of the wheel are not on the path of a program that imports ``warpdeck``."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    base = Path(sys.base_prefix) / "bin" / Path(sys.executable).name
+    done = subprocess.run(
+        [base, "-I", "-c", TRAINING, tmp_path / "site", tmp_path],
+        env={"WARPDECK_SERVER": "ftp://nowhere"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    (line,) = done.stdout.splitlines()
+    assert "'ftp://nowhere' is no address of a server." in line, done.stderr
+
+
 def test_packages_of_these_names_stay_their_owners(desk: Desk) -> None:
     """The command works beside them (below); in anybody's own program Warpdeck is one package."""
     names = sorted(set(PACKAGES) - {"warpdeck"})
