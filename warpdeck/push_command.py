@@ -69,6 +69,11 @@ class Server:
             raise ConfigError(f"{TOKEN} is no token.", hint="warpdeck token new NAME --role editor")
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
 
+    @property
+    def address(self) -> str:
+        """Return the address without a slash at its end."""
+        return self.parts.geturl()
+
     def ask(
         self, path: str, query: Mapping[str, str] | None = None, body: Path | None = None, offset: int = 0
     ) -> Reply:
@@ -115,35 +120,40 @@ def add_command(commands: Any) -> None:
         description=ABOUT, status="Exit status: 0; 1 if a file failed; 2 for a wrong command line; 130 after Ctrl-C.",
     )  # fmt: skip
     command.add_argument("files", metavar="FILE", nargs="+", type=Path, help="a report or an export")
+    add_target(command)
+    command.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _run_push(arguments)))
+
+
+def add_target(command: argparse.ArgumentParser) -> None:
+    """Add the options that say where reports go."""
     command.add_argument("--server", metavar="URL", help=f"address of the server (default: {SERVER})")
     command.add_argument("--space", metavar="NAME", default="", help="space for the reports (default: everybody's)")
-    command.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _run_push(arguments)))
 
 
 def _run_push(arguments: argparse.Namespace) -> int:
     from warpdeck.sources import list_sources
 
-    address, server = open_server(arguments.server)
+    server = open_server(arguments.server)
     failed = False
     for path in list_sources(arguments.files):
         try:
-            terminal.say(f"{path.name}  {address}{send(server, path, arguments.space)}")
+            terminal.say(f"{path.name}  {server.address}{send(server, path, arguments.space)}")
         except WarpdeckError as error:
             terminal.say(f"{path.name}: {terminal.sentence(error)}", sys.stderr)
             failed = True
     return terminal.FAILED if failed else 0
 
 
-def open_server(named: str | None) -> tuple[str, Server]:
-    """Return the address of the server that the command line or the environment names, and the server.
+def open_server(named: str | None) -> Server:
+    """Return the server that the command line or the environment names, with the token of the environment.
 
     Raises:
         ConfigError: neither names one, or it is no address.
     """
-    address = (named or os.environ.get(SERVER, "").strip()).rstrip("/")
+    address = named or os.environ.get(SERVER, "").strip()
     if not address:
         raise ConfigError("No server is named.", hint=f"Use --server, or set {SERVER}=https://profiles.example.com")
-    return address, Server(address, os.environ.get(TOKEN, "").strip())
+    return Server(address, os.environ.get(TOKEN, "").strip())
 
 
 def send(server: Server, path: Path, space: str = "") -> str:
@@ -158,26 +168,27 @@ def send(server: Server, path: Path, space: str = "") -> str:
     if not path.is_file():
         raise ConversionError("There is no such file.")
     try:
-        report_id = hash_contents(path)[:16]
+        sha256 = hash_contents(path)
         companions = list_companions(path)
     except OSError as error:
         raise ConversionError(f"It cannot be read: {error.strerror}.") from error
+    report_id = sha256[:16]
     page = _find_page(server, report_id)
     if page is None:
         terminal.say(f"{path.name}: sending {bytes_(path.stat().st_size)}")
-        name = [_upload_file(server, one, space) for one in (*companions, path)][-1]
+        for one in companions:
+            _upload_file(server, one, hash_contents(one), space)
+        name = _upload_file(server, path, sha256, space)
         page = _wait_for_page(server, name, report_id)
     return page
 
 
-def _upload_file(server: Server, path: Path, space: str) -> str:
+def _upload_file(server: Server, path: Path, sha256: str, space: str) -> str:
     """Send a file, after a break the rest of it; return the name that the server gave it."""
-    from ingest.file_state import hash_contents
-
-    query = {"name": path.name, "sha256": hash_contents(path)} | ({"space": space} if space else {})
+    query = {"name": path.name, "sha256": sha256} | ({"space": space} if space else {})
 
     def send_rest() -> Reply:
-        part = server.ask(f"/uploads/{query['sha256']}")
+        part = server.ask(f"/uploads/{sha256}")
         offset = int(part.content.get("bytes", 0)) if part.status == 200 else 0
         if offset:
             terminal.say(f"{path.name}: {bytes_(offset)} have arrived; sending the rest")

@@ -8,7 +8,7 @@ from typing import Any
 
 from profiledb import terminal
 from profiledb.errors import ConfigError, ConversionError
-from warpdeck.push_command import SERVER, TOKEN, Server, ServerAwayError, open_server, send
+from warpdeck.push_command import SERVER, TOKEN, Server, ServerAwayError, add_target, open_server, send
 
 ABOUT = (
     "Sends each report in DIR and the folders below it to a server once nobody writes to it any more: those that are"
@@ -30,16 +30,14 @@ def add_command(commands: Any) -> None:
         status="Exit status: 0; 1 if the server refuses the token; 2 for a wrong command line; 130 after Ctrl-C.",
     )  # fmt: skip
     command.add_argument("folder", metavar="DIR", type=Path, help="a folder for reports")
-    command.add_argument("--server", metavar="URL", help=f"address of the server (default: {SERVER})")
-    command.add_argument("--space", metavar="NAME", default="", help="space for the reports (default: everybody's)")
+    add_target(command)
     command.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _run_watch(arguments)))
 
 
 def _run_watch(arguments: argparse.Namespace) -> int:
     if not arguments.folder.is_dir():
         raise ConfigError(f"{arguments.folder} is no folder.")
-    address, server = open_server(arguments.server)
-    watched = FolderPush(arguments.folder.resolve(), server, address, arguments.space)
+    watched = FolderPush(arguments.folder.resolve(), open_server(arguments.server), arguments.space)
     terminal.say(f"Watching {arguments.folder}; Ctrl-C ends this.")
     with watched:
         while True:
@@ -53,16 +51,14 @@ class FolderPush:
     Args:
         folder: a folder; links in it are not followed.
         server: the server.
-        address: its address, which is printed before the path of each page.
         space: space for the reports.
     """
 
-    def __init__(self, folder: Path, server: Server, address: str, space: str = "") -> None:
+    def __init__(self, folder: Path, server: Server, space: str = "") -> None:
         from ingest.watch import Watch
         from profiledb.library.inbox.folder import FolderInbox
 
         self.server = server
-        self.address = address
         self.space = space
         self.watch = Watch(FolderInbox(folder), PATIENCE_S)
         self._sent: dict[Path, object] = {}
@@ -98,7 +94,7 @@ class FolderPush:
                 if state is None or self._sent.get(path) == state:
                     continue
                 try:
-                    terminal.say(f"{path.name}  {self.address}{send(self.server, path, self.space)}")
+                    terminal.say(f"{path.name}  {self.server.address}{send(self.server, path, self.space)}")
                 except ServerAwayError as error:
                     terminal.say(f"{terminal.sentence(error)} Trying again in {AGAIN_S:.0f} s.", sys.stderr)
                     self._away_until = time.monotonic() + AGAIN_S

@@ -80,7 +80,7 @@ def test_reports_wait_while_the_server_is_away(
     monkeypatch.setattr(push_command, "_PAUSE_S", 0.0)
     port = free_port()
     address = f"http://127.0.0.1:{port}"
-    with FolderPush(folder, Server(address, ""), address) as watched:
+    with FolderPush(folder, Server(address, "")) as watched:
         look(watched, lambda: capsys.readouterr().err.startswith("The server 127.0.0.1"))
         with server(settings, {"address": "127.0.0.1"}, port=port):
             look(watched, lambda: "a.sqlite  http" in capsys.readouterr().out)
@@ -100,7 +100,7 @@ def test_a_report_that_the_server_refuses_is_sent_again_when_it_has_changed(
     (folder / "a.sqlite").unlink()
     cut = folder / "cut.ncu-rep"
     cut.write_bytes(b"NVR\0" + bytes(64))
-    with FolderPush(folder, Server(running, ""), running) as watched:
+    with FolderPush(folder, Server(running, "")) as watched:
         look(watched, lambda: capsys.readouterr().err.startswith("cut.ncu-rep: "))
         watched.watch.sweep_next()
         watched.push_finished()
@@ -112,7 +112,7 @@ def test_a_server_that_wants_a_token_ends_it(folder: Path, tmp_path: Path) -> No
     with (
         provider() as issuer,
         guarded(issuer, tmp_path / "data", tmp_path / "secrets.toml") as (one, _),
-        FolderPush(folder, Server(one.address, "wd_wrong"), one.address) as watched,
+        FolderPush(folder, Server(one.address, "wd_wrong")) as watched,
         pytest.raises(ConfigError, match="The server refuses: "),
     ):
         look(watched, lambda: False)
