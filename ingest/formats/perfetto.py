@@ -4,7 +4,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.torch.source import LOOK_BYTES, unpack_start
+from ingest.torch.source import LOOK_BYTES, read_head
 from profiledb.report.store import Access
 
 NAME = "trace of Perfetto"
@@ -25,11 +25,7 @@ _WIDTH = {1: 8, 5: 4}
 
 def matches(path: Path) -> bool:
     """Return True if a file starts with packets: each with a length, and fields that fill it."""
-    try:
-        with path.open("rb") as file:
-            return _starts_with_packets(unpack_start(file.read(LOOK_BYTES)))
-    except OSError:
-        return False
+    return _starts_with_packets(read_head(path))
 
 
 def _starts_with_packets(data: bytes) -> bool:

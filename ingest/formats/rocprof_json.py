@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.torch.source import LOOK_BYTES, unpack_start
+from ingest.torch.source import LOOK_BYTES, read_head
 from profiledb.report.store import Access
 
 NAME = "JSON of rocprofv3"
@@ -21,11 +21,7 @@ _START = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"rocprofiler-sdk-tool"\s*:')
 
 def matches(path: Path) -> bool:
     """Return True if a file starts like the JSON of rocprofv3, compressed or not."""
-    try:
-        with path.open("rb") as file:
-            return _START.match(unpack_start(file.read(LOOK_BYTES))) is not None
-    except OSError:
-        return False
+    return _START.match(read_head(path)) is not None
 
 
 def access(source: Path) -> Access:

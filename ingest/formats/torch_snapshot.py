@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.torch.source import LOOK_BYTES, unpack_start
+from ingest.torch.source import LOOK_BYTES, read_head
 from profiledb.report.store import Access
 
 NAME = "PyTorch memory snapshot"
@@ -29,11 +29,7 @@ _JSON = re.compile(
 
 def matches(path: Path) -> bool:
     """Return True if a file starts like a snapshot, compressed or not."""
-    try:
-        with path.open("rb") as file:
-            head = unpack_start(file.read(LOOK_BYTES))
-    except OSError:
-        return False
+    head = read_head(path)
     return bool(_JSON.match(head) or (_PICKLE.match(head) and _PICKLED.search(head[:512])))
 
 

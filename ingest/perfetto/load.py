@@ -187,7 +187,7 @@ class Trace:
         )  # fmt: skip
 
     def _call(self, one: _Slice) -> int | None:
-        """Return the number that a call and what it launched have in common."""
+        """Return the correlation number that a call shares with the work it launched."""
         told = _number(one.args.get("corr_id", one.args.get("correlation")))
         if told is None and one.flow is not None:
             told = self._same_call.get(one.flow, one.flow) % _MOST_TIME

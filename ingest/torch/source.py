@@ -108,6 +108,15 @@ def begins_as_trace(head: bytes) -> bool:
     return bool(_TRACE.match(head) and _MARKS.search(head))
 
 
+def read_head(path: Path) -> bytes:
+    """Return the start of a file, as ``unpack_start`` does; nothing if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return unpack_start(file.read(LOOK_BYTES))
+    except OSError:
+        return b""
+
+
 def unpack_start(head: bytes) -> bytes:
     """Return the start of a file, unpacked as far as possible if gzip compressed it."""
     if not head.startswith(_GZIP):

@@ -20,7 +20,7 @@ def packet(*parts: bytes, sequence: int = 1) -> bytes:
 
 
 def track(uuid: int, name: str = "", parent: int = 0, pid: int = 0, tid: int = 0) -> bytes:
-    """A track; of a thread, or without ``tid`` of a process, where there is a ``pid``."""
+    """Return a track: of a thread with ``tid``, of a process with ``pid`` alone, else of neither."""
     told = field(1, uuid) + field(2, name) + (field(5, parent) if parent else b"")
     told += field(4, field(1, pid) + field(2, tid)) if tid else field(3, field(1, pid)) if pid else b""
     return packet(field(60, told))

@@ -181,7 +181,7 @@ def test_a_cut_trace_is_read_as_far_as_it_goes(ingest: Ingest, inbox: Path, empt
 
 
 def hostile() -> dict[str, bytes]:
-    """Bytes that ask for too much, or refer to what is not there."""
+    """Bytes that ask for too much memory, or refer to missing entries."""
     long, write, again = "x" * (16 << 20), SliceWriter(2), SliceWriter(3)
     many = again.slice(MAIN, long, AT, AT + 1) + again.slice(MAIN, long, AT + 2, AT + 3) * 20_000
     circle = track(91, "a", 92) + track(92, "b", 91)
