@@ -417,7 +417,7 @@ def name_program(report_id: str, command: str) -> str:
         with library().cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
             return captures.find_program(cursor)
 
-    return command.replace(captures.PROGRAM, worked_out(key(report_id, "program", {}), read), 1)
+    return captures.name_program(command, worked_out(key(report_id, "program", {}), read))
 
 
 def to_record(report_id: str, table: str) -> str:

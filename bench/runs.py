@@ -189,7 +189,9 @@ def main() -> None:
     parser.add_argument("report", type=Path, nargs="?", default=SAMPLE)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--no-page", action="store_true", help="draw no page")
-    parser.add_argument("--intake", type=int, nargs="+", metavar="RANKS", help="measure the import of so many ranks")
+    parser.add_argument(
+        "--intake", type=int, nargs="+", metavar="RANKS", help="import runs of these sizes, and measure time and memory"
+    )
     arguments = parser.parse_args()
     if arguments.intake:
         print("| ranks | import | per rank | most memory |\n|---:|---:|---:|---:|")

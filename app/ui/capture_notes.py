@@ -8,7 +8,6 @@ import streamlit as st
 from app import session
 from app.ui import format as fmt
 from app.ui import page_elements
-from profiledb.query import captures
 
 OURS = "warpdeck"
 ICONS = {"error": ":material/error:", "warning": ":material/warning:"}
@@ -63,5 +62,4 @@ def lacks(report_id: str, told: str = "") -> None:
                 for one in missing
             )
         )
-        if commands := captures.join_commands(one.command for one in missing if one.command):
-            page_elements.draw_commands(commands)
+        page_elements.draw_commands(one.command for one in missing)

@@ -7,7 +7,7 @@ Markdown or HTML.
 import logging
 import re
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import streamlit as st
@@ -18,6 +18,7 @@ from app.ui import navigation
 from profiledb.errors import NotCapturedError, WarpdeckError
 from profiledb.library.catalog import Manifest
 from profiledb.monitoring import counters
+from profiledb.query import captures
 from profiledb.words import KIND_TITLES
 
 _FACT_PX, _CHANGE_PX = 49, 20
@@ -79,22 +80,26 @@ def not_captured(error: NotCapturedError) -> None:
         use = f"Needed for: {fmt.plain(error.use)}." if error.use else ""
         if told := f"{use} {fmt.plain(error.why)}".strip():
             st.markdown(told)
-        if error.command:
-            draw_commands([error.command])
+        draw_commands([error.command])
 
 
-def draw_commands(commands: Sequence[str]) -> None:
-    """Draw the commands that record what a report lacks."""
-    st.markdown("To record this, run:")
-    for command in commands:
+def draw_commands(commands: Iterable[str]) -> None:
+    """Draw the commands that record what a report lacks, as few as record all of it; nothing without any."""
+    joined = captures.join_commands(commands)
+    if joined:
+        st.markdown("To record this, run:")
+    for command in joined:
         st.code(fmt.visible(command), language=None, wrap_lines=True)
 
 
-def lacking(error: NotCapturedError, before: str = "") -> None:
-    """Draw the same as one line and the command, for part of a page that works without the data."""
-    st.markdown(f"{before}{fmt.plain(f'{error.message} {error.why}'.strip())}")
-    if error.command:
-        st.code(fmt.visible(error.command), language=None, wrap_lines=True)
+def draw_lacks(errors: Sequence[NotCapturedError], told: Collection[str] = ()) -> None:
+    """Draw a line for each error and then the commands, for parts of a page that works without the data.
+
+    ``told`` are commands that the page shows already.
+    """
+    for error in errors:
+        st.markdown(fmt.plain(f"{error.message} {error.why}".strip()))
+    draw_commands(error.command for error in errors if error.command not in told)
 
 
 def problem(error: WarpdeckError) -> None:

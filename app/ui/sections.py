@@ -6,10 +6,8 @@ from typing import Protocol
 
 import streamlit as st
 
-from app.ui import format as fmt
 from app.ui import page_elements
 from profiledb.errors import NotCapturedError
-from profiledb.query import captures
 
 
 class Part(Protocol):
@@ -53,8 +51,4 @@ def show(report_id: str, sections: Sequence[Part]) -> None:
                 shown.add(error.command)
             elif told.get(error.hint) != error.message:
                 quiet[error.message] = error
-    for lack in quiet.values():
-        st.markdown(fmt.plain(f"{lack.message} {lack.why}".strip()))
-    commands = [lack.command for lack in quiet.values() if lack.command and lack.command not in shown]
-    if commands:
-        page_elements.draw_commands(captures.join_commands(commands))
+    page_elements.draw_lacks(list(quiet.values()), shown)

@@ -95,7 +95,7 @@ def as_markdown(found: Sequence[Finding], title: str, part: Steady | None = None
     lines += [f"{together}", ""] if (together := sentences.together(found)) else []
     if open_:
         lines += ["## Not judged", "", *(f"- {one.rule.title}: {words.sentence(one.why)}" for one in open_), ""]
-        commands = captures.join_commands(one.command for one in open_ if one.command)
+        commands = captures.join_commands(one.command for one in open_)
         lines += [line for command in commands for line in (f"Capture with: {words.code(command)}", "")]
     if clear:
         lines += ["## Clear", "", *(f"- {one.rule.title}: {sentences.says(one)}" for one in clear), ""]

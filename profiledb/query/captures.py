@@ -61,6 +61,7 @@ are named differently."""
 PROGRAM = "PROGRAM"
 PROFILE = f"warpdeck profile -- {PROGRAM}"
 """The command that records all that ``warpdeck profile`` records by itself."""
+_NCU = f"ncu --set full -o report {PROGRAM}"
 _PROFILE_WITH = re.compile(r"warpdeck profile(?: --with (?P<records>[a-z,]+))? -- (?P<program>.+)")
 
 
@@ -83,9 +84,7 @@ CAPTURES = (
     Capture("openmp_event", TIMELINE, "OpenMP events", _with("openmp"), "how evenly threads share their work"),
     Capture("um_cpu_page_fault", TIMELINE, "CPU page faults", _with("faults"), "unified memory that the CPU waits for"),
     Capture("um_gpu_page_fault", TIMELINE, "GPU page faults", _with("faults"), "unified memory that the GPU waits for"),
-    Capture(
-        "ncu_launch", LAUNCHES, "Profiled kernels", f"ncu --set full -o report {PROGRAM}", "speed of light by kernel"
-    ),
+    Capture("ncu_launch", LAUNCHES, "Profiled kernels", _NCU, "speed of light by kernel"),
     Capture(
         "ncu_roofline_point",
         LAUNCHES,
@@ -93,9 +92,9 @@ CAPTURES = (
         f"ncu --set roofline -o report {PROGRAM}",
         "how far each kernel is from its roof",
     ),
-    Capture("ncu_metric", LAUNCHES, "Metrics", f"ncu --set full -o report {PROGRAM}", "all counters of each kernel"),
-    Capture("ncu_rule", LAUNCHES, "Rule results", f"ncu --set full -o report {PROGRAM}", "ncu's own advice"),
-    Capture("ncu_detail", LAUNCHES, "Sections", f"ncu --set full -o report {PROGRAM}", "the details page"),
+    Capture("ncu_metric", LAUNCHES, "Metrics", _NCU, "all counters of each kernel"),
+    Capture("ncu_rule", LAUNCHES, "Rule results", _NCU, "ncu's own advice"),
+    Capture("ncu_detail", LAUNCHES, "Sections", _NCU, "the details page"),
 )
 
 
@@ -154,7 +153,7 @@ _OF_XLA = (
     Capture("range", TIMELINE, "Host events", _XLA, "time by range"),
     Capture("operator", TIMELINE, "HLO operations", _XLA, "time by operation"),
 )
-_PERFETTO = "rocprofv3 --sys-trace --output-format pftrace -- PROGRAM"
+_PERFETTO = f"rocprofv3 --sys-trace --output-format pftrace -- {PROGRAM}"
 _OF_PERFETTO = tuple(replace(one, command=_PERFETTO) for one in _OF_ROCPROF)
 _OF_PROTON = (
     Capture(
@@ -211,14 +210,15 @@ def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
     """Return the data that this report lacks compared with other reports on the same subject, most important first."""
     program = find_program(cursor)
     if own := _find_own_advice(cursor):
-        return [_name_program(one, program) for one in own.captures if not has_rows(cursor, one.table)]
+        lacks = [one for one in own.captures if not has_rows(cursor, one.table)]
+        return [replace(one, command=name_program(one.command, program)) for one in lacks]
     subject = LAUNCHES if has_rows(cursor, "ncu_launch") else TIMELINE
     found = [one for one in CAPTURES if one.subject == subject and not has_rows(cursor, one.table)]
     found = [one for one in found if one.table != "openmp_event" or _has_openmp_events(cursor)]
     graphs = has_rows(cursor, "graph_launch")
     return [
         _drop_command(cursor, one) if was_asked_for(cursor, one.table) and not (graphs and one.table == "kernel")
-        else _name_program(one, program)
+        else replace(one, command=name_program(one.command, program))
         for one in found
         if one.table != "openacc_event" or _uses_openacc(cursor)
     ]  # fmt: skip
@@ -230,15 +230,17 @@ def find_program(cursor: duckdb.DuckDBPyConnection) -> str:
     return str(row[0]) if row else PROGRAM
 
 
-def _name_program(capture: Capture, program: str) -> Capture:
-    return replace(capture, command=capture.command.replace(PROGRAM, program, 1))
+def name_program(command: str, program: str) -> str:
+    """Put a program into a command, for ``PROGRAM``."""
+    return command.replace(PROGRAM, program, 1)
 
 
 def join_commands(commands: Iterable[str]) -> list[str]:
-    """Return commands that record the same, with one for all that ``warpdeck profile`` records of a program."""
+    """Return commands that record the same, with one for all that ``warpdeck profile`` records of a program; empty ones
+    are left out."""
     joined: dict[str, list[str]] = {}
     others: list[str] = []
-    for command in commands:
+    for command in filter(None, commands):
         if found := _PROFILE_WITH.fullmatch(command):
             joined.setdefault(found["program"], []).extend((found["records"] or "").split(","))
         else:
@@ -313,7 +315,7 @@ def lacking(cursor: duckdb.DuckDBPyConnection, table: str) -> NotCapturedError:
         )
     if PROGRAM not in error.command:
         return error
-    command = error.command.replace(PROGRAM, find_program(cursor), 1)
+    command = name_program(error.command, find_program(cursor))
     return NotCapturedError(error.message, why=error.why, command=command, use=error.use, tables=error.tables)
 
 

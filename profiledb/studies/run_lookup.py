@@ -30,7 +30,7 @@ def list_runs(library: Library) -> list[Run]:
 
 @dataclass(frozen=True)
 class RunLine:
-    """A run in a list, with what was worked out of it; None as long as nobody has.
+    """A run in a list, with its stored results: None until they are worked out.
 
     Args:
         run: the run.
@@ -46,7 +46,7 @@ class RunLine:
 
 
 def list_lines(library: Library, *, work_out: bool = False) -> list[RunLine]:
-    """Return the runs with what is stored of them; ``work_out`` works out what nobody has yet."""
+    """Return the runs with their stored results; ``work_out`` works out and stores the missing ones."""
     store, runs = summaries_of(library), list_runs(library)
     stamps = store.stamps([report_id for run in runs for report_id in run.reports]) if runs else {}
     lines = complete_lines(library, [RunLine(run, _hash(run, stamps)) for run in runs])
@@ -58,7 +58,7 @@ def list_lines(library: Library, *, work_out: bool = False) -> list[RunLine]:
 
 
 def complete_lines(library: Library, lines: Sequence[RunLine]) -> list[RunLine]:
-    """Return lines with what has been worked out since they were read."""
+    """Return lines with the results that were stored since the lines were read."""
     stored = summaries_of(library).detected([one.key for one in lines if one.worst is None])
     return [_parse_line(one, stored.get(one.key)) for one in lines]
 

@@ -86,7 +86,7 @@ def lacking(report_id: str) -> None:
         session.whole(report_id, "scheduler_policies")
     except NotCapturedError as error:
         st.subheader("Scheduler", anchor=False)
-        ui.lacking(error)
+        ui.draw_lacks([error])
 
 
 def _choose_policy(names: list[str], default: str) -> str:

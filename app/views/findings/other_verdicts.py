@@ -12,7 +12,6 @@ from app.views.findings import card
 from profiledb.findings import sentences
 from profiledb.findings.finding import Finding
 from profiledb.findings.rule import GROUPS
-from profiledb.query import captures
 
 _VERDICTS = {"fires": "Fires", "clear": "Clear", "cannot_judge": "Not judged"}
 _SIDES = {"above": "≥", "below": "≤"}
@@ -51,7 +50,7 @@ def unjudged(findings: Sequence[Finding]) -> None:
                     for why, _, titles in captured
                 )
             )
-            page_elements.draw_commands(captures.join_commands(command for _, command, _ in captured))
+            page_elements.draw_commands(command for _, command, _ in captured)
     rest = [f"- {fmt.sentence(why)} ({fmt.plain(', '.join(titles))})" for (why, command), titles in said if not command]
     if rest:
         with st.expander(f"Nothing to judge ({sum(len(titles) for (_, command), titles in said if not command)})"):

@@ -113,7 +113,6 @@ def _list_missing(answers: Answers, errors: Sequence[NotCapturedError]) -> str:
     lines = [f"- {one.title}, for {one.use}{'.' if one.command else f': {one.none}'}" for one in rest]
     if not (reasons or lines):
         return ""
-    lacks = [*(one.command for one in errors), *(one.command for one in rest)]
-    commands = captures.join_commands(filter(None, lacks))
+    commands = captures.join_commands([*(one.command for one in errors), *(one.command for one in rest)])
     record = [f"To record this: {words.code(command)}" for command in commands]
     return "\n".join(["## Not in this capture", "", *reasons, *lines, *(["", *record] if record else [])])
