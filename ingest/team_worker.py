@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar, NoReturn, TypeVar
 
 from procrastinate import JobContext
 
@@ -95,6 +95,8 @@ class TeamWorker(Worker):
             self.at_work = None
 
     def _convert_waiting(self, path: str) -> None:
+        if self.runner.stopped.is_set():  # the queue may hand a job out before it hears of the end
+            self._give_back()
         job = self.library.catalog.job(path)
         if job is None or job.state not in catalog.OPEN_STATES:
             return
@@ -143,8 +145,7 @@ class TeamWorker(Worker):
             waiting = replace(job, state="waiting", message="", hint="", detail="", report_id=None)
             self.library.catalog.put_job(waiting)
             self.on_step(waiting)
-            self.queue.give_back(self.at_work)
-            raise JobGivenBack
+            self._give_back()
         if job.state == "duplicate" and self._taken_over and not self._has_other_source(job):
             job = replace(job, state="ready")
         is_failed_report = job.state == "failed" and not is_ended and job.file_kind == "report"
@@ -155,6 +156,12 @@ class TeamWorker(Worker):
         self.library.catalog.put_job(replace(job, state="waiting", message=text, hint="", detail="", report_id=None))
         self.queue.put(job.path, queue.nsys_queue(best))
         return 0
+
+    def _give_back(self) -> NoReturn:
+        """Leave the current job to the other workers."""
+        assert self.at_work is not None
+        self.queue.give_back(self.at_work)
+        raise JobGivenBack
 
     def _has_other_source(self, job: Job) -> bool:
         with self.shared.connect() as db:

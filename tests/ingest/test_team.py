@@ -20,7 +20,7 @@ from bench import team_queue
 from ingest import queue
 from ingest import team as team_worker
 from ingest.queue import Queue
-from ingest.team_worker import TeamWorker
+from ingest.team_worker import JobGivenBack, TeamWorker
 from ingest.worker import Worker
 from profiledb import config
 from profiledb.library.catalog import Catalog, Job, Manifest
@@ -166,6 +166,33 @@ def test_a_worker_that_ends_leaves_its_file_to_the_others(
     with team.connect() as db:
         (job,) = db.execute("SELECT status, attempts FROM procrastinate.procrastinate_jobs").fetchall()
     assert (job["status"], job["attempts"]) == ("todo", 0), "no death that would count"
+
+
+def test_a_job_that_comes_after_the_end_is_given_back(team: Shared, inbox: Path, tmp_path: Path) -> None:
+    """The queue hands jobs out until it hears of the end; one that counted as done then would be lost."""
+    settings = config.load(library=tmp_path / "library", inbox=inbox, database=team.url, samples="off")
+    library, files = Library(settings.library, Catalog(team)), Queue(settings, team, open_inbox(settings))
+    me = WorkerInfo("one", "host", "", "")
+    worker = TeamWorker(library, settings, open_inbox(settings), lambda _: None, me=me, queue=files)
+    path = inbox / team_queue.trace_name(1)
+    team_queue.drop_trace(inbox, 1)
+    worker.take([path])
+    worker.stop()
+
+    async def fetch() -> Queued | None:
+        app = queue.make_app(settings)
+        async with app.open_async():
+            return await app.job_manager.fetch_job(None, await app.job_manager.register_worker())
+
+    job = asyncio.run(fetch())
+    assert job
+    with pytest.raises(JobGivenBack):
+        worker.convert(Mock(job=job), str(path))
+    files.close()
+    with team.connect() as db:
+        (row,) = db.execute("SELECT attempts FROM procrastinate.procrastinate_jobs").fetchall()
+    assert row["attempts"] == job.attempts - 1, "the retry adds it again, so no death is counted"
+    assert library.catalog.job_states() == {"waiting": 1}
 
 
 def test_a_file_of_a_worker_that_died_is_next(team: Shared, inbox: Path, tmp_path: Path) -> None:
