@@ -25,9 +25,9 @@
 -- column: range | name | | range around these calls; * stands for its last number
 -- column: waited_ns | ns | .1f | mean time that the CPU waits in such a call
 -- column: gap_ns | ns | .1f | mean time that the GPU then waits
--- says: CPU and GPU take turns waiting, which costs up to {value} of the time: {calls} {calls|time|times} in {steps} {steps|step|steps} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
--- says: CPU and GPU take turns waiting, which costs up to {value} of the time: {calls} {calls|time|times} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
--- says: CPU and GPU take turns waiting, which costs up to {value} of the time: {calls} {calls|time|times} the CPU waits {waited_ns} in {function}, and then the GPU waits {gap_ns} for the CPU.
+-- says: CPU and GPU take turns waiting: {calls} {calls|time|times} in {steps} {steps|step|steps} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
+-- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
+-- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} in {function}, and then the GPU waits {gap_ns} for the CPU.
 -- clear: Synchronization makes CPU and GPU wait for each other {value} of the time.
 -- advice: [few bytes] -> read_later
 -- advice: [copy, vLLM or SGLang] -> read_later
