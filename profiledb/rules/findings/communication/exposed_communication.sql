@@ -11,31 +11,20 @@
 -- unit: %
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
--- param: least = 20 fewest collectives of a kind and size whose quickest tenth counts
 -- column: bare_ns | ns | | time with communication alone
 -- column: all_ns | ns | | time with communication
 -- column: hidden_pct | % | .1f | share of it that overlaps compute
--- column: waits_pct | % | .1f | share of the communication beyond the quickest tenth of its kind and size, if at least half
+-- column: waits_pct | % | .1f | share of the collectives' time beyond the quickest tenth of their kind and size, if at least half
 -- says: For {bare_ns} ({value} of the time) the GPU communicates without computing. Collectives of one kind and size differ: {waits_pct} of their time is beyond the quickest tenth, so it is mostly waiting for other ranks.
 -- says: For {bare_ns} ({value} of the time) the GPU communicates without computing; {hidden_pct} of the communication runs beside compute.
 -- clear: The GPU communicates and computes nothing for {value} of the time.
--- advice: [waits] Compare the ranks (`warpdeck scaling`, with a report of each rank): all wait for the one that arrives last. Check its input, its CPU and its clocks.
+-- advice: [waits] -> compare_ranks
 -- advice: [exchange, not pipeline parallel] -> exchange_earlier
 -- advice: [not exchange or pipeline parallel] -> overlap_communication
 -- advice: [not exchange or pipeline parallel] -> send_less
 -- change: overlapped_collectives
 -- source: TraceLens GPU timeline (exposed communication over 5 %)
 WITH taken AS (FROM finding_exposed
-), sized AS (
-    SELECT short, bytes, device_id, grid_x::BIGINT * grid_y * grid_z AS blocks, end_ns - start_ns AS ns
-    FROM finding_communication LEFT JOIN nccl_message USING (kernel_id)
-    WHERE nccl_operation(short) IS DISTINCT FROM 'SendRecv'  -- always waits for a peer (pipeline_bubbles)
-), kind AS (
-    SELECT sum(ns) AS ns, sum(ns) - count(*) * quantile_cont(ns, 0.1) AS beyond_ns
-    FROM sized GROUP BY short, bytes, device_id, blocks HAVING count(*) >= $least::BIGINT
-), waited AS (
-    SELECT 100.0 * sum(beyond_ns) / nullif(sum(ns), 0) AS pct FROM kind
-    HAVING 2 * sum(beyond_ns) >= (SELECT ns FROM taken)
 ), shown AS (
     SELECT {
             'name': short, 'ns': end_ns - start_ns, 'start_ns': start_ns, 'end_ns': end_ns, 'device': device_id,
@@ -45,7 +34,8 @@ WITH taken AS (FROM finding_exposed
 )
 SELECT 100.0 * bare_ns / nullif(finding_window.ns, 0) AS value, bare_ns AS saving_ns, bare_ns,
     taken.ns AS all_ns, 100.0 * (taken.ns - bare_ns) / nullif(taken.ns, 0) AS hidden_pct,
-    CASE WHEN exchange.most THEN 'exchange' WHEN waited.pct > 0 THEN 'waits' END AS cause,
-    CASE WHEN NOT exchange.most THEN waited.pct END AS waits_pct,
+    CASE WHEN exchange.most THEN 'exchange' WHEN waits.pct > 0 THEN 'waits' END AS cause,
+    CASE WHEN NOT exchange.most THEN waits.pct END AS waits_pct,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
-FROM finding_window CROSS JOIN taken CROSS JOIN finding_exchange AS exchange LEFT JOIN waited ON true;
+FROM finding_window CROSS JOIN taken CROSS JOIN finding_exchange AS exchange
+CROSS JOIN finding_collective_wait AS waits;

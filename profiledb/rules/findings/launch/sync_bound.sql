@@ -24,7 +24,7 @@
 -- column: function | name | | function with most of this time
 -- column: range | name | | range around these calls; * stands for its last number
 -- column: waited_ns | ns | .1f | mean time that the CPU waits in such a call
--- column: gap_ns | ns | .1f | mean time that the GPU then waits
+-- column: gap_ns | ns | .1f | mean time that the GPU then waits, over all gaps after such a call
 -- says: CPU and GPU take turns waiting: {calls} {calls|time|times} in {steps} {steps|step|steps} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
 -- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
 -- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} in {function}, and then the GPU waits {gap_ns} for the CPU.
@@ -49,7 +49,7 @@ WITH synced AS MATERIALIZED (
         OR count_if(leads) OVER (PARTITION BY function) >= $times::BIGINT
 ), total AS (
     SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(DISTINCT {'tid': tid, 's': s}) AS calls,
-        avg(waited_ns) FILTER (leads) AS waited_ns, avg(duration_ns) FILTER (leads) AS gap_ns, sum(
+        avg(waited_ns) FILTER (leads) AS waited_ns, sum(duration_ns) / nullif(calls, 0) AS gap_ns, sum(
             CASE WHEN e > a AND duration_ns <= $gap_ns::BIGINT THEN duration_ns ELSE ns END
         )::BIGINT AS explains_ns
     FROM held
