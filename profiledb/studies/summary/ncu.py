@@ -78,10 +78,10 @@ def _state_largest(rows: pd.DataFrame) -> str:
     return f"{text}."
 
 
-def _state_limit(answers: Answers, launches: pd.DataFrame) -> str:
+def _state_limit(answers: Answers, measured: pd.DataFrame) -> str:
     """Return the limit of most of the measured time, unless that of the largest kernel holds for every launch."""
     rows = answers.rows("ncu_verdicts")
-    if launches["name"].nunique() == 1 and list(rows["verdict"]) not in ([], [UNKNOWN]) and len(rows) == 1:
+    if measured["name"].nunique() == 1 and len(rows) == 1 and rows["verdict"].iloc[0] != UNKNOWN:
         return ""
     known = rows[(rows["verdict"] != UNKNOWN) & rows["share_pct"].notna()]
     if known.empty:
