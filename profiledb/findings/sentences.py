@@ -30,6 +30,7 @@ ACTIVE = 0.1
 ALL_PCT = 99.0
 """Share of the time from which a saving of at most that says nothing."""
 _MORE = ", because the change shortens other waits, too"
+_FASTER = ", because the change makes other kernels faster, too"
 _BOUND = re.compile(r"\b(up to|at most|more than) <(?=0\.1 %)")
 
 
@@ -86,7 +87,8 @@ def _explain_more(finding: Finding, told: Prediction) -> str:
     """Say why a change saves more than the time of its finding, if it does."""
     if finding.at_most_ns is None or told.ns <= finding.at_most_ns or told.pct < LEAST_PCT:
         return ""
-    return _MORE * (words.duration(told.ns) != words.duration(finding.at_most_ns))
+    more = _FASTER if told.changes[0].startswith("precision=") else _MORE
+    return more * (words.duration(told.ns) != words.duration(finding.at_most_ns))
 
 
 def together(findings: Sequence[Finding]) -> str:

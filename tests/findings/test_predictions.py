@@ -146,6 +146,9 @@ def test_more_than_the_time_of_the_finding_is_explained() -> None:
     said = "Saves about 5.00 ms (20.0 % of the time)"
     assert sentences.saves(found) == f"{said}, because the change shortens other waits, too"
     assert sentences.saves(replace(found, at_most_ns=5_000_000)) == said
+    assert found.prediction
+    precision = replace(found, prediction=replace(found.prediction, changes=("precision=bf16",)))
+    assert sentences.saves(precision) == f"{said}, because the change makes other kernels faster, too"
 
 
 def test_little_is_at_most_what_the_rule_says() -> None:

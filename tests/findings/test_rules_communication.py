@@ -78,9 +78,12 @@ def test_collectives_that_mostly_wait(library: Library, small: Callable[..., str
     assert (found.verdict, found.cause, found.saving_ns) == ("fires", "waits", taken)
     assert found.facts["waits_pct"] == pytest.approx(100 * (taken - 30 * 10) / taken)
     assert "Compare the ranks" in sentences.advice(found)[0]
+    assert len(sentences.advice(found)) == 1, "overlap would save what is sent alone"
     shared = judged(library, small(*ran, (3_000, 4_000, 0, 7, False)), "communication_on_compute_stream")
     assert (shared.verdict, shared.cause, shared.facts["waits_pct"]) == ("fires", "waits", found.facts["waits_pct"])
     assert "Compare the ranks" in sentences.advice(shared)[0]
+    both = judged(library, small(*ran, *((a, b, 1, 7, True) for a, b, *_ in ran)), "exposed_communication")
+    assert (both.cause, "Compare the ranks" in sentences.advice(both)[0]) == ("waits here", False)
     alike = judged(library, small(*[(i * 100, i * 100 + 100, 0, 7, True) for i in range(30)]), "exposed_communication")
     assert (alike.cause, alike.facts["waits_pct"]) == (None, None)
 

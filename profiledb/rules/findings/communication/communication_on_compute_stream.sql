@@ -19,6 +19,7 @@
 -- says: Compute and communication share a stream, so they run one after the other: for {bare_ns} ({value} of the time) the GPU only communicates.
 -- clear: Communication on streams that also compute takes {value} of the time.
 -- advice: [waits] -> compare_ranks
+-- advice: [waits here] The GPUs of this report start collectives at different times: look on the timeline for the one that is last, and for what its CPU does before.
 -- advice: [tensor parallel or FSDP or DeepSpeed] -> overlap_communication
 -- advice: [else, own all-reduce] Send the gradients of {place|each layer} while `backward` goes on: wrap the model into `DistributedDataParallel`, or call `all_reduce(..., async_op=True)` on buckets from hooks and `work.wait()` before the optimizer.
 -- advice: [else, PyTorch] Communicate beside compute in {place|the step}: `async_op=True`, and `work.wait()` where the result is needed.
@@ -43,7 +44,7 @@ WITH mark AS (SELECT name_id FROM kernel_name WHERE is_communication(short, clas
     FROM mixed ORDER BY comm_ns DESC, device_id, stream_id LIMIT 10
 )
 SELECT 100.0 * bare_ns / nullif(finding_window.ns, 0) AS value, bare_ns AS saving_ns, bare_ns,
-    waits.pct AS waits_pct, CASE WHEN waits.pct > 0 THEN 'waits' END AS cause,
+    waits.pct AS waits_pct, CASE WHEN waits.pct IS NULL THEN NULL WHEN finding_window.gpus = 1 THEN 'waits' ELSE 'waits here' END AS cause,
     (SELECT count(*) FROM mixed) AS streams, (SELECT count(*) FROM comm) AS collectives,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.device, piece.stream) FROM shown) AS evidence
 FROM finding_window CROSS JOIN taken CROSS JOIN finding_collective_wait AS waits;

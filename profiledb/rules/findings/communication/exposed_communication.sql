@@ -19,9 +19,10 @@
 -- says: For {bare_ns} ({value} of the time) the GPU communicates without computing; {hidden_pct} of the communication runs beside compute.
 -- clear: The GPU communicates and computes nothing for {value} of the time.
 -- advice: [waits] -> compare_ranks
+-- advice: [waits here] The GPUs of this report start collectives at different times: look on the timeline for the one that is last, and for what its CPU does before.
 -- advice: [exchange, not pipeline parallel] -> exchange_earlier
--- advice: [not exchange or pipeline parallel] -> overlap_communication
--- advice: [not exchange or pipeline parallel] -> send_less
+-- advice: [not waits, not waits here, not exchange or pipeline parallel] -> overlap_communication
+-- advice: [not waits, not waits here, not exchange or pipeline parallel] -> send_less
 -- change: overlapped_collectives
 -- source: TraceLens GPU timeline (exposed communication over 5 %)
 WITH taken AS (FROM finding_exposed
@@ -34,7 +35,8 @@ WITH taken AS (FROM finding_exposed
 )
 SELECT 100.0 * bare_ns / nullif(finding_window.ns, 0) AS value, bare_ns AS saving_ns, bare_ns,
     taken.ns AS all_ns, 100.0 * (taken.ns - bare_ns) / nullif(taken.ns, 0) AS hidden_pct,
-    CASE WHEN exchange.most THEN 'exchange' WHEN waits.pct > 0 THEN 'waits' END AS cause,
+    CASE WHEN exchange.most THEN 'exchange' WHEN waits.pct IS NULL THEN NULL WHEN finding_window.gpus = 1 THEN 'waits'
+        ELSE 'waits here' END AS cause,
     CASE WHEN NOT exchange.most THEN waits.pct END AS waits_pct,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM finding_window CROSS JOIN taken CROSS JOIN finding_exchange AS exchange
