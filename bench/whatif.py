@@ -65,6 +65,16 @@ CHANGES: Mapping[str, str] = {
     "long_texts.uneven_batches": "balanced_ranks",
     "thin_layers.small_buckets": "merged_collectives=16",
     "own_all_reduce.reduced_at_the_end": "overlapped_collectives",
+    "columns_and_rows.late_rank": "host_code=report",
+    "detector.loss_read_each_step": "without_waits",
+    "embedding_service.allocation_in_each_step": "without_allocations",
+    "gated_autoencoder.unfused_elementwise": "compiled",
+    "graph_network.many_synchronizations": "without_waits",
+    "mixer.single_precision": "precision=tf32",
+    "sampler.same_data_each_step": "data_on_gpu",
+    "sharded_texts.uneven_batches": "balanced_ranks",
+    "translator.decoding_without_graph": "cuda_graph",
+    "wide_and_deep.pageable_batches": "pinned_copies",
 }
 """Changes that mend a fault, for the faults and programs that have one."""
 SAMPLES = {

@@ -34,8 +34,13 @@ from profiledb.replay.kernel_changes import (
     fused_optimizer,
     fused_optimizer_cautious,
     fused_optimizer_hopeful,
+    kernels_at_roof,
+    kernels_at_roof_cautious,
+    kernels_at_roof_hopeful,
     list_classes,
     list_optimizers,
+    list_roofs,
+    name_kernels,
     parse_speedup,
 )
 from profiledb.replay.part import HOST_WORK_NS, Part, find_after_reads, without, without_waits_of
@@ -416,6 +421,14 @@ CHANGES = {
             "faster_kernels", "Kernels of {} run {:g} times as fast",
             "Their host work and all other kernels stay as they are.", faster_kernels, "CLASS:TIMES or TEXT:TIMES",
             list_classes, parse_speedup,
+        ),
+        Change(
+            "kernels_at_roof", "{} run at their roof",
+            "Kernels that Nsight Compute measured keep their busiest unit busy all the time; those of operators do the"
+            " FLOPs or move the bytes of their shapes at the GPU's peak. The time of the shortest kernel stays, and so"
+            " do kernels of which nothing is known.",
+            kernels_at_roof, "CLASS, TEXT or all", list_roofs, name_kernels, cautious=kernels_at_roof_cautious,
+            hopeful=kernels_at_roof_hopeful,
         ),
     )
 }  # fmt: skip

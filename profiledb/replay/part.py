@@ -1,6 +1,6 @@
 """The part of a recording that changes apply to, and the removal of operations and waits from it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from profiledb.errors import NotCapturedError
 from profiledb.replay.graph import Graph
 from profiledb.replay.recording import GRAPH, Flags, Integers
+from profiledb.replay.roofs import Shares
 
 HOST_WORK_NS = 500_000
 """Host work between two launches that takes longer than this, in ns, is more than the framework's overhead."""
@@ -27,6 +28,7 @@ class Part:
         operators: the names of the ranges that are operators of a framework.
         drivers: the threads that work for another one, each with that thread.
         profiler: what the profiler did meanwhile, as rows of thread, start and end.
+        roofs: reads the fractions of its time that each operation takes at its roof, two for ``Roofs.find``.
     """
 
     calls: Flags
@@ -36,6 +38,7 @@ class Part:
     operators: frozenset[str] = frozenset()
     drivers: Mapping[int, int] = field(default_factory=dict)
     profiler: Integers = field(default_factory=lambda: np.empty((0, 3), np.int64))
+    roofs: Callable[[], tuple[Shares, Shares]] = lambda: (np.empty(0), np.empty(0))
 
 
 def cut_part(graph: Graph, part: Part, begin_ns: int, end_ns: int) -> Part:

@@ -1,9 +1,9 @@
 """Predict how long a program would take with a change, and with what uncertainty."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import duckdb
 import numpy as np
@@ -19,7 +19,8 @@ from profiledb.replay.graph import Graph
 from profiledb.replay.moments import find_first_call, map_moments, measure_step_lengths
 from profiledb.replay.part import Part, cut_part
 from profiledb.replay.ranks import MOST_RANKS
-from profiledb.replay.recording import Flags, Integers
+from profiledb.replay.recording import KERNEL, Flags, Integers
+from profiledb.replay.roofs import Roofs, Shares, read_roofs
 from profiledb.replay.simulation import Replayed
 from profiledb.replay.window import (
     Window,
@@ -133,7 +134,7 @@ def _compute_share_pct(ns: int, whole_ns: int) -> float:
 
 @dataclass(frozen=True)
 class Source:
-    """The input of a replay from one report: recording, window, and ranges, operators and drivers as in ``Part``."""
+    """The input of a replay from one report: recording and window; the rest as in ``Part``."""
 
     recording: recording.Recording
     window: Window
@@ -141,6 +142,7 @@ class Source:
     operators: frozenset[str]
     drivers: Mapping[int, int]
     profiler: Integers
+    roofs: Callable[[], Roofs]
 
 
 def predict(
@@ -195,7 +197,7 @@ def open_case(library: Library, report_id: str, peers: Sequence[str] = ()) -> "C
     """
     count = min(1 + len(peers), MOST_RANKS)
     with library.cursor(report_id, views=_find_views()) as db:
-        own = _read_source(db, choose_window(library, report_id, db, MOST_OPERATIONS // count))
+        own = _read_source(library, report_id, db, choose_window(library, report_id, db, MOST_OPERATIONS // count))
     case = Case(graph.build(own.recording), own)
     if peers:
         try:
@@ -240,7 +242,7 @@ def find_change(name: str, value: str) -> tuple[Change, str]:
     return change, value
 
 
-def _check_orphans(recorded: recording.Recording) -> None:
+def check_launches(recorded: recording.Recording, begin_ns: int) -> None:
     calls, operations = recorded.calls, recorded.operations
     if not len(operations):
         raise NotCapturedError("Nothing ran on a GPU, so there is nothing to replay.")
@@ -249,7 +251,7 @@ def _check_orphans(recorded: recording.Recording) -> None:
             "This report has no CUDA calls, so nothing tells what launched its kernels.",
             command="nsys profile --trace=cuda,nvtx ...",
         )
-    kernels = operations.kind == recording.KERNEL
+    kernels = (operations.kind == KERNEL) & (operations.start >= begin_ns)  # the calls of earlier ones are not read
     orphans = int(np.sum(kernels & (operations.call < 0))) / max(1, int(np.sum(kernels)))
     if orphans > MOST_ORPHANS:
         raise NotCapturedError(
@@ -258,12 +260,13 @@ def _check_orphans(recorded: recording.Recording) -> None:
         )
 
 
-def _read_source(db: duckdb.DuckDBPyConnection, window: Window) -> Source:
+def _read_source(library: Library, report_id: str, db: duckdb.DuckDBPyConnection, window: Window) -> Source:
     recorded = recording.read(db, window.begin_ns, window.end_ns)
-    _check_orphans(recorded)
+    check_launches(recorded, window.begin_ns)
     return Source(
-        recorded, window, read_ranges(db, window), read_operators(db), read_drivers(db), read_profiler(db, window)
-    )
+        recorded, window, read_ranges(db, window), read_operators(db), read_drivers(db), read_profiler(db, window),
+        cache(partial(read_roofs, library, report_id, window.begin_ns, window.end_ns)),
+    )  # fmt: skip
 
 
 def _join_ranks(library: Library, own: Source, peers: Sequence[str]) -> "Case":
@@ -276,7 +279,8 @@ def _join_ranks(library: Library, own: Source, peers: Sequence[str]) -> "Case":
             steps = read_steps(library, peer, db)
             if not own.window.steps.keys() <= steps.keys():
                 raise NotCapturedError("One of their reports lacks some of the steps.")
-            sources.append(_read_source(db, bound_steps({number: steps[number] for number in own.window.steps})))
+            window = bound_steps({number: steps[number] for number in own.window.steps})
+            sources.append(_read_source(library, peer, db, window))
     joined = ranks.join([one.recording for one in sources], [
         _find_launched(one.recording, _find_inside(one.recording.calls, one.window)) for one in sources
     ])  # fmt: skip
@@ -309,7 +313,28 @@ def _build_part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | 
     every = {name: np.concatenate(found) for name, found in spans.items()}
     operators = frozenset[str]().union(*(one.operators for one in sources))
     launched = _find_launched(built.recording, inside)
-    return Part(inside, launched, every, len(first.window.steps), operators, drivers, np.concatenate(profiler))
+    return Part(
+        inside, launched, every, len(first.window.steps), operators, drivers, np.concatenate(profiler),
+        cache(partial(_read_shares, built.recording, launched, [one.roofs for one in sources], joined)),
+    )  # fmt: skip
+
+
+def _read_shares(
+    recorded: recording.Recording,
+    chosen: Flags,
+    roofs: Sequence[Callable[[], Roofs]],
+    joined: ranks.Joined | None,
+) -> tuple[Shares, Shares]:
+    """Return ``Roofs.find`` of the chosen kernels of all ranks; NaN for all other operations."""
+    operations = recorded.operations
+    found = np.full(len(operations), np.nan), np.full(len(operations), np.nan)
+    for rank, read in enumerate(roofs):
+        mine = chosen & (operations.kind == KERNEL)
+        if joined:
+            mine[mine] = joined.rank_of_call[operations.call[mine]] == rank
+        for shares, values in zip(found, read().find(operations.id[mine]), strict=True):
+            shares[mine] = values
+    return found
 
 
 def usual(built: Graph) -> Graph:
@@ -404,20 +429,20 @@ class Case:
             return None
         path = kinds(self._trace(changed, replayed))
         parts = tuple((kind, int(ns / changed.items)) for kind, ns in path)
-        off = self._estimate_uncertainty(replayed, length, changed.items, parts)
-        less, more = self._measure_assumptions(chosen, length)
+        errors = self._estimate_errors(replayed, length, changed.items, parts)
+        unexplained = abs(self.explained - self.baseline)
+        less, more = (float(np.linalg.norm([*one, *errors])) for one in self._measure_assumptions(chosen, length))
         return Predicted(
             tuple((change.name, value) for change, value in chosen),
             "; ".join(change.describe(value) for change, value in chosen),
             " ".join(change.assumes for change, _ in chosen),
-            self.baseline, length, max(0, int(length - less - off)), int(length + more + off),
-            parts,
+            self.baseline, length, max(0, int(length - less - unexplained)), int(length + more + unexplained), parts,
         )  # fmt: skip
 
-    def _measure_assumptions(self, chosen: Sequence[tuple[Change, str]], length: int) -> tuple[float, float]:
-        """Return how much shorter and longer the part may be because of what the changes assume, in ns.
+    def _measure_assumptions(self, chosen: Sequence[tuple[Change, str]], length: int) -> tuple[list[int], list[int]]:
+        """Return how much shorter and longer the part may be because of what each change assumes, in ns.
 
-        Assumptions are independent: each change has its bounds beside the others as they are, and the squares add up.
+        Assumptions are independent: each change has its bounds beside the others as they are.
         """
         less, more = list[int](), list[int]()
         for place, (change, _) in enumerate(chosen):
@@ -428,7 +453,7 @@ class Case:
                 lengths.append(int(self._measure_length(simulation.replay(other)) / other.items))
             less.append(length - min(lengths))
             more.append(max(lengths) - length)
-        return float(np.linalg.norm(less)), float(np.linalg.norm(more))
+        return less, more
 
     def _change_graph(self, chosen: Sequence[tuple[Apply, str]]) -> Graph:
         """Return the graph with changes; the unchanged graph if none has an effect."""
@@ -459,13 +484,12 @@ class Case:
         begin, end = self._find_bounds(replayed)
         return end - begin
 
-    def _estimate_uncertainty(
+    def _estimate_errors(
         self, replayed: Replayed, length: int, items: float, parts: Sequence[tuple[str, int]]
-    ) -> float:
-        """Return half of the interval.
+    ) -> tuple[float, float, float]:
+        """Return the spread between steps, the error of the model, and that of the host's time that is left, in ns.
 
-        It comes from the spread between steps, the error of the model, the host's time that is left, and unexplained
-        waits.
+        They are those of one replay, however many changes it has.
         """
         spread = 0.0
         if len(self._steps) > 2:
@@ -473,4 +497,4 @@ class Case:
             spread = 1.96 * float(np.std(gained, ddof=1)) * len(gained) ** 0.5
         model = MODEL_ERROR * (self.baseline - length)
         host = HOST_ERROR * sum(ns for kind, ns in parts if kind in (critical_path.HOST, critical_path.CALLS))
-        return float(np.linalg.norm([spread, model, host])) + abs(self.explained - self.baseline)
+        return spread, model, host
