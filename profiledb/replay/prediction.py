@@ -48,6 +48,8 @@ LEAST_SAVING_PCT = 0.5
 """Savings below this are not listed unless the user names the change."""
 MOST_ORPHANS = 0.05
 """Maximum fraction of kernels without the call that launched them."""
+LEAST_COMMON = 0.5
+"""Minimum fraction of the steps of a report that all others of its run have, too."""
 MOST_OPERATIONS = 30_000
 """Maximum number of operations to replay: a longer program repeats itself, and steps in its middle are
 representative."""
@@ -201,7 +203,7 @@ def open_case(library: Library, report_id: str, peers: Sequence[str] = ()) -> "C
     case = Case(graph.build(own.recording), own)
     if peers:
         try:
-            case = _join_ranks(library, own, peers)
+            case = _join_ranks(library, report_id, own, peers)
         except NotCapturedError as error:
             case.alone = f"The other ranks of this run are left out: {error.message}"
     if case.error_pct > MOST_ERROR_PCT:
@@ -269,18 +271,26 @@ def _read_source(library: Library, report_id: str, db: duckdb.DuckDBPyConnection
     )  # fmt: skip
 
 
-def _join_ranks(library: Library, own: Source, peers: Sequence[str]) -> "Case":
+def _join_ranks(library: Library, report_id: str, own: Source, peers: Sequence[str]) -> "Case":
     """Return the case of all ranks of a run, whose parts are the same steps."""
     if not own.window.steps:
         raise NotCapturedError("No steps tell which parts are the same.")
-    sources = [own]
-    for peer in peers[: MOST_RANKS - 1]:
-        with library.cursor(peer, views=_find_views()) as db:
-            steps = read_steps(library, peer, db)
-            if not own.window.steps.keys() <= steps.keys():
-                raise NotCapturedError("One of their reports lacks some of the steps.")
-            window = bound_steps({number: steps[number] for number in own.window.steps})
-            sources.append(_read_source(library, peer, db, window))
+    found = {}
+    for one in (report_id, *peers[: MOST_RANKS - 1]):
+        with library.cursor(one, views=_find_views()) as db:
+            found[one] = read_steps(library, one, db)
+    common = [number for number in own.window.steps if all(number in steps for steps in found.values())]
+    if len(common) < LEAST_COMMON * len(own.window.steps):
+        raise NotCapturedError("One of their reports lacks some of the steps.")
+    sources = []
+    for one, steps in found.items():
+        window = bound_steps({number: steps[number] for number in common})
+        if one == report_id and len(common) == len(own.window.steps):
+            sources.append(own)
+            continue
+        with library.cursor(one, views=_find_views()) as db:
+            window = replace(window, represents_ns=own.window.represents_ns)
+            sources.append(_read_source(library, one, db, window))
     joined = ranks.join([one.recording for one in sources], [
         _find_launched(one.recording, _find_inside(one.recording.calls, one.window)) for one in sources
     ])  # fmt: skip
