@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 

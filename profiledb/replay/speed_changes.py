@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from profiledb.errors import AnalysisError, NotCapturedError
+from profiledb.replay.gpus import read_gpus
 from profiledb.replay.graph import Graph
 from profiledb.replay.part import HOST_WORK_NS, Part, require_nodes
-from profiledb.replay.gpus import read_gpus
 from profiledb.replay.recording import COPY, KERNEL, Integers
 
 LEAST_TIMES, MOST_TIMES = 0.001, 1_000_000.0
