@@ -206,6 +206,11 @@ def open_case(library: Library, report_id: str, peers: Sequence[str] = ()) -> "C
             case = _join_ranks(library, report_id, own, peers)
         except NotCapturedError as error:
             case.alone = f"The other ranks of this run are left out: {error.message}"
+    if not case.replays_as_recorded():
+        raise NotCapturedError(
+            "The replay of this report does not give the recorded times, so a prediction would mislead.",
+            why="Its times contradict each other, or events are missing.",
+        )
     if case.error_pct > MOST_ERROR_PCT:
         raise NotCapturedError(
             f"Nothing in this report explains waits of {case.error_pct:.0f} % of its time, so a replay would mislead.",
@@ -257,8 +262,10 @@ def check_launches(recorded: recording.Recording, begin_ns: int) -> None:
     orphans = int(np.sum(kernels & (operations.call < 0))) / max(1, int(np.sum(kernels)))
     if orphans > MOST_ORPHANS:
         raise NotCapturedError(
-            f"The calls that launched {100 * orphans:.0f} % of the kernels are missing: nothing can be replayed.",
-            why="Capture a shorter part of the program: events were lost, or the capture began after the launches.",
+            f"The calls that launched {100 * orphans:.0f} % of the kernels are missing or begin after them, so nothing"
+            " can be replayed.",
+            why="Capture a shorter part of the program: events were lost, the capture began after the launches, or the"
+            " clocks of host and GPU disagree.",
         )
 
 
@@ -390,6 +397,13 @@ class Case:
         self.baseline = self._measure_length(self._original)
         self.explained = self._measure_length(simulation.replay(usual(built)))
         self.error_pct = _compute_share_pct(abs(self.explained - self.baseline), self.baseline)
+
+    def replays_as_recorded(self) -> bool:
+        """Return True if the unchanged replay has the times of the capture."""
+        calls, operations, out = self.graph.recording.calls, self.graph.recording.operations, self._original
+        recorded = (calls.start, calls.end, operations.start, operations.end)
+        replayed = (out.call_begin, out.call_end, out.begin, out.end)
+        return all(np.array_equal(one, other) for one, other in zip(recorded, replayed, strict=True))
 
     def path(self) -> list[Segment]:
         """Return the critical path of the unchanged program."""

@@ -1,7 +1,7 @@
 """The calls and operations of a report as arrays, ordered by start time."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb
@@ -196,9 +196,17 @@ def read(db: duckdb.DuckDBPyConnection, begin_ns: int, end_ns: int) -> Recording
     calls = Calls(start[top], end[top], thread.reshape(-1)[top], name.reshape(-1), call_ids[top], listed)
     multiprocessors, capability, bandwidth = db.execute(_GPU).fetchone() or (0, 0.0, 0)
     link_rate = next((rate for least, rate in LINK_RATES.items() if capability >= least), 0.0)
-    operations = _read_operations(db, bounds, call_ids, place[outer])
+    operations = drop_late_calls(calls, _read_operations(db, bounds, call_ids, place[outer]))
     peaks = dict(db.execute(_PEAKS).fetchall())
     return Recording(calls, operations, threads.tolist(), int(multiprocessors), link_rate, peaks, float(bandwidth))
+
+
+def drop_late_calls(calls: Calls, operations: Operations) -> Operations:
+    """Return the operations without calls that begin after them: the clocks of host and GPU disagree about these."""
+    known = operations.call >= 0
+    late = known.copy()
+    late[known] = calls.start[operations.call[known]] > operations.start[known]
+    return replace(operations, call=np.where(late, -1, operations.call))
 
 
 def _read_operations(

@@ -8,9 +8,11 @@ import pytest
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.replay import graph, simulation
 from profiledb.replay.changes import CHANGES
+from profiledb.replay.gpus import read_gpus
 from profiledb.replay.graph import Graph
 from profiledb.replay.part import Part
 from profiledb.replay.recording import Recording
+from profiledb.replay.roofs import Roofs
 from tests.profiledb.replay.test_replay import GRAPH, LAUNCH, READS, WAIT
 from tests.support.recordings import MULTIPROCESSORS, PEAKS, Call, Operation, recording
 
@@ -426,6 +428,42 @@ def test_kernels_on_another_gpu() -> None:
         apply(replace(THREE, bandwidth=0.0), "another_gpu", "H200")
     with pytest.raises(AnalysisError, match="another_gpu takes one of H100 PCIe, H100 NVL"):
         CHANGES["another_gpu"].parse("H900")
+
+
+def test_kernels_at_their_roof() -> None:
+    """A product is measured at 80 % of its peak, with half of the traffic; the shortest kernel takes 10 µs."""
+    built = graph.build(THREE)
+    shares = np.array([0.8, np.nan, 0.1]), np.array([0.4, np.nan, 0.1])
+    part = Part(np.ones(4, np.bool_), np.ones(3, np.bool_), {}, roofs=lambda: shares)
+    change = CHANGES["kernels_at_roof"]
+    assert (change.values(built, part), change.describe("all")) == (["all"], "All kernels run at their roof")
+    found = {}
+    for bound, apply_bound in (("apply", change.apply), ("cautious", change.cautious), ("hopeful", change.hopeful)):
+        assert apply_bound is not None
+        edited = apply_bound(built, part, "all")
+        found[bound] = None if edited is None else edited.length.tolist()
+    assert found == {"apply": [82_000, 50_000, 10_000], "cautious": None, "hopeful": [46_000, 50_000, 10_000]}
+    assert change.apply(built, part, "nothing") is None
+    with pytest.raises(NotCapturedError, match="Nothing tells how far"):
+        change.apply(built, part, "elementwise")
+
+
+def test_roofs_are_found_by_kernel() -> None:
+    known = Roofs(np.array([3, 7]), np.array([0.5, 0.9]), np.array([0.25, 0.9]))
+    busiest, least = known.find(np.array([7, 4, 3, 9]))
+    assert np.array_equal(busiest, [0.9, np.nan, 0.5, np.nan], equal_nan=True)
+    assert np.array_equal(least, [0.9, np.nan, 0.25, np.nan], equal_nan=True)
+    nothing = Roofs(np.empty(0, np.int64), np.empty(0), np.empty(0))
+    assert np.isnan(nothing.find(np.array([1]))).all()
+
+
+def test_gpus_to_move_to_have_peaks_and_bandwidths() -> None:
+    gpus = read_gpus()
+    assert gpus["H100 SXM"].bandwidth == pytest.approx(3.35e12)
+    assert gpus["MI250X"].peaks["fp16"] == pytest.approx(191.5e12), "one of two dies, as a program sees"
+    for name, gpu in gpus.items():
+        assert gpu.bandwidth > 0, name
+        assert gpu.peaks["bf16"] == gpu.peaks["fp16"] > 0, name
 
 
 def test_time_of_the_profiler_goes_from_host_code_and_calls_that_do_not_wait() -> None:
