@@ -43,7 +43,15 @@ from profiledb.replay.kernel_changes import (
     name_kernels,
     parse_speedup,
 )
-from profiledb.replay.part import HOST_WORK_NS, Part, find_after_reads, without, without_waits_of
+from profiledb.replay.part import (
+    HOST_WORK_NS,
+    Part,
+    find_after_reads,
+    find_launched,
+    find_waiting,
+    without,
+    without_waits_of,
+)
 from profiledb.replay.recording import COPY, Flags, Integers
 from profiledb.replay.speed_changes import (
     another_gpu,
@@ -139,10 +147,7 @@ def without_range(graph: Graph, part: Part, value: str) -> Graph | None:
         return None
     changed = host_code(graph, part, value) or graph
     calls = _find_calls(graph, spans) & part.calls
-    of = graph.recording.operations.call
-    gone = np.zeros(len(of), np.bool_)
-    gone[of >= 0] = calls[of[of >= 0]]
-    changed = without(changed, gone) or changed
+    changed = without(changed, find_launched(graph.recording, calls)) or changed
     cost = np.where(calls, 0, changed.cost)
     changed = replace(changed, cost=cost, waits=without_waits_of(changed, calls))
     return None if changed.cost is graph.cost else changed
@@ -278,8 +283,7 @@ def without_allocations(graph: Graph, part: Part, _: str) -> Graph | None:
 def without_profiler(graph: Graph, part: Part, _: str) -> Graph | None:
     """Remove what the report records as the profiler's own time, from host code and from calls that do not wait."""
     calls, gap, cost = graph.recording.calls, graph.gap.copy(), graph.cost.copy()
-    waiting = np.zeros(len(gap), np.bool_)
-    waiting[[*graph.waits, *graph.queued]] = True
+    waiting = find_waiting(graph)
     for thread in np.unique(part.profiler[:, 0]).tolist():
         ours = np.flatnonzero(graph.recording.calls_of(thread) & part.calls)
         spans = part.profiler[part.profiler[:, 0] == thread, 1:]

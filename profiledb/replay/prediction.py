@@ -17,7 +17,7 @@ from profiledb.replay.changes import CHANGES, Apply, Change
 from profiledb.replay.critical_path import Piece, Segment
 from profiledb.replay.graph import Graph
 from profiledb.replay.moments import find_first_call, map_moments, measure_step_lengths
-from profiledb.replay.part import Part, cut_part
+from profiledb.replay.part import Part, cut_part, find_launched
 from profiledb.replay.ranks import MOST_RANKS
 from profiledb.replay.recording import KERNEL, Flags, Integers
 from profiledb.replay.roofs import Roofs, Shares, read_roofs
@@ -299,21 +299,13 @@ def _join_ranks(library: Library, report_id: str, own: Source, peers: Sequence[s
             window = replace(window, represents_ns=own.window.represents_ns)
             sources.append(_read_source(library, one, db, window))
     joined = ranks.join([one.recording for one in sources], [
-        _find_launched(one.recording, _find_inside(one.recording.calls, one.window)) for one in sources
+        find_launched(one.recording, _find_inside(one.recording.calls, one.window)) for one in sources
     ])  # fmt: skip
     return Case(graph.build(joined.recording, joined.collectives), *sources, joined=joined)
 
 
 def _find_inside(calls: recording.Calls, window: Window, shift: int = 0) -> Flags:
     return np.asarray((calls.start - shift >= window.begin_ns) & (calls.start - shift < window.end_ns))
-
-
-def _find_launched(recorded: recording.Recording, calls: Flags) -> Flags:
-    """Return the operations that these calls launched."""
-    of = recorded.operations.call
-    found = np.zeros(len(of), np.bool_)
-    found[of >= 0] = calls[of[of >= 0]]
-    return found
 
 
 def _build_part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | None) -> Part:
@@ -329,7 +321,7 @@ def _build_part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | 
         drivers |= {ranks.thread_id(rank, tid): ranks.thread_id(rank, driver) for tid, driver in one.drivers.items()}
     every = {name: np.concatenate(found) for name, found in spans.items()}
     operators = frozenset[str]().union(*(one.operators for one in sources))
-    launched = _find_launched(built.recording, inside)
+    launched = find_launched(built.recording, inside)
     return Part(
         inside, launched, every, len(first.window.steps), operators, drivers, np.concatenate(profiler),
         cache(partial(_read_shares, built.recording, launched, [one.roofs for one in sources], joined)),
@@ -388,7 +380,7 @@ class Case:
         self.ranks, self.alone = len(sources), ""
         self.part = _build_part(built, sources, joined)
         own = np.ones(len(built.chain), np.bool_) if joined is None else joined.rank_of_call == 0
-        self._own = self.part.operations & _find_launched(built.recording, own)
+        self._own = self.part.operations & find_launched(built.recording, own)
         self._original = simulation.replay(built)
         mine = np.flatnonzero(built.chain == built.chain[find_first_call(built, self.window)])
         last = int(np.searchsorted(built.recording.calls.start[mine], self.window.end_ns, "right")) - 1

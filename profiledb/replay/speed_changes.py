@@ -8,7 +8,7 @@ import numpy as np
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.replay.gpus import read_gpus
 from profiledb.replay.graph import Graph
-from profiledb.replay.part import HOST_WORK_NS, Part, require_nodes
+from profiledb.replay.part import HOST_WORK_NS, Part, measure_waits, require_nodes
 from profiledb.replay.recording import COPY, KERNEL, Integers
 
 LEAST_TIMES, MOST_TIMES = 0.001, 1_000_000.0
@@ -60,10 +60,7 @@ def _speed_up_link(graph: Graph, part: Part, value: str, *, pageable: bool) -> G
             "This report holds one rank, so it does not tell how much of its collectives is waiting for the others.",
             why="Import the reports of the other ranks under names such as train_rank0 and train_rank1.",
         )
-    waits = np.zeros(len(length), np.int64)
-    for group in graph.partners:
-        members = list(group)
-        waits[members] = operations.start[members].max() - operations.start[members]
+    waits = measure_waits(graph)
     copies = (operations.kind == COPY) & part.operations & (pageable | ~operations.pageable)
     kinds = [copies & operations.to_host, copies & operations.from_host]
     if graph.partners:
