@@ -22,6 +22,7 @@ from profiledb.replay.graph import (
     LAUNCH_NS,
     STREAM_WAITS,
     Graph,
+    base_name,
     of_kind,
 )  # fmt: skip
 from profiledb.replay.kernel_changes import (
@@ -127,6 +128,13 @@ def without_waits_in(graph: Graph, part: Part, value: str) -> Graph | None:
     if spans is None:
         return None
     return _remove_waits(graph, part, part.calls & _find_calls(graph, spans))
+
+
+def without_waits_by(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Remove the waits in calls of a name."""
+    calls = graph.recording.calls
+    codes = [code for code, name in enumerate(calls.names) if base_name(name) == value]
+    return _remove_waits(graph, part, part.calls & np.isin(calls.name, codes))
 
 
 def _find_calls(graph: Graph, spans: Integers) -> Flags:
@@ -347,6 +355,11 @@ CHANGES = {
             "without_waits_in", "The host does not wait for the GPU in {}",
             "Nothing on the host needs a result before the end, and the work around each wait stays.",
             without_waits_in, "a range", lambda _graph, _part: [],
+        ),
+        Change(
+            "without_waits_by", "{} does not wait for the GPU",
+            "Nothing on the host needs a result before the end, and the work around each wait stays.",
+            without_waits_by, "a call", lambda _graph, _part: [],
         ),
         Change(
             "without_range", "The program skips {}",

@@ -43,6 +43,9 @@ def test_waits_of_a_range_go_and_others_stay() -> None:
     assert (out.begin[1], out.call_end[3]) == (105_000, 207_000)
     assert apply(READS, "without_waits_in", "part", spans=[(200_000, 201_000)]) is None
     assert apply(READS, "without_waits_in", "elsewhere") is None
+    # Calls of a name are those of all its versions.
+    assert lengths(apply(READS, "without_waits_by", "cudaDeviceSynchronize")).length_ns == 205_000
+    assert apply(READS, "without_waits_by", "cudaStreamSynchronize") is None
 
 
 def test_the_framework_s_time_around_a_wait_goes_with_it() -> None:
