@@ -12,7 +12,6 @@ from profiledb.replay.gpus import read_gpus
 from profiledb.replay.graph import Graph
 from profiledb.replay.part import Part
 from profiledb.replay.recording import Recording
-from profiledb.replay.roofs import Roofs
 from tests.profiledb.replay.test_replay import GRAPH, LAUNCH, READS, WAIT
 from tests.support.recordings import MULTIPROCESSORS, PEAKS, Call, Operation, recording
 
@@ -449,15 +448,6 @@ def test_kernels_at_their_roof() -> None:
     assert change.apply(built, part, "nothing") is None
     with pytest.raises(NotCapturedError, match="Nothing tells how far"):
         change.apply(built, part, "elementwise")
-
-
-def test_roofs_are_found_by_kernel() -> None:
-    known = Roofs(np.array([3, 7]), np.array([0.5, 0.9]), np.array([0.25, 0.9]))
-    busiest, least = known.find(np.array([7, 4, 3, 9]))
-    assert np.array_equal(busiest, [0.9, np.nan, 0.5, np.nan], equal_nan=True)
-    assert np.array_equal(least, [0.9, np.nan, 0.25, np.nan], equal_nan=True)
-    nothing = Roofs(np.empty(0, np.int64), np.empty(0), np.empty(0))
-    assert np.isnan(nothing.find(np.array([1]))).all()
 
 
 def test_gpus_to_move_to_have_peaks_and_bandwidths() -> None:
