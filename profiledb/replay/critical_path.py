@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from profiledb.replay.graph import Graph, base_name
-from profiledb.replay.recording import COPY, KERNEL, MEMSET
+from profiledb.replay.recording import COPY, KERNEL, MEMSET, Operations
 from profiledb.replay.simulation import LAUNCH, ORIGIN, STREAM, Replayed
 
 HOST, CALLS, LATENCY = "host code", "CUDA calls", "launch latency"
@@ -69,6 +69,12 @@ def pieces(segments: Iterable[Segment]) -> list[Piece]:
     return sorted(rows, key=lambda piece: (-piece.ns, piece.kind, piece.name))
 
 
+def name_kind(operations: Operations, j: int) -> str:
+    """Return the kind of an operation: its kernel class, copies, memory sets, CUDA graphs."""
+    kind, code = operations.kind[j], operations.name[j]
+    return operations.classes[code] if kind == KERNEL and code >= 0 else _OTHERS.get(int(kind), "CUDA graphs")
+
+
 class _Walk:
     def __init__(self, graph: Graph, replayed: Replayed, begin_ns: int, end_ns: int) -> None:
         self.graph, self.replayed, self.begin_ns, self.until_ns = graph, replayed, begin_ns, end_ns
@@ -115,9 +121,8 @@ class _Walk:
         if group := self.last_of.get(j):
             j = max(group, key=self.replayed.begin.__getitem__)
         code = self.kernel_name[j]
-        kind = operations.classes[code] if code >= 0 else _OTHERS.get(int(operations.kind[j]), "CUDA graphs")
         name = operations.names[code] if code >= 0 else ""
-        self._add_time(kind, name, self.replayed.begin[j], end, self.launch[j], j)
+        self._add_time(name_kind(operations, j), name, self.replayed.begin[j], end, self.launch[j], j)
         return self._explain_begin(j)
 
     def _explain_begin(self, j: int) -> tuple[str, int] | None:

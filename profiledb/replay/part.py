@@ -7,8 +7,7 @@ import numpy as np
 
 from profiledb.errors import NotCapturedError
 from profiledb.replay.graph import Graph
-from profiledb.replay.recording import GRAPH, Flags, Integers, Recording
-from profiledb.replay.roofs import Shares
+from profiledb.replay.recording import GRAPH, Flags, Floats, Integers, Recording
 
 HOST_WORK_NS = 500_000
 """Host work between two launches that takes longer than this, in ns, is more than the framework's overhead."""
@@ -38,7 +37,7 @@ class Part:
     operators: frozenset[str] = frozenset()
     drivers: Mapping[int, int] = field(default_factory=dict)
     profiler: Integers = field(default_factory=lambda: np.empty((0, 3), np.int64))
-    roofs: Callable[[], tuple[Shares, Shares]] = lambda: (np.empty(0), np.empty(0))
+    roofs: Callable[[], tuple[Floats, Floats]] = lambda: (np.empty(0), np.empty(0))
 
 
 def cut_part(graph: Graph, part: Part, begin_ns: int, end_ns: int) -> Part:

@@ -12,15 +12,16 @@ from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import views
 from profiledb.query.views import Views
-from profiledb.replay import critical_path, graph, ranks, recording, simulation, slack
+from profiledb.replay import critical_path, graph, lanes, ranks, recording, simulation, slack
 from profiledb.replay.changes import CHANGES, Apply, Change
 from profiledb.replay.critical_path import Piece, Segment
 from profiledb.replay.graph import Graph
+from profiledb.replay.lanes import Lanes
 from profiledb.replay.moments import find_first_call, map_moments, measure_step_lengths
 from profiledb.replay.part import Part, cut_part, find_launched
 from profiledb.replay.ranks import MOST_RANKS
-from profiledb.replay.recording import KERNEL, Flags, Integers
-from profiledb.replay.roofs import Roofs, Shares, read_roofs
+from profiledb.replay.recording import KERNEL, Flags, Floats, Integers
+from profiledb.replay.roofs import Roofs, read_roofs
 from profiledb.replay.simulation import Replayed
 from profiledb.replay.window import (
     Window,
@@ -60,7 +61,7 @@ class Predicted:
     """A prediction for the part of a program with changes: lengths in ns, with an interval of about 95 %.
 
     ``baseline_ns`` is the length without changes. ``parts`` are the kinds on the critical path with the changes, the
-    longest first.
+    longest first. ``step`` draws the middle step, if the changes were asked for.
     """
 
     changes: tuple[tuple[str, str], ...]
@@ -71,6 +72,7 @@ class Predicted:
     low_ns: int
     high_ns: int
     parts: tuple[tuple[str, int], ...]
+    step: Lanes | None = None
 
     @property
     def saving_ns(self) -> int:
@@ -108,7 +110,7 @@ class WhatIf:
 
     ``ranks`` are the reports of one run that are replayed together; ``alone`` says why others of the run are not.
     ``error_pct`` is the share of the length that nothing in the report explains. ``together`` is the prediction with
-    all requested changes applied, if none of them is refused.
+    all requested changes applied, if none of them is refused. ``step`` draws the middle step, or all without steps.
     """
 
     begin_ns: int
@@ -123,7 +125,8 @@ class WhatIf:
     slack: list[slack.Slack]
     predictions: list[Predicted]
     refused: list[Refused]
-    together: Predicted | None = None
+    together: Predicted | None
+    step: Lanes
 
     def share_pct(self, ns: int) -> float:
         """Return a time as a share of the unchanged length, in percent."""
@@ -188,6 +191,7 @@ def predict(
     return WhatIf(
         window.begin_ns, window.end_ns, len(window.steps), case.ranks, case.alone, case.baseline, case.explained,
         case.error_pct, critical_path.pieces(case.path()), case.slack(), found, refused, together,
+        case.draw_step(case.graph),
     )  # fmt: skip
 
 
@@ -333,7 +337,7 @@ def _read_shares(
     chosen: Flags,
     roofs: Sequence[Callable[[], Roofs]],
     joined: ranks.Joined | None,
-) -> tuple[Shares, Shares]:
+) -> tuple[Floats, Floats]:
     """Return ``Roofs.find`` of the chosen kernels of all ranks; NaN for all other operations."""
     operations = recorded.operations
     found = np.full(len(operations), np.nan), np.full(len(operations), np.nan)
@@ -421,6 +425,19 @@ class Case:
         following = [first for first, _ in self.window.steps.values() if first > self.window.steps[step][0]]
         return self.window.steps[step][0], min(following, default=end)
 
+    def draw_step(self, graph: Graph, replayed: Replayed | None = None) -> Lanes:
+        """Draw the middle step of a replay, of its host and its GPU with the most operations, or all without steps."""
+        replayed, numbers = replayed or self._original, [*self.window.steps]
+        begin, end = self._find_bounds(replayed)
+        if numbers:
+            bounds = np.array(self.find_span(numbers[len(numbers) // 2]), np.int64)
+            begin, end = map_moments(graph, self.window, replayed, bounds).tolist()
+        devices = graph.recording.operations.device
+        own, count = np.unique(devices[self._own], return_counts=True)
+        operations = devices == own[np.argmax(count)] if len(own) else self._own
+        chain = graph.chain == graph.chain[find_first_call(graph, self.window)]
+        return lanes.draw(graph, replayed, begin, end, chain, operations)
+
     def slack(self, step: int | None = None) -> list[slack.Slack]:
         """Return how much longer kernels, calls and ranges may take, of all steps or of one."""
         _, end = self._find_bounds(self._original)
@@ -453,6 +470,7 @@ class Case:
             "; ".join(change.describe(value) for change, value in chosen),
             " ".join(change.assumes for change, _ in chosen),
             self.baseline, length, max(0, int(length - less - unexplained)), int(length + more + unexplained), parts,
+            None if np.isfinite(least_ns) else self.draw_step(changed, replayed),
         )  # fmt: skip
 
     def _measure_assumptions(self, chosen: Sequence[tuple[Change, str]], length: int) -> tuple[list[int], list[int]]:

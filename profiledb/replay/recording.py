@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 
 _CALLS = """
 SELECT call_id, start_ns, end_ns, global_tid, coalesce(name_id, -1) AS name_id

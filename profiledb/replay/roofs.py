@@ -4,14 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from profiledb.errors import NotCapturedError, NotLinkedError
 from profiledb.library.library import Library
 from profiledb.query import answer_store, views
-from profiledb.replay.recording import Integers
-
-Shares = npt.NDArray[np.float64]
+from profiledb.replay.recording import Floats, Integers
 
 _VIEWS = ("selection", "traced", "operator_group")
 _SHAPES = """
@@ -36,10 +33,10 @@ class Roofs:
     """
 
     ids: Integers
-    busiest: Shares
-    least: Shares
+    busiest: Floats
+    least: Floats
 
-    def find(self, kernel_ids: Integers) -> tuple[Shares, Shares]:
+    def find(self, kernel_ids: Integers) -> tuple[Floats, Floats]:
         """Return both fractions for each of these kernels; NaN where nothing tells."""
         at = np.minimum(np.searchsorted(self.ids, kernel_ids), max(0, len(self.ids) - 1))
         if not len(self.ids):

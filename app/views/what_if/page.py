@@ -14,6 +14,7 @@ from profiledb.errors import AnalysisError
 from profiledb.library.catalog import Manifest
 from profiledb.replay import prediction
 from profiledb.replay.changes import CHANGES
+from profiledb.replay.lanes import Stretch
 from profiledb.replay.prediction import MOST_CHANGES, Predicted, WhatIf
 from profiledb.replay.saving import VERSION
 from profiledb.rules.classes import OTHER
@@ -48,9 +49,10 @@ def show() -> None:
         st.caption(fmt.plain(reason))
     with st.expander("All changes"):
         _list_changes()
-    found = predicted(manifest, tuple(chosen)).together if len(chosen) > 1 else options.get(next(iter(chosen), ""))
+    found = predicted(manifest, tuple(chosen)).together if chosen else None
     _draw_facts(every, found)
     _draw_bars(every, found)
+    _draw_steps(every, found)
     if found:
         st.caption(f"Assumed: {fmt.plain(found.assumes)}")
     st.subheader("Each change alone", anchor=False)
@@ -152,15 +154,33 @@ def _draw_bars(every: WhatIf, found: Predicted | None) -> None:
     chart_element.chart(charts.share_bar(parts, theme.theme()), "what-if-then")
 
 
-def _list_parts(kinds: Sequence[tuple[str, int]], every: WhatIf) -> list[charts.Part]:
+def _draw_steps(every: WhatIf, found: Predicted | None) -> None:
+    """Draw the middle step now and with the changes, on one axis."""
+    drawn = [("now", every.step)] + ([("then", found.step)] if found and found.step else [])
+    rows = [
+        (f"{lane} {when}", [_make_stretch(one) for one in stretches])
+        for when, step in drawn
+        for lane, stretches in (("Host", step.host), ("GPU", step.gpu))
+    ]
+    st.caption("The step in the middle" if every.steps else "All of it")
+    length = max(step.length_ns for _, step in drawn)
+    chart_element.chart(charts.lanes(rows, length, theme.theme()), "what-if-step")
+
+
+def _make_stretch(one: Stretch) -> charts.Stretch:
+    return charts.Stretch(one.begin_ns, one.end_ns, path_table.kind_title(one.kind), _color(one.kind))
+
+
+def _color(kind: str) -> str:
     colors = theme.class_colors()
+    return share_bar.color(kind) if kind in path_table.KINDS else colors.get(kind, colors[OTHER])
+
+
+def _list_parts(kinds: Sequence[tuple[str, int]], every: WhatIf) -> list[charts.Part]:
     return [
-        charts.Part(
-            path_table.kind_title(kind), every.share_pct(ns), fmt.duration(ns),
-            share_bar.color(kind) if kind in path_table.KINDS else colors.get(kind, colors[OTHER]),
-        )
+        charts.Part(path_table.kind_title(kind), every.share_pct(ns), fmt.duration(ns), _color(kind))
         for kind, ns in kinds
-    ]  # fmt: skip
+    ]
 
 
 def _explain_refused(every: WhatIf) -> None:
