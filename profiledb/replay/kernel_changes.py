@@ -78,8 +78,9 @@ def _find_kernels(graph: Graph, part: Part, wanted: str) -> Flags:
     """Return the kernels of a class, or with a text in their names."""
     operations = graph.recording.operations
     named_so = [code for code, name in enumerate(operations.names) if wanted in name]
-    chosen = operations.in_class(wanted) | ((operations.kind == KERNEL) & np.isin(operations.name, named_so))
-    return chosen & part.operations
+    chosen: Flags = operations.in_class(wanted) | ((operations.kind == KERNEL) & np.isin(operations.name, named_so))
+    chosen &= part.operations
+    return chosen
 
 
 def kernels_at_roof(graph: Graph, part: Part, value: str) -> Graph | None:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import duckdb
 import pytest
 
 from profiledb.errors import NotCapturedError
@@ -82,7 +83,11 @@ def test_missing_events_are_a_sentence_and_no_number(
     publish: Publish, empty_library: Library, lost: str, said: str
 ) -> None:
     """Lost calls, kernels without a launch, and a capture that was cut before calls or kernels ended."""
-    report = by_hand(publish, [(0, 10, 100, 1_100), (10, 20, 1_100, 2_100)], lambda db: db.execute(lost))
+
+    def lose(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute(lost)
+
+    report = by_hand(publish, [(0, 10, 100, 1_100), (10, 20, 1_100, 2_100)], lose)
     with pytest.raises(NotCapturedError, match=said):
         prediction.predict(empty_library, report, [])
 
