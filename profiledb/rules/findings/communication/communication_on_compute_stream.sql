@@ -44,7 +44,8 @@ WITH mark AS (SELECT name_id FROM kernel_name WHERE is_communication(short, clas
     FROM mixed ORDER BY comm_ns DESC, device_id, stream_id LIMIT 10
 )
 SELECT 100.0 * bare_ns / nullif(finding_window.ns, 0) AS value, bare_ns AS saving_ns, bare_ns,
-    waits.pct AS waits_pct, CASE WHEN waits.pct IS NULL THEN NULL WHEN finding_window.gpus = 1 THEN 'waits' ELSE 'waits here' END AS cause,
+    waits.pct AS waits_pct, CASE WHEN waits.pct IS NULL THEN NULL WHEN finding_window.gpus = 1 THEN 'waits'
+        ELSE 'waits here' END AS cause,
     (SELECT count(*) FROM mixed) AS streams, (SELECT count(*) FROM comm) AS collectives,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.device, piece.stream) FROM shown) AS evidence
 FROM finding_window CROSS JOIN taken CROSS JOIN finding_collective_wait AS waits;
