@@ -19,4 +19,4 @@ def test_the_page_of_a_kernel_shows_its_counters(
     assert "Performance counters" in [one.value for one in at.subheader]
     rows = next(one.value for one in at.dataframe if "counter" in one.value.columns)
     assert dict(zip(rows["counter"], rows["avg_value"], strict=True)) == {"OccupancyPercent": 12.25, "TCC_HIT": 192.5}
-    assert rows["unit"].tolist() == ["percent", None]
+    assert rows["unit"].fillna("").tolist() == ["percent", ""]

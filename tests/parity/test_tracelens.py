@@ -24,7 +24,7 @@ NETWORKS = {
 """Launches of matmul on either GPU where TraceLens' operators have the same; 0 where some kernels have no operator, or
 those of an operator are of several classes."""
 PARTLY = "Qwen_Qwen1.5-0.5B-Chat__1016005"
-"""Of this one TraceLens' timeline leaves out kernels without an operator."""
+"""Of this one a third of the kernels was launched before the trace began; TraceLens' timeline leaves them out."""
 ROUNDING_NS = 10
 """TraceLens adds microseconds in floating point."""
 pytestmark = [
@@ -69,7 +69,7 @@ def test_kernels_are_equal(libraries: dict[str, Library], gpu: str, network: str
 @CASES
 def test_busy_time_is_equal(libraries: dict[str, Library], gpu: str, network: str) -> None:
     if network == PARTLY:
-        pytest.skip("its timeline leaves out kernels without an operator")
+        pytest.skip("its timeline leaves out kernels that were launched before the trace began")
     (busy,) = ask(libraries[gpu], network, "gpu_busy")
     told = {row["type"]: float(row["time ms"]) * 1e6 for row in read_table(gpu, network, "gpu_timeline")}
     assert busy["busy_ns"] == pytest.approx(told["busy_time"], abs=ROUNDING_NS)
@@ -87,7 +87,7 @@ def test_the_two_gpus_compare(libraries: dict[str, Library], tmp_path: Path, net
         shares[gpu] = {one: sum(row["total_ns"] for row in rows if row["class"] == one) / whole for one in classes}
         assert shares[gpu].get("other", 0) < 0.01
         launched = ask(library, network, "launch_times")[0]["launches"]
-        assert launched >= 0.9 * sum(row["calls"] for row in rows)
+        assert launched >= (0.6 if network == PARTLY else 0.9) * sum(row["calls"] for row in rows)
     common = {one for one, share in shares["h100"].items() if share > 0.02}
     assert common <= shares["mi300"].keys()
     both = tmp_path / "both"

@@ -182,7 +182,7 @@ def test_a_report_from_before_a_table_lacks_its_rows(library: Library, publish: 
     def fill(db: Any) -> None:
         insert(db, "kernel_name", [name(1, "gemm")])
         insert(db, "kernel", [kernel(1, 1, 10, 15)])
-        db.execute("UPDATE report SET kind = 'rocprof'")
+        insert(db, "report", [{"kind": "rocprof"}])
         for table in ("counter_value", "counter"):
             db.execute(f"DROP TABLE {table}")
 
