@@ -128,9 +128,9 @@ def test_few_iterations_of_kernels_make_a_steady_part(
     library: Library, capture: Capture, loops: int, steps: int | None
 ) -> None:
     """By hand: a kernel, 1 s of start-up, then each time eight kernels of 4 ms in 10; the last time has no end."""
+    starts = [(1_000 + 10 * n) * MS for n in range(8 * loops)]
     work = [(0, 20, MS, "three")]
-    for start in range(1_000 * MS, (1_000 + 80 * loops) * MS, 10 * MS):
-        work.append((start, start + MS, start + 5 * MS, "one" if start % (80 * MS) == 40 * MS else "two"))
+    work += [(s, s + MS, s + 5 * MS, "two" if n % 8 else "one") for n, s in enumerate(starts)]
     part = judge.steady_part(library, library.find(capture([], work)), {})
     assert (part.steps if part else None) == steps
     assert part is None or part.to_ns - part.from_ns == steps * 80 * MS

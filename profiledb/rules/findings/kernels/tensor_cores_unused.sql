@@ -72,7 +72,8 @@ SELECT CASE WHEN without_ns > with_ns THEN NULL
             THEN 'This GPU has no tensor cores, or the report does not tell its compute capability.'
         WHEN double_ns >= unknown_ns THEN 'Most matrix products compute in FP64, which this rule does not judge.'
         ELSE 'The names of most matrix products do not tell whether they run on tensor cores.' END AS unjudged,
-    precision AS cause, CASE WHEN faster > 1 THEN taken.ns * (1 - 1 / faster) END::BIGINT AS saving_ns, with_ns::BIGINT AS cuda_ns,
+    precision AS cause, CASE WHEN faster > 1 THEN taken.ns * (1 - 1 / faster) END::BIGINT AS saving_ns,
+    with_ns::BIGINT AS cuda_ns,
     100.0 * with_ns / nullif(all_ns - unknown_ns, 0) AS product_pct,
     (SELECT name FROM on_cuda ORDER BY ns DESC, kernel LIMIT 1) AS kernel, precision, faster,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
