@@ -38,7 +38,8 @@ def show(settled: Settled) -> None:
                     _draw_mode(settled)
                 _draw_warmup_toggle(settled)
             _draw_place_selectors(settled)
-            _draw_time_filter(settled)
+            if not _has_rows(settled, "path_sum"):  # it has no times
+                _draw_time_filter(settled)
             _draw_attribution(settled)
             if settled.partly or settled.problems:
                 st.button(

@@ -27,6 +27,8 @@ FORMATS: dict[str, Callable[[Any], str]] = {
 LONGEST_NAME = 80
 ACTIVE = 0.1
 """Part of the capture in which GPUs are active, from which on shares of that part need no explanation."""
+ALL_PCT = 99.0
+"""Share of the time from which a saving of at most that says nothing."""
 _MORE = ", because the change shortens other waits, too"
 _BOUND = re.compile(r"\b(up to|at most|more than) <(?=0\.1 %)")
 
@@ -47,8 +49,18 @@ def says(finding: Finding, name: Callable[[Any], str] = words.code) -> str:
 
 def advice(finding: Finding, name: Callable[[Any], str] = words.code) -> tuple[str, ...]:
     """Return the advice with its placeholders filled in; empty if the finding does not fire."""
+    return tuple(_fill_text(finding, line, name) for line in general_advice(finding))
+
+
+def general_advice(finding: Finding) -> tuple[str, ...]:
+    """Return the advice with its placeholders, without lines for which the finding lacks values."""
     lines = finding.advice if finding.verdict == "fires" else ()
-    return tuple(_fill_text(finding, line, name) for line in lines if _has_all_values(finding, line))
+    return tuple(line for line in lines if _has_all_values(finding, line))
+
+
+def has_amount(text: str, amount: str) -> bool:
+    """Return True if a text gives an amount, such as 1.20 ms."""
+    return bool(re.search(rf"(?<![\d.,]){re.escape(amount)}", text))
 
 
 def saves(finding: Finding) -> str:
@@ -64,8 +76,8 @@ def saves(finding: Finding) -> str:
 
 
 def _limit(told: Prediction, at_most_ns: int | None) -> Prediction:
-    """Return a prediction of little whose interval ends at the bound that the rule knows."""
-    if told.pct >= LEAST_PCT or at_most_ns is None or told.high_ns <= at_most_ns:
+    """Return a prediction whose interval ends at the bound that the rule knows, unless it saves more than that."""
+    if at_most_ns is None or not told.ns <= at_most_ns < told.high_ns:
         return told
     return replace(told, high_ns=at_most_ns, high_pct=told.high_pct * at_most_ns / told.high_ns)
 
@@ -77,10 +89,16 @@ def _explain_more(finding: Finding, told: Prediction) -> str:
     return _MORE * (words.duration(told.ns) != words.duration(finding.at_most_ns))
 
 
-def together(findings: Iterable[Finding]) -> str:
-    """Say what the changes of the first findings save if all are made; empty if fewer than two have any."""
+def together(findings: Sequence[Finding]) -> str:
+    """Say what the changes of the first findings save if all are made.
+
+    Empty if fewer than two have any, if one of them is not among ``findings``, or if one alone saves as much.
+    """
+    alone = {one.rule.name: one.prediction.ns if one.prediction else 0 for one in findings}
     told = next((one.together for one in findings if one.together), None)
-    if told is None:
+    if told is None or not alone.keys() >= (rules := {rule.name for rule in told.rules}):
+        return ""
+    if told.prediction.ns <= max(alone[name] for name in rules):
         return ""
     *most, last = [f"“{rule.title}”" for rule in told.rules]
     return f"Mending {', '.join(most)} and {last} together {_lower_first(_describe_prediction(told.prediction, ''))}."
@@ -96,6 +114,8 @@ def _describe_prediction(told: Prediction, said: str) -> str:
 
 
 def _describe_interval(told: Prediction, said: str) -> str:
+    if not told.low_ns and round(told.high_pct, 1) >= ALL_PCT:
+        return ""  # between nothing and all of the time
     low, high = words.duration(told.low_ns), words.duration(told.high_ns)
     new = [bool(_find_new([one], said)) for one in (low, high)]
     if all(new) and low != high:
@@ -111,7 +131,7 @@ def _list_new(said: str, ns: int | None, pct: float | None) -> str:
 
 
 def _find_new(amounts: Iterable[str], said: str) -> list[str]:
-    return [one for one in amounts if not re.search(rf"(?<![\d.,]){re.escape(one.removesuffix(' of the time'))}", said)]
+    return [one for one in amounts if not has_amount(said, one.removesuffix(" of the time"))]
 
 
 def _lower_first(text: str) -> str:
@@ -175,7 +195,9 @@ def _describe_part(part: Steady) -> str:
 
 
 def _describe_left_out(part: Steady) -> str:
-    left = [f"{words.duration(part.before_ns)} of start-up before the first one"] if part.before_ns else []
+    left = (
+        [f"{words.duration(part.before_ns)} from the GPU's first operation to the first step"] if part.before_ns else []
+    )
     left += [f"{words.duration(part.after_ns)} after the last one"] if part.after_ns else []
     return " and ".join(left)
 

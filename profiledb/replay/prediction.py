@@ -260,6 +260,8 @@ def _check_orphans(recorded: recording.Recording) -> None:
 
 def _read_source(db: duckdb.DuckDBPyConnection, window: Window) -> Source:
     recorded = recording.read(db, window.begin_ns, window.end_ns)
+    if not len(recorded.operations) and db.execute("SELECT 1 FROM path_sum LIMIT 1").fetchone():
+        raise NotCapturedError("This report has sums of launches and no times, so there is nothing to replay.")
     _check_orphans(recorded)
     return Source(
         recorded, window, read_ranges(db, window), read_operators(db), read_drivers(db), read_profiler(db, window)

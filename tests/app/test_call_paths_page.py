@@ -32,7 +32,10 @@ def test_kernels_and_paths(dashboard: Dashboard, data: Path, tmp_path: Path) -> 
     assert "when a launch ran" in words(at)
     at = dashboard("summary", report=report.id)
     assert not at.exception
-    assert "of kernel time" in words(at)
+    assert "Kernels take 381 µs in 10 launches" in words(at)
+    assert not at.number_input, "no times to choose"
+    lacks = "sums of launches and no times"
+    assert all(lacks in words(dashboard(page, report=report.id)) for page in ("summary", "findings", "what_if"))
     assert {"timeline", "kernels", "idle", "ranges"} <= {
         view.url for view in page_list.VIEWS if not view.across and view.find_lack(report, session)
     }, "pages of times have nothing to show"

@@ -134,6 +134,7 @@ def told(ns: int, low_ns: int, high_ns: int, pct: float = 20.0) -> Finding:
         (told(5_000_000, 5_000_000, 5_000_000), "Saves about 5.00 ms (20.0 % of the time)"),
         (told(0, 0, 1_000_000, 0.0), "Saves little by itself, at most 1.00 ms (3.0 % of the time)"),
         (told(0, 0, 0, 0.0), "Saves little by itself"),
+        (told(5_000_000, 0, 25_000_000), "Saves about 5.00 ms (20.0 % of the time)"),
     ],
 )
 def test_a_predicted_saving_in_words(found: Finding, said: str) -> None:
@@ -150,6 +151,8 @@ def test_more_than_the_time_of_the_finding_is_explained() -> None:
 def test_little_is_at_most_what_the_rule_says() -> None:
     found = replace(told(0, 0, 1_000_000, 0.0), at_most_ns=500_000)
     assert sentences.saves(found) == "Saves little by itself, at most 500 µs (1.5 % of the time)"
+    found = replace(told(5_000_000, 4_000_000, 8_000_000), at_most_ns=6_000_000)
+    assert sentences.saves(found).endswith(", between 4.00 ms and 6.00 ms")
 
 
 def test_a_change_that_saves_more_comes_before_the_finding_above_it(publish: Publish, empty_library: Library) -> None:
@@ -166,7 +169,10 @@ def test_savings_together_in_words() -> None:
     assert found.prediction
     rules_ = (MENDED[0], MENDED[1], MENDED[2])
     first, second, third = (one.title for one in rules_)
-    found = Finding(MENDED[0], "fires", together=Together(rules_, found.prediction))
+    every = [Finding(one, "fires") for one in rules_]
+    every[0] = replace(every[0], together=Together(rules_, found.prediction))
     said = f"Mending “{first}”, “{second}” and “{third}” together saves about 5.00 ms (20.0 % of the time), "
-    assert sentences.together([found]) == f"{said}between 4.00 ms and 6.00 ms."
+    assert sentences.together(every) == f"{said}between 4.00 ms and 6.00 ms."
+    assert sentences.together(every[:2]) == "", "the third is not told"
+    assert sentences.together([*every[:2], replace(found, rule=rules_[2])]) == "", "one alone saves as much"
     assert sentences.together([Finding(MENDED[0], "fires")]) == ""

@@ -6,6 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from profiledb.findings import sentences
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.ddp_samples import FOLDER, make_ddp, needs_ddp
@@ -67,6 +68,21 @@ def test_exposed_communication(ddp: Library, nsys_samples: Library) -> None:
     assert judged(ddp, RANK0, "exposed_communication", warmup="exclude").verdict == "fires"
     assert judged(ddp, ALONE, "exposed_communication").value == 0
     assert judged(nsys_samples, GRAPH, "exposed_communication").command.startswith("warpdeck profile -- ")
+
+
+def test_collectives_that_mostly_wait(library: Library, small: Callable[..., str]) -> None:
+    """By hand: 5 collectives take 10 ns, 25 of their kind 100: 2,350 of 2,550 ns are beyond the quickest tenth."""
+    ran = [(i * 100, i * 100 + (10 if i % 6 == 0 else 100), 0, 7, True) for i in range(30)]
+    found = judged(library, small(*ran), "exposed_communication")
+    taken = 5 * 10 + 25 * 100
+    assert (found.verdict, found.cause, found.saving_ns) == ("fires", "waits", taken)
+    assert found.facts["waits_pct"] == pytest.approx(100 * (taken - 30 * 10) / taken)
+    assert "Compare the ranks" in sentences.advice(found)[0]
+    shared = judged(library, small(*ran, (3_000, 4_000, 0, 7, False)), "communication_on_compute_stream")
+    assert (shared.verdict, shared.cause, shared.facts["waits_pct"]) == ("fires", "waits", found.facts["waits_pct"])
+    assert "Compare the ranks" in sentences.advice(shared)[0]
+    alike = judged(library, small(*[(i * 100, i * 100 + 100, 0, 7, True) for i in range(30)]), "exposed_communication")
+    assert (alike.cause, alike.facts["waits_pct"]) == (None, None)
 
 
 @needs_ddp

@@ -135,6 +135,17 @@ def test_input_is_made_ahead_of_copies(
     assert "before copies to the GPU" in plain(found)
 
 
+def test_input_made_in_the_step_has_no_range_of_its_own(library: Library, publish: Publish) -> None:
+    work = [(at, at + 10, at + 20, at + 50_000) for at in range(0, 3_000_000, 300_000)]
+    sent = [made.copy(n, at + 250_000, at + 260_000, 200_000, (0, 2), call_id=n) for n, (at, *_) in enumerate(work)]
+    calls = [made.call(n, 4, at + 250_000 - 10, at + 260_000) for n, (at, *_) in enumerate(work)]
+    steps = ranges(*((at - 5, at + 299_990, f"step_{n}") for n, (at, *_) in enumerate(work)))
+    found = judged(library, by_hand(publish, work, memop=sent, api_call=calls, **steps), "data_loading")
+    assert (found.verdict, found.facts["range"], found.place) == ("fires", None, None)
+    assert "before copies to the GPU" in plain(found)
+    assert sentences.advice(found)[0].startswith("Load the input of each step ahead ")
+
+
 def switches(sample: str) -> dict[int, list[tuple[int, bool]]]:
     """When threads of a sample came onto a core (true) or left it."""
     found: dict[int, list[tuple[int, bool]]] = defaultdict(list)

@@ -47,6 +47,15 @@ def test_host_work_needs_ranges(library: Library, publish: Publish) -> None:
     assert judged(library, alone, "host_work").verdict == "cannot_judge"
 
 
+def test_host_work_of_whole_steps(library: Library, publish: Publish) -> None:
+    """Nothing of a step can move before the next step is launched: the step itself has to get shorter."""
+    kernels = [(at, at + 5, at + 10, at + 20) for at in range(0, 10 * MS, MS)]
+    steps = ranges(*((at, at + MS - 1, f"step_{at // MS}") for at in range(0, 10 * MS, MS)))
+    found = judged(library, by_hand(publish, kernels, **steps), "host_work")
+    assert (found.verdict, found.cause, found.facts["range"]) == ("fires", "whole step", "step_*")
+    assert not any("before `step_*`" in one or "only every N steps" in one for one in sentences.advice(found))
+
+
 def test_no_overlap(nsys_samples: Library) -> None:
     serial = "streams_serial"
     finding = sampled(nsys_samples, serial, "no_overlap")
@@ -120,6 +129,17 @@ def test_long_gaps_advise_to_capture_what_is_missing(
     assert ("--sample=" in advice, "osrt" in advice) == (not sampled, not traced)
     told = " ".join(found.advice)
     assert ("torch" in told, "nvtxRangePush" in told) == (False, True), "nothing says that it uses PyTorch"
+
+
+def test_long_gaps_of_a_report_without_calls(library: Library, publish: Publish) -> None:
+    def forget(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute("DELETE FROM api_call")
+
+    kernels = [(0, 5, 10, 20), (900 * MS, 900 * MS + 5, 900 * MS + 10, 900 * MS + 20)]
+    found = judged(library, by_hand(publish, kernels, after=forget), "long_gaps")
+    assert (found.verdict, found.cause) == ("fires", "untraced")
+    assert "Nothing in the report tells what the CPU does" in sentences.says(found)
+    assert "--trace=cuda" in sentences.advice(found)[0]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from profiledb.findings import sentences
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import judged, pct, rows, spans, union, window
@@ -101,6 +102,18 @@ def test_tensor_cores_unused(nsys_samples: Library, library: Library, small: Cal
     assert (beside.verdict, beside.value) == ("fires", 36)
 
 
+def test_convolutions_on_cuda_cores(library: Library, small: Callable[..., str]) -> None:
+    """The precision of products of matrices changes nothing in convolutions, for which PyTorch allows TF32 anyway."""
+    title = "sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nhwckrsc_nchw_tilesize32x32x8_ffma_cudnn"
+    report = small((0, 60, title, "convolution"), (60, 100, "void at::native::add", "elementwise"))
+    found = judged(library, report, RULE)
+    assert (found.verdict, found.value, found.cause) == ("fires", 60, "convolutions")
+    assert sentences.says(found).startswith("Convolutions on CUDA cores in FP32 take 60 ns ")
+    first = sentences.advice(found)[0]
+    assert "channels_last" in first
+    assert "set_float32_matmul_precision" not in first
+
+
 @pytest.mark.parametrize(
     ("title", "unit", "bits"),
     [
@@ -130,6 +143,7 @@ def test_low_precision_unused(nsys_samples: Library, library: Library, small: Ca
     wide = union((a, b) for a, b, title, *_ in named(FIXED) if "tf32" in title)
     assert (found.verdict, found.severity, found.value) == ("fires", "low", 0.0)
     assert found.facts["wide_ns"] == wide
+    assert sentences.says(found).endswith(", none in 16 bits or fewer.")
     assert found.saving_ns == wide // 2
     assert judged(nsys_samples, "transformer_steps.nsys-rep", "low_precision_unused").value == 100
     unknown = small((0, 90, "wgmma_kernel", "matmul"), (90, 100, "b", "other"))

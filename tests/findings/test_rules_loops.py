@@ -97,7 +97,8 @@ def test_what_repeats_is_judged_by_itself(library: Library, capture: Capture) ->
     part = judge.steady_part(library, report, {})
     assert part == judge.Steady(8, 200 * MS - 20, 280 * MS - 20, 200 * MS - 20, 52 * MS)
     assert sentences.judged(part) == (
-        "Judged: 8 steps (80.0 ms). Left out: 200 ms of start-up before the first one and 52.0 ms after the last one."
+        "Judged: 8 steps (80.0 ms). Left out: 200 ms from the GPU's first operation to the first step"
+        " and 52.0 ms after the last one."
     )
     rule = [rulebook.load()["gpu_idle"], rulebook.load()["no_ranges"]]
     whole, steady = (judge.judge(library, report, {}, rule, one)[0] for one in (None, part))

@@ -57,6 +57,18 @@ def test_growth_of_what_cuda_allocates(library: Library, publish: Publish, until
         assert found.value == pytest.approx(100 * 9_000 / 29_000)
 
 
+def test_what_was_allocated_before_the_capture_is_no_growth(library: Library, publish: Publish) -> None:
+    """Nine events at the start of the capture, which nsys gives one time, and one in step 15: one is no growth."""
+    kernels = [(1_000 * n, 1_000 * n + 10, 1_000 * n + 20, 1_000 * n + 900) for n in range(20)]
+    steps = ranges(*((1_000 * n, 1_000 * n + 950, f"step_{n}") for n in range(20)))
+    events = [
+        {"event_id": n, "time_ns": at, "device_id": 0, "bytes": 1_000, "mem_kind": 2, "operation": 0}
+        for n, at in enumerate([*[-5] * 9, 15_500])
+    ]
+    found = judged(library, by_hand(publish, kernels, memory_event=events, **steps), "memory_growth")
+    assert (found.verdict, found.facts["first_bytes"], found.facts["last_bytes"]) == ("clear", 9_000, 10_000)
+
+
 def test_memory_fragmented(trace: Library, library: Library, small: Any) -> None:
     """The trace reserves 44,000 bytes and holds 11,000 at most: too few to count, unless that is asked for."""
     clear = judged(trace, NAME, "memory_fragmented")

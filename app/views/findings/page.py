@@ -7,6 +7,7 @@ from app.ui import format as fmt
 from app.ui import judged_findings, page_elements, time_bar
 from app.views.findings import card, other_verdicts
 from profiledb.findings import judge, program, sentences
+from profiledb.studies.summary import paths
 from profiledb.words import code
 
 
@@ -34,7 +35,8 @@ def show() -> None:
     _draw_program(judge.program_of(findings))
     time_bar.show(manifest.id, part.times if part else {})
     if not costly:
-        st.markdown(sentences.explain_nothing(findings) + (" See the remarks." if fires else ""))
+        why = paths.NO_TIMES if paths.has_sums_only(manifest) else sentences.explain_nothing(findings)
+        st.markdown(why + (" See the remarks." if fires else ""))
     for finding in costly:
         card.show(manifest.id, finding, judge.below(finding, findings))
     if together := sentences.together(findings):

@@ -19,7 +19,10 @@ def page() -> None:
     ask = judged.asking(manifest, steady)
     times = steady.times if steady else {}
     with st.container(key="summary-first"):
-        _draw_first_sentence(manifest, startup=steady is None)
+        if paths.has_sums_only(manifest):
+            st.markdown(paths.explain(ask))
+        else:
+            _draw_first_sentence(manifest, startup=steady is None)
     time_bar.show(manifest.id, times)
     time_bar.show_steps(manifest.id, times)
     found = judged.known([manifest]).get(manifest.id)
@@ -65,6 +68,8 @@ def _draw_findings(manifest: Manifest, ask: headline.Ask, *, startup: bool) -> N
         if judge.costly(findings):
             top_findings.rows(manifest.id, findings)
             statements.links(manifest.id, ask, all_findings=True)
+        elif paths.has_sums_only(manifest):
+            statements.links(manifest.id, ask, all_findings=False)
         else:
             statements.cards(manifest.id, ask, findings)
 

@@ -7,10 +7,8 @@ import streamlit as st
 from app import page_list
 from app.selection import page_selection
 from profiledb.findings.finding import Finding
-from profiledb.query import header
-from profiledb.studies.summary import headline
+from profiledb.studies.summary import headline, top_findings
 from profiledb.studies.summary.headline import Statement
-from profiledb.studies.summary.top_findings import idle_remark
 
 
 def links(report_id: str, ask: headline.Ask, *, all_findings: bool) -> None:
@@ -24,14 +22,13 @@ def links(report_id: str, ask: headline.Ask, *, all_findings: bool) -> None:
 
 def cards(report_id: str, ask: headline.Ask, findings: Sequence[Finding]) -> None:
     """Draw the statements side by side, each with its link."""
-    told = headline.find_statements(ask)
+    told = top_findings.select_statements(headline.find_statements(ask), findings)
     if not told:
         return
     with st.container(key="statements"):
         for statement in told:
-            is_idle = statement.page == header.get("idle_reasons").page
             with st.container(border=True, gap="xxsmall"):
-                st.markdown(statement.text + (idle_remark(findings) if is_idle else ""))
+                st.markdown(statement.text)
                 _draw_link(report_id, statement)
 
 

@@ -18,7 +18,7 @@ from profiledb.findings.finding import Finding
 from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
 from profiledb.studies.html import charts, markdown
-from profiledb.studies.summary import document, top_findings
+from profiledb.studies.summary import document, paths, top_findings
 from profiledb.studies.summary.answers import Answers
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -45,15 +45,17 @@ def write_page(
     answers = Answers(library, report, params, part)
     about, *sections = document.write_summary(library, report, params, startup=startup).split("\n## ")
     name = escape(words.visible(report.name))
-    findings = top_findings.judged(answers)
+    findings = answers.findings
     first = sentences.do_first(findings, None if part else report.duration_ns)
+    nothing = f"**{sentences.explain_nothing(findings)}**"
+    why = paths.explain(answers.rows) if paths.has_sums_only(report) else nothing
     told = {section.partition("\n")[0]: section for section in sections}
     replaced = {FINDINGS, LACKS, *([SHORT] if judge.costly(findings) else [])}
     details = about.partition("\n")[2]
     body = _fit_parts(
         [
             f"<h1>{name}</h1>",
-            markdown.to_html(f"**Do first:** {first}" if first else f"**{sentences.explain_nothing(findings)}**"),
+            markdown.to_html(f"**Do first:** {first}" if first else why),
             _write_link(address, report) if address else "",
             markdown.to_html(_format_findings(findings)),
             _draw_charts(answers),
@@ -89,8 +91,9 @@ def _draw_charts(answers: Answers) -> str:
 
 def _format_findings(findings: Sequence[Finding]) -> str:
     """Return the costliest findings with their first advice, and the warnings; Markdown."""
-    told = [top_findings.line(one) for one in judge.costly(findings)[:MOST_FINDINGS]]
-    told += [f"- {one}" for one in [sentences.together(findings)] if one]
+    shown = judge.costly(findings)[:MOST_FINDINGS]
+    told = [top_findings.line(one, shown[:nth]) for nth, one in enumerate(shown)]
+    told += [f"- {one}" for one in [sentences.together(shown)] if one]
     warnings = [one for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
     told += map(top_findings.line, warnings)
     return "\n".join(["## Findings", "", *told]) if told else ""

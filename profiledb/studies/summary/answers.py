@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
 from profiledb import config, words
+from profiledb.findings import judge, rulebook
+from profiledb.findings.finding import Finding
 from profiledb.findings.judge import Steady
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
@@ -40,6 +43,12 @@ class Answers:
         """Return the rows of an analysis for the selection; raises NotCapturedError."""
         selected = header.get(name).taken(self.params) | steady_params(self.part, name)
         return answer_store.run(self.library, self.report.id, name, selected | params)
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What the rules say of the report and its selection, the costliest first."""
+        rules = rulebook.load(config.load().rules)
+        return judge.judge(self.library, self.report, self.params, rules.values(), self.part)
 
 
 Section = Callable[[Answers], str]

@@ -27,6 +27,7 @@ TIMELINE = "timeline"
 """The page that shows every event; it asks no analysis."""
 MATMUL = "matmul"
 HOST_CODE = "host code"
+UNKNOWN = "unknown"
 AUTOTUNING = "autotuning"
 AUTOTUNING_PCT = 5.0
 """Share of kernel time from which autotuning is mentioned."""
@@ -36,6 +37,8 @@ UNUSED_PCT = 10.0
 """Busy share of the capture below which the GPU counts as hardly used, if it also works in less than half of it."""
 HARDLY = 0.1
 """Part of the capture from the first to the last operation below which that comes first."""
+WHOLE = 0.9
+"""Part of the capture from the first to the last operation from which shares of both are about the same."""
 IDLE_PCT = 10.0
 """Idle share from which an idle GPU comes first."""
 ALL_PCT = 99.0
@@ -120,7 +123,8 @@ def state_idle(ask: Ask) -> Statement | None:
     if share is None or share < IDLE_PCT:
         return None
     worth = float(reasons["idle_ns"].sum())
-    text = f"**The GPU is idle {words.percent(share)} of the time** ({words.duration(worth)})."
+    amount = f"{words.duration(worth)}{_describe_basis(ask, worth)}"
+    text = f"**The GPU is idle {words.percent(share)} of the time** ({amount})."
     ranges = rows_or_none(ask, "idle_ranges")
     where = find_place(ranges) if len(ranges) else None
     if where is not None and not is_whole_step(str(where["range"])):
@@ -129,10 +133,25 @@ def state_idle(ask: Ask) -> Statement | None:
     else:
         top = reasons.iloc[0]
         reason = "non-CUDA code on the CPU" if top["reason"] == HOST_CODE else words.plain(top["reason"])
-        text += f" Main reason: {reason} ({words.percent(top['share_pct'])})."
+        known = f"Main reason: {reason} ({words.percent(top['share_pct'])})."
+        text += " Nothing in the report tells why." if top["reason"] == UNKNOWN else f" {known}"
     if reasons["reason"].iloc[0] == HOST_CODE and (code := find_code(rows_or_none(ask, "idle_code"))):
         text += f" {code}"
     return Statement(text, worth, "Why the GPU is idle", _get_page("idle_reasons"), rank=0, groups=("idle", "host"))
+
+
+def _describe_basis(ask: Ask, idle_ns: float) -> str:
+    """Say what idle time is a part of, unless it is all of that, one GPU's whole capture, or told by a statement."""
+    rows = rows_or_none(ask, "gpu_busy")
+    used = rows[rows["operations"] > 0] if len(rows) else rows
+    if used.empty:
+        return ""
+    active, whole = float(used["active_ns"].sum()), float(used["capture_ns"].sum())
+    if len(used) > 1:
+        return f" of {words.duration(active)}, summed over {len(used)} GPUs"
+    if active > WHOLE * whole or active < HARDLY * whole or words.duration(active) == words.duration(idle_ns):
+        return ""
+    return f" of the {words.duration(active)} from its first operation to the end of its last"
 
 
 def state_unused(ask: Ask) -> Statement | None:
@@ -213,10 +232,11 @@ def state_classes(ask: Ask) -> Statement | None:
     if top["class"] == MATMUL or not is_neural_network(rows):
         second = rows.iloc[1]
         text += f", then {class_title(second['class'])} with {words.percent(second['share_pct'])}."
-    elif len(matmul):
-        text += f", matmul {words.percent(matmul['share_pct'].iloc[0])}."
     else:
-        text += ". No kernel is a matmul."
+        second = rows.iloc[1]
+        if second["class"] != MATMUL:
+            text += f", then {class_title(second['class'])} with {words.percent(second['share_pct'])}"
+        text += f", matmul {words.percent(matmul['share_pct'].iloc[0])}." if len(matmul) else ". No kernel is a matmul."
     label = "Matmul and other work by phase" if is_neural_network(rows) else "Kernel time by class and phase"
     return Statement(text, float(top["total_ns"]), label, _get_page("phase_split"))
 
@@ -293,16 +313,16 @@ def state_snapshot(ask: Ask) -> list[Statement]:
 
 
 def state_paths(ask: Ask) -> list[Statement]:
-    """State the kernel with the most time in a profile that has sums and no times (path_kernels)."""
-    rows = rows_or_none(ask, "path_kernels", limit=1)
+    """State the time of all kernels of a profile that has sums and no times, and the largest one (path_kernels)."""
+    rows = rows_or_none(ask, "path_kernels")
     if rows.empty or words.number(rows["total_ns"].iloc[0]) is None:
         return []
-    most = rows.iloc[0]
-    calls = f" in {words.counted(most['calls'], 'launch')}" if words.number(most["calls"]) else ""
-    text = (
-        f"**{words.code(most['name'])} takes {words.percent(most['share_pct'])} of kernel time**:"
-        f" {words.duration(most['total_ns'])}{calls}."
-    )
+    most, launches = rows.iloc[0], rows["calls"].sum()
+    total = words.duration(rows["total_ns"].sum())
+    number = f" in {words.counted(launches, 'launch')}" if launches else ""
+    calls = f" in {words.count(most['calls'])}" if words.number(most["calls"]) and len(rows) > 1 else ""
+    text = f"**Kernels take {total}{number}**, {words.percent(most['share_pct'])} of it in {words.code(most['name'])}"
+    text += f" ({words.duration(most['total_ns'])}{calls})." if len(rows) > 1 else "."
     return [Statement(text, float(most["total_ns"]), "Kernels and call paths", _get_page("path_kernels"))]
 
 

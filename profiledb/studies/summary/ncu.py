@@ -12,6 +12,8 @@ from profiledb.studies.summary.answers import Answers, Section, Shown, list_cont
 TOP = 10
 _ADVICE_CHARS = 240
 RANDOM = "random"
+UNKNOWN = "not measured"
+"""The verdict on launches of which nothing tells what limits them."""
 _PREPARES = re.compile(r"fill|memset|(^|[^a-z])init|arange", re.IGNORECASE)
 """Kernels that prepare data: with random number generators, they run before the actual work."""
 
@@ -33,7 +35,12 @@ def short(answers: Answers) -> str:
     rows = answers.rows("ncu_speed_of_light")
     statements = [
         one
-        for one in (_state_preparation(rows), _state_largest(rows), _state_limit(answers), _state_advice(answers, rows))
+        for one in (
+            _state_preparation(rows),
+            _state_largest(rows),
+            _state_limit(answers, rows),
+            _state_advice(answers, rows),
+        )
         if one
     ]
     return "\n".join(["## In short", "", *(f"- {one}" for one in statements)]) if statements else ""
@@ -62,7 +69,8 @@ def _state_largest(rows: pd.DataFrame) -> str:
         f"**{name} takes {words.percent(100 * times.iloc[0] / times.sum())} of the measured time**:"
         f" {words.duration(times.iloc[0])} in {words.counted(len(launches), 'launch')}"
     )
-    text += f", {words.plain(top['verdict'])}"
+    if top["verdict"] != UNKNOWN:
+        text += f", {words.plain(top['verdict'])}"
     if words.number(top["occupancy_pct"]) is not None:
         text += f", occupancy {words.percent(top['occupancy_pct'])}"
         if words.number(top["theoretical_occupancy_pct"]) is not None:
@@ -70,10 +78,12 @@ def _state_largest(rows: pd.DataFrame) -> str:
     return f"{text}."
 
 
-def _state_limit(answers: Answers) -> str:
-    """Return the limit of most of the measured time."""
+def _state_limit(answers: Answers, measured: pd.DataFrame) -> str:
+    """Return the limit of most of the measured time, unless that of the largest kernel holds for every launch."""
     rows = answers.rows("ncu_verdicts")
-    known = rows[(rows["verdict"] != "not measured") & rows["share_pct"].notna()]
+    if measured["name"].nunique() == 1 and len(rows) == 1 and rows["verdict"].iloc[0] != UNKNOWN:
+        return ""
+    known = rows[(rows["verdict"] != UNKNOWN) & rows["share_pct"].notna()]
     if known.empty:
         return "**Nothing tells what limits the launches**: speed of light was not collected (`ncu --set basic` does)."
     top = known.sort_values("duration_ns", ascending=False, kind="stable").iloc[0]

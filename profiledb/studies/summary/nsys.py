@@ -5,7 +5,6 @@ from typing import Any
 import pandas as pd
 
 from profiledb import words
-from profiledb.query import header
 from profiledb.query.analysis import rows_or_none
 from profiledb.rules import phases
 from profiledb.rules.classes import OTHER
@@ -75,9 +74,7 @@ def short(answers: Answers) -> str:
     statements = headline.find_statements(answers.rows)
     if not statements:
         return f"## In short\n\n- {headline.state_nothing(answers.rows)}"
-    lines = headline.format_lines(statements)
-    if statements[0].page == header.get("idle_reasons").page:
-        lines[0] += top_findings.idle_remark(top_findings.judged(answers))
+    lines = headline.format_lines(top_findings.select_statements(statements, answers.findings))
     return "\n".join(["## In short", "", *lines])
 
 

@@ -1,11 +1,12 @@
 """Sections of the summary of a profile that has sums by call path and no times, such as one of Triton's proton."""
 
 from profiledb.library.catalog import Manifest
-from profiledb.studies.summary import nsys
+from profiledb.studies.summary import headline, nsys
 from profiledb.studies.summary.answers import Answers, Section, Shown, class_title, markdown_table, name_cell
 from profiledb.studies.summary.memory import WORK
 
 TOP = 10
+NO_TIMES = "The file has sums of launches and no times, so no rule can judge it."
 _KERNELS: Shown = {
     "Kernel": ("name", name_cell), "Class": ("class", class_title), "Launches": "calls", "Time": "total_ns",
     "Share": "share_pct", "Average": "avg_ns", "Call paths": "paths",
@@ -19,6 +20,11 @@ _PATHS: Shown = {
 def has_sums_only(report: Manifest) -> bool:
     """Return True if a report has sums by call path and no work with times."""
     return bool(report.rows.get("path_sum")) and not any(map(report.rows.get, WORK))
+
+
+def explain(ask: headline.Ask) -> str:
+    """Return what the profile holds, and why no rule judges it; Markdown."""
+    return " ".join([*(one.text for one in headline.state_paths(ask)), NO_TIMES])
 
 
 def kernels(answers: Answers) -> str:

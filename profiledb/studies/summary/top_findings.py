@@ -3,31 +3,52 @@
 That the GPU is idle is said before them (headline.py), so that of its finding there is only the advice.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from profiledb import config
-from profiledb.findings import judge, rulebook, sentences
+from profiledb import words
+from profiledb.findings import judge, sentences
 from profiledb.findings.finding import Finding
+from profiledb.query import header
 from profiledb.studies.summary.answers import Answers
+from profiledb.studies.summary.headline import Statement
 
 MOST = 3
 IDLE = "gpu_idle"
 
 
-def judged(answers: Answers) -> list[Finding]:
-    """What the rules say of the report and its selection, the costliest first."""
-    rules = rulebook.load(config.load().rules)
-    return judge.judge(answers.library, answers.report, answers.params, rules.values(), answers.part)
-
-
 def section(answers: Answers) -> str:
     """What costs most, with what mending it saves and the first advice; then why figures may mislead."""
-    findings = [one for one in judged(answers) if one.rule.name != IDLE]
-    told = [line(one) for one in judge.at_roof(findings)]
-    told += [line(one) for one in judge.leading(findings, MOST)]
-    told += [f"- {one}" for one in [sentences.together(findings)] if one]
-    told += [line(one) for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
+    every = answers.findings
+    shown = chosen(every)
+    slowed = {one.slowed.sentence() for one in every if one.slowed and one.rule.name == IDLE}
+    told = [line(one, shown[:nth], slowed) for nth, one in enumerate(shown)]
+    told += [f"- {one}" for one in [sentences.together(shown)] if one]
+    told += [line(one) for one in every if one.verdict == "fires" and one.rule.weight == "warning"]
     return "\n".join(["## Findings", "", *told]) if told else ""
+
+
+def chosen(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that the Summary tells, without the idle GPU and warnings."""
+    others = [one for one in findings if one.rule.name != IDLE]
+    return [*judge.at_roof(others), *judge.leading(others, MOST)]
+
+
+def select_statements(statements: Sequence[Statement], findings: Sequence[Finding]) -> list[Statement]:
+    """Return the statements whose amount no finding of the Summary says again, with the remark on idle time.
+
+    If findings say all of it, the first one remains.
+    """
+    said = " ".join(sentences.says(one) for one in chosen(findings))
+    remark, idle = idle_remark(findings), header.get("idle_reasons").page
+    selected = []
+    for one in statements:
+        amount = words.duration(one.worth_ns)
+        if remark and one.page == idle:
+            selected.append(replace(one, text=one.text + remark))
+        elif not all(sentences.has_amount(text, amount) for text in (one.text, said)):
+            selected.append(one)
+    return selected or list(statements[:1])
 
 
 def idle_remark(findings: Iterable[Finding]) -> str:
@@ -46,7 +67,20 @@ def idle_remark(findings: Iterable[Finding]) -> str:
     return "".join(f" {text}" for text in told)
 
 
-def line(finding: Finding) -> str:
-    """Return a finding as an item of a list: its sentence, what mending it saves, its first advice."""
+def line(finding: Finding, before: Sequence[Finding] = (), slowed: Iterable[str] = ()) -> str:
+    """Return a finding as an item of a list: its sentence, what mending it saves, its first advice.
+
+    Left out is what the findings ``before`` it say, too: their first advice, and the profiler's overhead, which
+    ``slowed`` may have told already.
+    """
+    told = {*slowed, *(one.slowed.sentence() for one in before if one.slowed)}
+    is_told = finding.slowed is not None and finding.slowed.sentence() in told
     saved = [f"{one}." for one in [sentences.saves(finding)] if one]
-    return " ".join([f"- {sentences.says(finding)}", *saved, *sentences.advice(finding)[:1]])
+    advised = {one for other in before for one in sentences.general_advice(other)[:1]}
+    advice = [
+        one
+        for one, rule in zip(sentences.advice(finding), sentences.general_advice(finding), strict=True)
+        if rule not in advised
+    ]
+    says = sentences.says(replace(finding, slowed=None) if is_told else finding)
+    return " ".join([f"- {says}", *saved, *advice[:1]])

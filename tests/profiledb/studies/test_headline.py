@@ -51,6 +51,21 @@ def test_an_idle_gpu_comes_first_whatever_else_is_larger() -> None:
     assert "``a`b`` takes 61.2 % of kernel time**: 99.0 ms in 1 launch." in second.text
 
 
+def test_idle_time_of_a_part_or_of_several_gpus_says_of_what() -> None:
+    part = BUSY.assign(active_ns=[4.2e6, NONE])
+    whole = "4.00 ms of the 4.20 ms from its first operation to the end of its last"
+    assert f"({whole})" in told(idle_reasons=IDLE, gpu_busy=part)[0].text
+    assert "(4.00 ms)." in told(idle_reasons=IDLE, gpu_busy=part.assign(active_ns=[4e6, NONE]))[0].text, "all of it"
+    assert "(4.00 ms)." in told(idle_reasons=IDLE, gpu_busy=part.assign(active_ns=[4.6e6, NONE]))[0].text
+    two = BUSY.assign(operations=[9, 9], active_ns=[4e6, 6e6])
+    assert "(4.00 ms of 10.0 ms, summed over 2 GPUs)" in told(idle_reasons=IDLE, gpu_busy=two)[0].text
+
+
+def test_nothing_tells_why_a_gpu_is_idle() -> None:
+    idle = IDLE.assign(reason=["unknown", "launch call"])
+    assert told(idle_reasons=idle)[0].text.endswith("(4.00 ms). Nothing in the report tells why.")
+
+
 def test_little_idle_time_is_not_worth_a_statement() -> None:
     assert [one.page for one in told(idle_reasons=IDLE.assign(window_pct=[5.0, 4.9]), kernels=KERNELS)] == ["kernel"]
 
@@ -92,6 +107,10 @@ def test_the_class_that_takes_most_beside_matmul() -> None:
     assert "takes 60.0 % of kernel time**, matmul 40.0 %." in told(class_split=rows)[0].text
     assert told(class_split=rows[::-1].reset_index(drop=True))[0].text.startswith("**Matmul takes 40.0 %")
     assert not told(class_split=rows.head(1)), "one class is no split"
+    three = pd.DataFrame({"class": ["copy", "convolution", "matmul"], "share_pct": [60.0, 39.8, 0.2], "total_ns": 1e6})
+    assert (
+        "takes 60.0 % of kernel time**, then Convolution with 39.8 %, matmul 0.2 %." in told(class_split=three)[0].text
+    )
 
 
 def test_matmul_is_no_word_where_nothing_is_of_a_model() -> None:

@@ -11,9 +11,12 @@ import pytest
 
 from profiledb import words
 from profiledb.errors import AnalysisError, NotCapturedError, NotLinkedError, WarpdeckError
+from profiledb.findings import rulebook, sentences
+from profiledb.findings.finding import Finding
+from profiledb.findings.trace_overhead import Slowed
 from profiledb.library.library import Library
 from profiledb.query import analysis, export, header
-from profiledb.studies.summary import answers, document, ncu, nsys
+from profiledb.studies.summary import answers, document, ncu, nsys, top_findings
 from tests.conftest import CORPUS, ROOT
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish
 from tests.support.page_reports import name as kernel_name
@@ -139,7 +142,8 @@ def test_the_facts_that_dominate_come_first(every_report: Library) -> None:
     )
     idle, autotuning, convolution = in_short(made(every_report, "keras_autotuning.qdrep"))
     assert idle.startswith(
-        "**The GPU is idle 91.0 % of the time** (4.49 s). For 56.3 % of that the CPU is in `Forward:"
+        "**The GPU is idle 91.0 % of the time** (4.49 s of the 4.93 s from its first operation to the end of its last)."
+        " For 56.3 % of that the CPU is in `Forward:"
     )
     assert autotuning.startswith("**Autotuning takes 30.0 % of kernel time**")
     assert "leave it out" in autotuning
@@ -154,21 +158,53 @@ def test_the_facts_that_dominate_come_first(every_report: Library) -> None:
 @pytest.mark.integration
 @pytest.mark.skipif(not (CORPUS / "streams_4090.nsys-rep").is_file(), reason="the corpus is not here")
 def test_what_was_measured_of_kernels(every_report: Library) -> None:
-    only, largest, verdict = in_short(made(every_report, "rms_norm_triton_2025.ncu-rep"))
+    only, largest = in_short(made(every_report, "rms_norm_triton_2025.ncu-rep"))
     assert only.startswith("**Only kernels that initialize data were measured.**")
     assert "549 µs in 1 launch, compute bound, occupancy 43.4 % of 50.0 % possible." in largest
-    assert verdict == "**Verdict for 100.0 % of the measured time: compute bound** (1 launch)."
-    assert "Nothing tells what limits the launches" in in_short(made(every_report, "own_metrics.ncu-rep"))[1]
+    unknown, nothing = in_short(made(every_report, "own_metrics.ncu-rep"))
+    assert unknown.endswith(": 10.8 ms in 1 launch."), "not measured is no verdict"
+    assert "Nothing tells what limits the launches" in nothing
     rules = rows(every_report, "naive_gemm_1660s.ncu-rep", "ncu_rules")
     told = {str(one["rule"]): float(str(one["speedup_pct"])) for one in rules if one["speedup_type"] == "global"}
     assert max(told, key=told.__getitem__) == "CPIStall", "the launch runs at more than 60 % of its peak, though"
     del told["CPIStall"]
     best = max(told, key=told.__getitem__)
-    advice = in_short(made(every_report, "naive_gemm_1660s.ncu-rep"))[2]
+    advice = in_short(made(every_report, "naive_gemm_1660s.ncu-rep"))[1]
     assert best == "MemoryCacheAccessPattern"
     assert advice.startswith(
         f"**ncu's own best advice saves up to {words.percent(told[best])} of launch 1** (`{best}`): The memory access"
     )
+
+
+@pytest.mark.integration
+def test_savings_together_of_what_is_not_told(nsys_samples: Library) -> None:
+    """The finding on synchronization comes fourth there."""
+    text = made(nsys_samples, "transformer_inference.nsys-rep")
+    assert ("take turns waiting" in text, "together saves" in text) == (False, False)
+
+
+def test_what_the_profiler_costs_is_said_once() -> None:
+    slowed = Slowed(0.5, ("with_stack",), "up to 4 ms")
+    one = Finding(rulebook.load()["launch_bound"], "fires", value=30.0, slowed=slowed)
+    assert slowed.sentence() in top_findings.line(one)
+    assert slowed.sentence() not in top_findings.line(one, [one])
+    assert slowed.sentence() not in top_findings.line(one, slowed=[slowed.sentence()])
+
+
+def test_the_same_advice_is_said_once() -> None:
+    rules = rulebook.load()
+    chains, moves = (Finding(rules[name], "fires", value=30.0) for name in ("elementwise_chains", "data_movement"))
+    first, second = sentences.advice(moves)[:2]
+    assert first == sentences.advice(chains)[0]
+    assert top_findings.line(moves).endswith(first)
+    assert top_findings.line(moves, [chains]).endswith(second)
+
+
+@pytest.mark.integration
+def test_amounts_of_findings_are_no_statements(nsys_samples: Library) -> None:
+    """The kernel's 64.0 ms stand in a finding; the 234 ms of copies do not."""
+    (only,) = in_short(made(nsys_samples, "streams_serial.nsys-rep"))
+    assert only.startswith("**Copies take 234 ms")
 
 
 @pytest.mark.integration

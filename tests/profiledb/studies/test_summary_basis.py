@@ -37,7 +37,7 @@ def test_it_covers_what_its_findings_judge(library: Library, capture: Capture) -
     said = told(library, report, text)
     assert said.idle == pytest.approx({"headline": 20.0, "reasons": 20.0, "finding": 20.0}, abs=0.11)
     assert (said.busy, said.idle_by_gpu) == ([80.0], [20.0])
-    assert "- Steady part: This summary covers 8 steps (80.0 ms). It leaves out 200 ms of start-up" in text
+    assert "- Steady part: This summary covers 8 steps (80.0 ms). It leaves out 200 ms from the GPU's first" in text
     assert "**The GPU is idle 80.1 % of the time** (266 ms)" in every
     assert "Steady part" not in every
     assert [row[1:3] for row in table(every, "GPU time")] == [["19.9 %", "80.1 %"]]

@@ -5,7 +5,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
--- once: compute, communication, sums
+-- once: compute, communication, sums, messages
 -- parts: communication
 -- unit: %
 -- fires: above
@@ -14,8 +14,11 @@
 -- column: bare_ns | ns | | time with communication alone on these streams
 -- column: streams | count | | streams with both
 -- column: collectives | count | | communication kernels on these streams
+-- column: waits_pct | % | .1f | share of the collectives' time beyond the quickest tenth of their kind and size, if at least half
+-- says: Compute and communication share a stream, so they run one after the other: for {bare_ns} ({value} of the time) the GPU only communicates. Collectives of one kind and size differ: {waits_pct} of their time is beyond the quickest tenth, so it is mostly waiting for other ranks.
 -- says: Compute and communication share a stream, so they run one after the other: for {bare_ns} ({value} of the time) the GPU only communicates.
 -- clear: Communication on streams that also compute takes {value} of the time.
+-- advice: [waits] -> compare_ranks
 -- advice: [tensor parallel or FSDP or DeepSpeed] -> overlap_communication
 -- advice: [else, own all-reduce] Send the gradients of {place|each layer} while `backward` goes on: wrap the model into `DistributedDataParallel`, or call `all_reduce(..., async_op=True)` on buckets from hooks and `work.wait()` before the optimizer.
 -- advice: [else, PyTorch] Communicate beside compute in {place|the step}: `async_op=True`, and `work.wait()` where the result is needed.
@@ -40,6 +43,7 @@ WITH mark AS (SELECT name_id FROM kernel_name WHERE is_communication(short, clas
     FROM mixed ORDER BY comm_ns DESC, device_id, stream_id LIMIT 10
 )
 SELECT 100.0 * bare_ns / nullif(finding_window.ns, 0) AS value, bare_ns AS saving_ns, bare_ns,
+    waits.pct AS waits_pct, CASE WHEN waits.pct > 0 THEN 'waits' END AS cause,
     (SELECT count(*) FROM mixed) AS streams, (SELECT count(*) FROM comm) AS collectives,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.device, piece.stream) FROM shown) AS evidence
-FROM finding_window CROSS JOIN taken;
+FROM finding_window CROSS JOIN taken CROSS JOIN finding_collective_wait AS waits;

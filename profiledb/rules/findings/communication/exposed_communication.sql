@@ -5,7 +5,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
--- once: compute, communication, sums
+-- once: compute, communication, sums, messages
 -- parts: communication
 -- level: place
 -- unit: %
@@ -14,8 +14,11 @@
 -- column: bare_ns | ns | | time with communication alone
 -- column: all_ns | ns | | time with communication
 -- column: hidden_pct | % | .1f | share of it that overlaps compute
+-- column: waits_pct | % | .1f | share of the collectives' time beyond the quickest tenth of their kind and size, if at least half
+-- says: For {bare_ns} ({value} of the time) the GPU communicates without computing. Collectives of one kind and size differ: {waits_pct} of their time is beyond the quickest tenth, so it is mostly waiting for other ranks.
 -- says: For {bare_ns} ({value} of the time) the GPU communicates without computing; {hidden_pct} of the communication runs beside compute.
 -- clear: The GPU communicates and computes nothing for {value} of the time.
+-- advice: [waits] -> compare_ranks
 -- advice: [exchange, not pipeline parallel] -> exchange_earlier
 -- advice: [not exchange or pipeline parallel] -> overlap_communication
 -- advice: [not exchange or pipeline parallel] -> send_less
@@ -31,6 +34,8 @@ WITH taken AS (FROM finding_exposed
 )
 SELECT 100.0 * bare_ns / nullif(finding_window.ns, 0) AS value, bare_ns AS saving_ns, bare_ns,
     taken.ns AS all_ns, 100.0 * (taken.ns - bare_ns) / nullif(taken.ns, 0) AS hidden_pct,
-    CASE WHEN exchange.most THEN 'exchange' END AS cause,
+    CASE WHEN exchange.most THEN 'exchange' WHEN waits.pct > 0 THEN 'waits' END AS cause,
+    CASE WHEN NOT exchange.most THEN waits.pct END AS waits_pct,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
-FROM finding_window CROSS JOIN taken CROSS JOIN finding_exchange AS exchange;
+FROM finding_window CROSS JOIN taken CROSS JOIN finding_exchange AS exchange
+CROSS JOIN finding_collective_wait AS waits;

@@ -20,7 +20,7 @@
 -- says: {slow} {slow|collective|collectives} took far longer than the median of {slow|its|their} kind. The excess is {beyond_ns}; for {lost_ns} of it ({value} of the time) the GPU computes nothing.
 -- says: {slow} {slow|collective|collectives} took far longer than the median of {slow|its|their} kind. The excess is {lost_ns}, {value} of the time.
 -- clear: Collectives that took far longer than others of their kind cost {value} of the time.
--- advice: Compare the ranks (`warpdeck scaling`): all wait for the one that arrives last. Check its input, its CPU and its clocks at that time.
+-- advice: -> compare_ranks
 -- source: nsys-ai nccl_anomaly (3 times the mean; here the median, which outliers do not move)
 WITH sized AS (
     SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns, end_ns - start_ns AS ns, bytes,

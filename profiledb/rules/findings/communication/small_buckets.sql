@@ -27,9 +27,9 @@
 -- column: each_ns | ns | .1f | median time
 -- column: bare_ns | ns | | time in which they run without compute
 -- column: cpu_ns | ns | | time of the CPU in those that larger ones would replace, as far as the GPU is idle
--- says: Each step runs {step_collectives} {kernel} of {each_bytes} and {each_ns} each (medians); for {bare_ns} the GPU computes nothing meanwhile. Fewer and larger ones save up to {value} of the time.
--- says: Each step runs {step_collectives} {kernel} of {each_ns} each (median); for {bare_ns} the GPU computes nothing meanwhile. Fewer and larger ones save up to {value} of the time.
--- says: {collectives} {kernel} take {each_ns} each (median); for {bare_ns} the GPU computes nothing meanwhile. Fewer and larger ones save up to {value} of the time.
+-- says: Each step runs {step_collectives} {kernel} of {each_bytes} and {each_ns} each (medians); for {bare_ns} the GPU computes nothing meanwhile.
+-- says: Each step runs {step_collectives} {kernel} of {each_ns} each (median); for {bare_ns} the GPU computes nothing meanwhile.
+-- says: {collectives} {kernel} take {each_ns} each (median); for {bare_ns} the GPU computes nothing meanwhile.
 -- clear: Small collectives cost {value} of the time more than large ones.
 -- advice: [buckets, DDP or own all-reduce, PyTorch] Raise `bucket_cap_mb` of `DistributedDataParallel` (25 by default), and reduce gradients in buckets, not one parameter after the other.
 -- advice: [buckets, else, PyTorch] Reduce gradients in buckets of 25 MB or more, not one parameter after the other.

@@ -3,7 +3,7 @@
 -- The rise, from the first step to the last, of a straight line through the tensor memory at the start of each step
 -- that counts (`tensor_growth`), as a share of the most that was held. It is 0 unless the 95 % interval of the slope
 -- lies above 0. Without tensor events the rule takes CUDA allocations in the second half of the steps: an allocator
--- takes its pool in the first ones. The device with the largest share counts. The rule needs at least three steps.
+-- takes its pool in the first ones; one step that allocates is no growth. The device with the largest share counts. The rule needs at least three steps.
 -- needs: tensor_event or memory_event
 -- needs: range
 -- includes: finding, tensor_step, memory
@@ -35,16 +35,22 @@ WITH step AS (
 ), late AS (
     SELECT number, start_ns, end_ns, device_id FROM step CROSS JOIN (SELECT DISTINCT device_id FROM memory_held)
     WHERE 2 * nth > steps AND NOT EXISTS (FROM tensor_event) AND selected_tensor_device(1, device_id)
+), held AS (  -- what was allocated before the capture has one time
+    SELECT device_id, moment_ns, arg_max(held_bytes, event_id) AS held_bytes FROM memory_held GROUP BY ALL
 ), allocated AS MATERIALIZED (
     SELECT concat('GPU ', late.device_id) AS device, 1 AS device_type, late.device_id, number,
         held_bytes AS start_bytes, held_bytes AS peak_bytes
-    FROM late ASOF JOIN memory_held ON memory_held.device_id = late.device_id AND late.start_ns > moment_ns
+    FROM late ASOF JOIN held ON held.device_id = late.device_id AND late.start_ns > moment_ns
 ), grown AS (
     SELECT *, CASE WHEN steps < 3 THEN NULL WHEN slope - half > 0 THEN 100.0 * slope * (steps - 1) / most_bytes
         ELSE 0 END AS pct
     FROM (
         SELECT *, 'tensors' AS holder FROM selected_tensor_growth
-        UNION ALL BY NAME SELECT *, 'CUDA allocations' AS holder FROM memory_growth('allocated')
+        UNION ALL BY NAME
+        SELECT * REPLACE (CASE WHEN levels > 2 THEN slope ELSE 0 END AS slope), 'CUDA allocations' AS holder
+        FROM memory_growth('allocated') JOIN (
+            SELECT device_id, count(DISTINCT start_bytes) AS levels FROM allocated GROUP BY device_id
+        ) USING (device_id)
         WHERE EXISTS (FROM allocated)
     )
 ), told AS (

@@ -12,7 +12,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting, ranges
 -- selects: part
--- once: functions, idle, steps
+-- once: functions, idle, steps, finding_steps
 -- parts: data loading, host code, OS runtime call
 -- unit: %
 -- fires: above
@@ -22,11 +22,12 @@
 -- param: times = 4 fewest such gaps without steps
 -- param: staged_bytes_per_s = 4000000000 slowest rate at which the CPU fills a buffer, bytes/s
 -- column: idle_ns | ns | | idle time of all GPUs during loading
--- column: range | name | | data loading range with most of it; * stands for its last number
+-- column: range | name | | data loading range with most of it, unless that is the whole step; * stands for its last number
 -- column: step_ns | ns | | idle time per step
 -- column: steps | count | | steps that count
 -- says: The GPU waits for input {value} of the time ({idle_ns}, {step_ns} per step): meanwhile the CPU is in {range}.
 -- says: The GPU waits for input {value} of the time ({idle_ns}): meanwhile the CPU is in {range}.
+-- says: The GPU waits for input {value} of the time ({idle_ns}, {step_ns} per step): meanwhile the CPU works before copies to the GPU.
 -- says: The GPU waits for input {value} of the time ({idle_ns}): meanwhile the CPU works before copies to the GPU.
 -- clear: The GPU waits for input {value} of the time.
 -- advice: -> load_ahead
@@ -78,11 +79,15 @@ WITH loading AS MATERIALIZED (
     SELECT coalesce(sum(b - a), 0) AS ns FROM selected_hole(1)
 ), main AS (
     SELECT pattern FROM piece GROUP BY pattern ORDER BY sum(ns) DESC, pattern LIMIT 1
+), whole AS (
+    SELECT DISTINCT pattern FROM selected_range JOIN path_pattern USING (path_id)
+    SEMI JOIN finding_step USING (start_ns, end_ns)
 ), longest AS (
     SELECT gap_id, {
             'name': coalesce(arg_max(path, piece.ns), 'Outside all ranges'), 'ns': sum(piece.ns)::BIGINT,
             'start_ns': min(s), 'end_ns': max(e),
-            'device': any_value(device_id), 'range': arg_max(path, piece.ns)
+            'device': any_value(device_id),
+            'range': arg_max(CASE WHEN pattern NOT IN (FROM whole) THEN path END, piece.ns)
         } AS shown, sum(piece.ns) AS ns
     FROM piece LEFT JOIN range_path USING (path_id) GROUP BY gap_id ORDER BY ns DESC, gap_id LIMIT 10
 ), known AS (
@@ -93,7 +98,8 @@ SELECT CASE WHEN told OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
     CASE WHEN inside THEN 'Most kernels are launched in ranges that are called like data loading.'
         WHEN NOT told THEN 'No range of the selection is called like data loading, for example next_batch.' END
         AS unjudged,
-    total.ns AS saving_ns, total.ns AS idle_ns, (SELECT pattern FROM main) AS range, step.steps,
+    total.ns AS saving_ns, total.ns AS idle_ns, (SELECT pattern FROM main WHERE pattern NOT IN (FROM whole)) AS range,
+    step.steps,
     CASE WHEN finding_window.gpus = 1 THEN total.ns / step.steps END::BIGINT AS step_ns,
     (SELECT list(shown ORDER BY ns DESC, gap_id) FROM longest) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN idle CROSS JOIN step CROSS JOIN known;

@@ -21,13 +21,16 @@
 -- param: least_ns = 1000000 shorter times off the core do not count
 -- column: off_ns | ns | | idle time of all GPUs while the thread is off its core
 -- column: times | count | | number of these times
--- column: longest_ns | ns | | longest of these times
+-- column: longest_ns | ns | | longest of these times, if there are several
 -- column: thread | text | | process and thread id of the thread
 -- column: call | name | | file call before or after most of this time, if it lies between such calls
 -- column: range | name | | range with most of this time; * stands for its last number
 -- says: The GPU waits {value} of the time ({off_ns}) because its launching thread leaves its core {times} {times|time|times}, for up to {longest_ns}, between file calls such as {call}. It most likely waits for the file system.
 -- says: The GPU waits {value} of the time ({off_ns}) because its launching thread leaves its core {times} {times|time|times}, for up to {longest_ns}, mostly in {range}. It most likely has to share its core.
 -- says: The GPU waits {value} of the time ({off_ns}) because its launching thread leaves its core {times} {times|time|times}, for up to {longest_ns}. It most likely has to share its core.
+-- says: The GPU waits {value} of the time ({off_ns}) because its launching thread leaves its core once, between file calls such as {call}. It most likely waits for the file system.
+-- says: The GPU waits {value} of the time ({off_ns}) because its launching thread leaves its core once, mostly in {range}. It most likely has to share its core.
+-- says: The GPU waits {value} of the time ({off_ns}) because its launching thread leaves its core once. It most likely has to share its core.
 -- clear: The GPU waits {value} of the time for a thread that is off its core outside all traced calls.
 -- advice: [file] Write and read files in another thread or process, so that the GPU keeps working; fewer and larger writes wait less.
 -- advice: [core] Give the process more cores: a larger CPU quota of the container, `taskset` or `numactl` for a set of its own, fewer programs on the machine.
@@ -137,7 +140,8 @@ WITH piece AS MATERIALIZED (
 )
 SELECT CASE WHEN told THEN 100.0 * total.off_ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN NOT told THEN 'The capture has no switches of the threads that launch.' END AS unjudged,
-    total.off_ns AS saving_ns, total.off_ns, times, longest_ns, (SELECT thread_label(tid) FROM main) AS thread,
+    total.off_ns AS saving_ns, total.off_ns, times,
+    CASE WHEN times > 1 THEN longest_ns END AS longest_ns, (SELECT thread_label(tid) FROM main) AS thread,
     (SELECT pattern FROM place) AS range, (SELECT reason FROM cause) AS cause,
     CASE WHEN (SELECT reason FROM cause) = 'file' THEN (SELECT call FROM file) END AS call,
     (SELECT list(piece ORDER BY off_ns DESC, s) FROM shown) AS evidence

@@ -21,6 +21,7 @@
 -- column: range_pct | % | .1f | share of the idle time in this range, the ranges inside it included
 -- says: The GPU is idle {value} of the time ({idle_ns}). For {range_pct} of that the CPU is in {range}; main reason: {reason} ({reason_pct}).
 -- says: The GPU is idle {value} of the time ({idle_ns}). Main reason: {reason} ({reason_pct}).
+-- says: The GPU is idle {value} of the time ({idle_ns}). Nothing in the report tells why.
 -- clear: The GPU is idle {value} of the time.
 -- advice: [host code, vLLM or SGLang] -> launch_less
 -- advice: [host code, else, JAX or XLA] Dispatch the next step before you work on this one's results in {part|the loop}: JAX runs ahead of the GPU until a value is read.
@@ -67,7 +68,7 @@ SELECT CASE WHEN by_node AND main.reason = 'launch call' THEN NULL
             || ' `--cuda-graph-trace=node` to judge idle time.' END AS unjudged,
     total.ns AS saving_ns, total.ns AS idle_ns,
     CASE WHEN main.reason <> 'unknown' THEN main.reason WHEN NOT EXISTS (FROM api_call) THEN 'no calls' END AS cause,
-    replace(main.reason, 'host code', 'non-CUDA code') AS reason,
+    nullif(replace(main.reason, 'host code', 'non-CUDA code'), 'unknown') AS reason,
     100.0 * main.ns / nullif(total.ns, 0) AS reason_pct,
     place.pattern AS range,
     coalesce(place.pattern, mainly.pattern) AS place, 100.0 * (

@@ -9,7 +9,7 @@
 -- needs: range
 -- includes: finding, idle, waiting
 -- selects: part
--- once: functions, idle
+-- once: functions, idle, finding_steps
 -- parts: host code, OS runtime call
 -- level: place
 -- unit: %
@@ -25,8 +25,10 @@
 -- advice: [compiling] -> compile_once
 -- advice: [not compiling, vLLM or SGLang] -> launch_less
 -- advice: [not compiling, else, JAX or XLA] Dispatch the next step before the work in {place}: JAX runs ahead of the GPU until a value is read.
+-- advice: [whole step, else, PyTorch, eager] Find out what Python does in {place}: compile the model's own code (`torch.compile(model)`), and move other work off the launching thread or after the launch of the next step.
+-- advice: [whole step, else] Move the work in {place} off the launching thread, or do it while the GPU runs: launch the next step first, read results later.
 -- advice: [not compiling, else] Launch the next step before {place}, or move it to another thread: the GPU has nothing queued meanwhile.
--- advice: [not compiling, not vLLM, not SGLang] Or run it only every N steps, in another process, or on the GPU.
+-- advice: [not compiling, not whole step, not vLLM, not SGLang] Or run it only every N steps, in another process, or on the GPU.
 -- change: host_code={range}
 -- source: TensorRT-LLM metrics 3a-3c (exposed preparation: exposed / range > 0.50 and exposed / window > 0.05)
 WITH piece AS MATERIALIZED (
@@ -48,6 +50,9 @@ WITH piece AS MATERIALIZED (
     FROM by_range JOIN lasted USING (pattern_id) JOIN numbered ON path_id = by_range.pattern_id
     CROSS JOIN finding_window
     WHERE 2 * by_range.ns >= lasted.ns * finding_window.gpus ORDER BY by_range.ns DESC, pattern LIMIT 1
+), whole AS (  -- ranges that are steps
+    SELECT DISTINCT pattern FROM selected_range JOIN path_pattern USING (path_id)
+    SEMI JOIN finding_step USING (start_ns, end_ns)
 ), shown AS (
     SELECT gap_id, sum(ns)::BIGINT AS ns, {
             'name': arg_max(path, ns), 'ns': sum(ns)::BIGINT, 'start_ns': min(s), 'end_ns': max(e),
@@ -58,7 +63,7 @@ WITH piece AS MATERIALIZED (
     GROUP BY gap_id ORDER BY ns DESC, gap_id LIMIT 10
 )
 SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coalesce(main.ns, 0) AS saving_ns,
-    CASE WHEN is_compiling(pattern) THEN 'compiling' END AS cause,
+    CASE WHEN is_compiling(pattern) THEN 'compiling' WHEN pattern IN (FROM whole) THEN 'whole step' END AS cause,
     main.ns AS idle_ns, pattern AS range, gaps, exposed_pct / gpus AS exposed_pct,
     (SELECT list(piece ORDER BY ns DESC, gap_id) FROM shown) AS evidence
 FROM finding_window LEFT JOIN main ON true;

@@ -21,11 +21,15 @@
 -- column: range | name | | range that the launching thread is in for at least half of this time
 -- says: The GPU does nothing in {gaps} long gaps, {value} of the time ({idle_ns}); the longest takes {longest_ns}. Meanwhile the CPU is mostly in {range}.
 -- says: The GPU does nothing in {gaps} long gaps, {value} of the time ({idle_ns}); the longest takes {longest_ns}. CPU activity for most of it: {reason}.
+-- says: The GPU does nothing in {gaps} long gaps, {value} of the time ({idle_ns}); the longest takes {longest_ns}. Nothing in the report tells what the CPU does meanwhile.
 -- says: The GPU does nothing in one long gap, {value} of the time ({idle_ns}). Meanwhile the CPU is mostly in {range}.
 -- says: The GPU does nothing in one long gap, {value} of the time ({idle_ns}). CPU activity for most of it: {reason}.
+-- says: The GPU does nothing in one long gap, {value} of the time ({idle_ns}). Nothing in the report tells what the CPU does meanwhile.
 -- clear: Long gaps take {value} of the time.
 -- advice: [compiling] -> compile_once
 -- advice: [range] Run {range} before the loop, in another thread or process, or while the GPU computes.
+-- advice: [untraced, HIP] Record the calls of HIP, too (`rocprofv3 --hip-trace`): they show what the CPU does in these gaps.
+-- advice: [untraced, not HIP] Capture CUDA calls, too (`nsys profile --trace=cuda,nvtx,osrt`): they show what the CPU does in these gaps.
 -- advice: [no samples, not HIP] Capture CPU samples, too (`nsys profile --sample=process-tree --backtrace=dwarf`): they name the code that runs in these gaps.
 -- advice: [no calls, not HIP] Capture OS runtime calls, too (`nsys profile --trace=cuda,nvtx,osrt`): they show where the CPU waits in these gaps.
 -- advice: [neither, not HIP] Capture CPU samples and OS runtime calls, too (`nsys profile --sample=process-tree --backtrace=dwarf --trace=cuda,nvtx,osrt`): they show what the CPU does in these gaps.
@@ -63,12 +67,13 @@ SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS sav
     longest_ns, pattern AS range, CASE
         WHEN 2 * compiling_ns >= total.ns AND total.ns > 0 THEN 'compiling'
         WHEN 2 * inside.ns >= total.ns AND total.ns > 0 THEN 'range'
+        WHEN NOT EXISTS (FROM api_call) THEN 'untraced'
         WHEN EXISTS (FROM cpu_sample) AND EXISTS (FROM osrt_call) THEN 'both'
         WHEN EXISTS (FROM cpu_sample) THEN 'no calls'
         WHEN EXISTS (FROM osrt_call) THEN 'no samples'
         ELSE 'neither'
     END AS cause, (
-        SELECT replace(reason, 'host code', 'non-CUDA code') FROM piece
+        SELECT nullif(replace(reason, 'host code', 'non-CUDA code'), 'unknown') FROM piece
         GROUP BY reason ORDER BY sum(ns) DESC, reason LIMIT 1
     ) AS reason,
     (SELECT list(piece ORDER BY gap_id) FROM shown) AS evidence

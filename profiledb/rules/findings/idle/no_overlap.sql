@@ -23,8 +23,8 @@
 -- column: alone_ns | ns | | time in which copies but no kernel run
 -- column: in_ns | ns | | time of copies to the GPU, if overlapping both directions saves more than overlapping kernels
 -- column: out_ns | ns | | time of copies to the CPU, likewise
--- says: Copies to the GPU ({in_ns}), copies to the host ({out_ns}) and kernels ({kernel_ns}) take turns. Running all three at the same time would save up to {value} of the time, most of it between the two directions.
--- says: Copies and kernels take turns: {overlap_pct} of the copy time ({copy_ns}) overlaps kernels ({kernel_ns}). Overlapping them would save up to {value} of the time.
+-- says: Copies to the GPU ({in_ns}), copies to the host ({out_ns}) and kernels ({kernel_ns}) take turns; most of the saving lies between the two directions.
+-- says: Copies and kernels take turns: {overlap_pct} of the copy time ({copy_ns}) overlaps kernels ({kernel_ns}).
 -- clear: Overlapping copies and kernels would save up to {value} of the time; {overlap_pct} of the copy time overlaps kernels.
 -- clear: The program copies nothing to or from the host.
 -- advice: [pinned memory, PyTorch] Copy on a stream of its own: `with torch.cuda.stream(copy_stream): x = x.to(device, non_blocking=True)`, then `compute_stream.wait_stream(copy_stream)`. The memory is pinned already.

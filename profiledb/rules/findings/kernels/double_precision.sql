@@ -19,6 +19,7 @@
 -- column: product_pct | % | .1f | share of matrix products in it
 -- column: kernel | name | | the one with the most time
 -- says: Kernels in FP64 take {double_ns} ({value} of the time), {product_pct} of it in matrix products, mostly in {kernel}.
+-- says: Kernels in FP64 take {double_ns} ({value} of the time), mostly in {kernel}.
 -- clear: Kernels in FP64 take {value} of the time.
 -- advice: [PyTorch] Convert inputs and model once (`.float()`, `dtype=torch.float32`) unless you need FP64: arrays of NumPy and Python numbers become FP64 tensors.
 -- advice: [else, JAX or XLA] Compute in FP32 (`jax_enable_x64` off, `dtype=jnp.float32`) unless you need FP64.
@@ -65,7 +66,7 @@ WITH double_name AS MATERIALIZED (
 )
 SELECT 100.0 * taken.ns / nullif(finding_window.ns, 0) AS value,
     (taken.ns * saved_ns / nullif(total.ns, 0))::BIGINT AS saving_ns, taken.ns AS double_ns,
-    coalesce(product_pct, 0) AS product_pct, CASE WHEN product_pct >= 50 THEN 'products' END AS cause,
+    product_pct, CASE WHEN product_pct >= 50 THEN 'products' END AS cause,
     (SELECT name FROM by_name ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
     (
         SELECT list({'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} ORDER BY ns DESC, kernel)

@@ -16,7 +16,9 @@
 -- param: least_pct = 5 share of 32 bits in the active span below which the value is 100, percent
 -- column: wide_ns | ns | | time of products in TF32 on tensor cores
 -- column: wide_pct | % | .1f | share of this time in the active span
--- says: Tensor-core kernels run in TF32 for {wide_ns} ({wide_pct} of the time); {value} of tensor-core time is in 16 bits or fewer.
+-- column: low_pct | % | .1f | share in 16 bits or fewer, if any
+-- says: Tensor-core kernels run in TF32 for {wide_ns} ({wide_pct} of the time); {low_pct} of tensor-core time is in 16 bits or fewer.
+-- says: Tensor-core kernels run in TF32 for {wide_ns} ({wide_pct} of the time), none in 16 bits or fewer.
 -- clear: Tensor-core kernels in TF32 take {wide_pct} of the time.
 -- advice: -> sixteen_bits
 -- advice: [PyTorch, not channels last] For convolutions, also use `model.to(memory_format=torch.channels_last)`.
@@ -47,5 +49,6 @@ SELECT CASE WHEN unknown_ns > all_ns THEN NULL WHEN 100 * taken.ns < $least_pct:
         ELSE 100.0 * (all_ns - wide_ns) / all_ns END AS value,
     'The names of most products on tensor cores do not tell their precision.' AS unjudged,
     taken.ns // 2 AS saving_ns, taken.ns AS wide_ns, 100.0 * taken.ns / nullif(finding_window.ns, 0) AS wide_pct,
+    nullif(100.0 * (all_ns - wide_ns) / nullif(all_ns, 0), 0) AS low_pct,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN taken;

@@ -17,14 +17,18 @@
 -- param: least_pct = 20 share of the time of all products below which the value is 0, percent
 -- column: cuda_ns | ns | | time of these kernels
 -- column: product_pct | % | .1f | share of these kernels in the time of all products with a known unit
+-- column: products | text | | matrix products or convolutions, by which takes most of this time
 -- column: kernel | name | | the one with the most time
 -- column: precision | text | | precision to use on this GPU's tensor cores
 -- column: faster | ratio | .1f | peak of tensor cores in this precision over that of CUDA cores
--- says: Matrix products on CUDA cores in FP32 take {cuda_ns} ({value} of the time); in {precision} this GPU's tensor cores reach {faster} times that rate.
--- says: Matrix products on CUDA cores in FP32 take {cuda_ns} ({value} of the time): {product_pct} of all products.
--- clear: Matrix products on CUDA cores in FP32 take {value} of the time.
+-- says: {products} on CUDA cores in FP32 take {cuda_ns} ({value} of the time); in {precision} this GPU's tensor cores reach {faster} times that rate.
+-- says: {products} on CUDA cores in FP32 take {cuda_ns} ({value} of the time): {product_pct} of all products.
+-- clear: Products on CUDA cores in FP32 take {value} of the time.
+-- advice: [convolutions, PyTorch, channels last] Give convolutions numbers of channels that are multiples of 4: cuDNN computes others on CUDA cores, although TF32 is allowed (`torch.backends.cudnn.allow_tf32`, on by default).
+-- advice: [convolutions, PyTorch, not channels last] Give convolutions numbers of channels that are multiples of 4, and `model.to(memory_format=torch.channels_last)`: cuDNN computes others on CUDA cores, although TF32 is allowed (`torch.backends.cudnn.allow_tf32`, on by default).
+-- advice: [convolutions, not PyTorch] -> tf32
 -- advice: [TF32] -> tf32
--- advice: [TF32, not 16-bit products] -> sixteen_bits
+-- advice: [TF32 or convolutions, not 16-bit products] -> sixteen_bits
 -- advice: [FP16] -> sixteen_bits
 -- advice: Use sizes that are multiples of 8 (FP16, BF16) or 4 (TF32): these reach tensor cores in all library versions.
 -- change: precision={precision}
@@ -44,12 +48,13 @@ WITH board AS (
 ), double AS (
     SELECT coalesce(sum(ns), 0) AS double_ns FROM ran JOIN product_name USING (name_id) WHERE bits = 64
 ), product AS (
-    SELECT ran.*, coalesce(unit, 'unknown') AS unit, precision, faster FROM ran JOIN product_name USING (name_id)
+    SELECT ran.*, class, coalesce(unit, 'unknown') AS unit, precision, faster FROM ran JOIN product_name USING (name_id)
     LEFT JOIN board ON gpu_id = device_id WHERE bits IS DISTINCT FROM 64
 ), total AS (
     SELECT coalesce(sum(ns), 0) AS all_ns, coalesce(sum(ns) FILTER (unit = 'unknown'), 0) AS unknown_ns,
         coalesce(sum(ns) FILTER (unit = 'cuda' AND precision IS NOT NULL), 0) AS with_ns,
         coalesce(sum(ns) FILTER (unit = 'cuda' AND precision IS NULL), 0) AS without_ns,
+        2 * sum(ns) FILTER (unit = 'cuda' AND class = 'convolution') > sum(ns) FILTER (unit = 'cuda') AS is_convolution,
         arg_max(precision, ns) FILTER (unit = 'cuda') AS precision, arg_max(faster, ns) FILTER (unit = 'cuda') AS faster
     FROM product
 ), slow AS MATERIALIZED (  -- kernels that overlap count once
@@ -72,7 +77,9 @@ SELECT CASE WHEN without_ns > with_ns THEN NULL
             THEN 'This GPU has no tensor cores, or the report does not tell its compute capability.'
         WHEN double_ns >= unknown_ns THEN 'Most matrix products compute in FP64, which this rule does not judge.'
         ELSE 'The names of most matrix products do not tell whether they run on tensor cores.' END AS unjudged,
-    precision AS cause, CASE WHEN faster > 1 THEN cuda_ns * (1 - 1 / faster) END::BIGINT AS saving_ns, cuda_ns,
+    CASE WHEN precision = 'TF32' AND is_convolution THEN 'convolutions' ELSE precision END AS cause,
+    CASE WHEN is_convolution THEN 'Convolutions' ELSE 'Matrix products' END AS products,
+    CASE WHEN faster > 1 THEN cuda_ns * (1 - 1 / faster) END::BIGINT AS saving_ns, cuda_ns,
     100.0 * with_ns / nullif(all_ns - unknown_ns, 0) AS product_pct,
     (SELECT name FROM on_cuda ORDER BY ns DESC, kernel LIMIT 1) AS kernel, precision, faster,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence

@@ -18,7 +18,7 @@
 -- column: kernels | count | | kernels launched one by one
 -- column: kernel_ns | ns | .1f | mean duration of the short kernels
 -- column: call_ns | ns | .1f | mean duration of their launch calls
--- says: {short_pct} of {kernels} kernels are shorter than the call that launches them (on average {kernel_ns} against {call_ns}), which costs up to {value} of the time.
+-- says: {short_pct} of {kernels} kernels are shorter than the call that launches them (on average {kernel_ns} against {call_ns}).
 -- clear: Kernels shorter than their launch call cost at most {value} of the time.
 -- advice: -> launch_less
 -- advice: [not CuPy, not Numba] -> fuse

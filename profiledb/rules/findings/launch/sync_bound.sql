@@ -24,10 +24,10 @@
 -- column: function | name | | function with most of this time
 -- column: range | name | | range around these calls; * stands for its last number
 -- column: waited_ns | ns | .1f | mean time that the CPU waits in such a call
--- column: gap_ns | ns | .1f | mean time that the GPU then waits
--- says: CPU and GPU take turns waiting, which costs up to {value} of the time: {calls} {calls|time|times} in {steps} {steps|step|steps} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
--- says: CPU and GPU take turns waiting, which costs up to {value} of the time: {calls} {calls|time|times} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
--- says: CPU and GPU take turns waiting, which costs up to {value} of the time: {calls} {calls|time|times} the CPU waits {waited_ns} in {function}, and then the GPU waits {gap_ns} for the CPU.
+-- column: gap_ns | ns | .1f | mean time that the GPU then waits, over all gaps after such a call
+-- says: CPU and GPU take turns waiting: {calls} {calls|time|times} in {steps} {steps|step|steps} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
+-- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
+-- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} in {function}, and then the GPU waits {gap_ns} for the CPU.
 -- clear: Synchronization makes CPU and GPU wait for each other {value} of the time.
 -- advice: [few bytes] -> read_later
 -- advice: [copy, vLLM or SGLang] -> read_later
@@ -49,7 +49,7 @@ WITH synced AS MATERIALIZED (
         OR count_if(leads) OVER (PARTITION BY function) >= $times::BIGINT
 ), total AS (
     SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(DISTINCT {'tid': tid, 's': s}) AS calls,
-        avg(waited_ns) FILTER (leads) AS waited_ns, avg(duration_ns) FILTER (leads) AS gap_ns, sum(
+        avg(waited_ns) FILTER (leads) AS waited_ns, sum(duration_ns) / nullif(calls, 0) AS gap_ns, sum(
             CASE WHEN e > a AND duration_ns <= $gap_ns::BIGINT THEN duration_ns ELSE ns END
         )::BIGINT AS explains_ns
     FROM held

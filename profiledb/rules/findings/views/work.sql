@@ -81,6 +81,22 @@ CREATE OR REPLACE VIEW finding_exchange AS
 SELECT coalesce(2 * sum(ns) FILTER (nccl_operation(short) = 'SendRecv') > sum(ns), false) AS most
 FROM finding_kernel_sum JOIN kernel_name USING (name_id) WHERE is_communication(short, class);
 
+-- How much of the time of collectives is beyond the quickest tenth of their kind and size, in percent, if that is at
+-- least half: they wait for a rank that arrives later. NULL if less than a quarter of the communication is of a kind
+-- with 20 collectives.
+CREATE OR REPLACE VIEW finding_collective_wait AS
+WITH sized AS (
+    SELECT short, bytes, device_id, grid_x::BIGINT * grid_y * grid_z AS blocks, end_ns - start_ns AS ns
+    FROM finding_communication LEFT JOIN nccl_message USING (kernel_id)
+), kind AS (
+    SELECT sum(ns) AS ns, sum(ns) - count(*) * quantile_cont(ns, 0.1) AS beyond_ns FROM sized
+    WHERE nccl_operation(short) IS DISTINCT FROM 'SendRecv'  -- always waits for a peer (pipeline_bubbles)
+    GROUP BY short, bytes, device_id, blocks HAVING count(*) >= 20
+)
+SELECT CASE WHEN 2 * sum(beyond_ns) >= sum(ns) AND 4 * sum(ns) >= (SELECT sum(ns) FROM sized)
+    THEN 100.0 * sum(beyond_ns) / sum(ns) END AS pct
+FROM kind;
+
 -- The time that these cover, and the part of it in which the GPU computes nothing.
 CREATE OR REPLACE VIEW finding_exposed AS FROM finding_cover('finding_communication', 'finding_compute');
 
