@@ -35,7 +35,7 @@ COMMUNICATOR_COLUMNS = table_columns.of(
     COMMUNICATORS,
     table_columns.use("operation", width=130),
     table_columns.use("communicator", width=200),
-    "ranks", "count", "transfer_ns", "wait_ns",
+    "ranks", "nodes", "count", "transfer_ns", "wait_ns",
 )  # fmt: skip
 
 

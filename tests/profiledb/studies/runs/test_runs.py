@@ -466,6 +466,14 @@ def test_the_heat_map_has_power_where_a_log_covers_the_steps() -> None:
     assert known.starts.shape == known.heat["duration_ns"].shape == (3, 4)
 
 
+def test_a_communicator_has_the_machines_of_its_ranks() -> None:
+    ranks = list(vary(real(), 12, 4))  # eight on each machine
+    assert set(work_out(ranks)[1].communicators["nodes"]) == {2}
+    assert set(work_out([replace(one, host="one") for one in ranks])[1].communicators["nodes"]) == {1}
+    unknown = [replace(one, host="") if one.rank == 3 else one for one in ranks]
+    assert work_out(unknown)[1].communicators["nodes"].isna().all()
+
+
 def test_names_of_machines_are_quoted() -> None:
     ranks = [replace(one, host=f"**<b>{one.rank}") for one in vary(real(), 8, 60, Late(5, 0, "compute", 4_000_000))]
     said = work_out(ranks)[1].headline
