@@ -6,12 +6,17 @@ whatif`` predicts with its interval, the measured one (bad less good, as a share
 NAME.unprofiled.json in the folder ``unprofiled``, without it. ``--samples`` adds the pairs among the samples, whose
 measured saving is that of their steps. It ends with how many predictions are within a fifth of the measured saving, and
 how many intervals hold it.
+
+``--unchanged LIBRARY...`` replays the reports of libraries without a change instead, and prints how many have the
+recorded times and are explained, and why the others are refused.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -19,7 +24,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.ingestion import run_ingest
-from profiledb.errors import WarpdeckError
+from profiledb.errors import NotCapturedError, WarpdeckError
+from profiledb.library.catalog import TIMELINE
 from profiledb.library.library import Library
 from profiledb.replay import prediction
 from profiledb.studies.scaling.family import find_ranks
@@ -65,6 +71,16 @@ CHANGES: Mapping[str, str] = {
     "long_texts.uneven_batches": "balanced_ranks",
     "thin_layers.small_buckets": "merged_collectives=16",
     "own_all_reduce.reduced_at_the_end": "overlapped_collectives",
+    "columns_and_rows.late_rank": "host_code=report",
+    "detector.loss_read_each_step": "without_waits",
+    "embedding_service.allocation_in_each_step": "without_allocations",
+    "gated_autoencoder.unfused_elementwise": "compiled",
+    "graph_network.many_synchronizations": "without_waits",
+    "mixer.single_precision": "precision=tf32",
+    "sampler.same_data_each_step": "data_on_gpu",
+    "sharded_texts.uneven_batches": "balanced_ranks",
+    "translator.decoding_without_graph": "cuda_graph",
+    "wide_and_deep.pageable_batches": "pinned_copies",
 }
 """Changes that mend a fault, for the faults and programs that have one."""
 SAMPLES = {
@@ -158,6 +174,20 @@ def _predicted(library: Library, name: str, change: str, measured: float, unprof
     return Row(fault, change, saved, low, high, measured, unprofiled, found.error_pct)
 
 
+def replay_unchanged(library: Library) -> Counter[str]:
+    """Return how many reports of a library replay as recorded, and how many are refused for each reason."""
+    found = Counter[str]()
+    for report in library.list():
+        if TIMELINE in report.subjects:
+            try:
+                case = prediction.open_case(library, report.id)
+            except NotCapturedError as error:
+                found[re.sub(r"[0-9]+ %", "some", error.message)] += 1
+            else:
+                found["replayed, with at most 1 % unexplained" if case.error_pct <= 1 else "replayed"] += 1
+    return found
+
+
 def _ns(path: Path) -> int | None:
     return int(json.loads(path.read_text())["ns"]) if path.exists() else None
 
@@ -183,7 +213,16 @@ def main() -> None:
     parser.add_argument(
         "--library", type=Path, help="a library that has the captures of the folder, not to import them"
     )
+    parser.add_argument("--unchanged", type=Path, nargs="+", metavar="LIBRARY", help="replay its reports unchanged")
     given = parser.parse_args()
+    for folder in given.unchanged or ():
+        print(
+            folder.name,
+            *(f"{count:5} {told}" for told, count in replay_unchanged(Library(folder)).most_common()),
+            sep="\n",
+        )
+    if given.unchanged:
+        return
     found = []
     for folder in given.folder:
         names = [name for name in CHANGES if (folder / f"{name}.bad.sqlite").exists()]

@@ -10,6 +10,12 @@ def note(db: duckdb.DuckDBPyConnection, severity: str, text: str) -> None:
     db.execute(f"INSERT INTO diagnostic (severity, source, text) VALUES ({quote(severity)}, 'warpdeck', {quote(text)})")
 
 
+def note_damage(db: duckdb.DuckDBPyConnection, subject: str, damage: str, read: str) -> None:
+    """Note that the subject is cut off or damaged, and what of it was read, counted; nothing for a whole one."""
+    if damage:
+        note(db, "warning", f"{subject} is {damage}. {read} could be read. The rest is missing in this report.")
+
+
 def start(db: duckdb.DuckDBPyConnection) -> None:
     """Forget the remarks of an earlier, failed load of the same export."""
     db.execute("CREATE OR REPLACE TEMP TABLE remark (severity VARCHAR, text VARCHAR)")

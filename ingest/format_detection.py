@@ -42,6 +42,41 @@ _FOREIGN = (
         starts=(b'"Kind","Agent_Id"', b'"Domain","Function"', b'"Name","Calls","TotalDuration'),
     ),
     _Foreign(
+        "a profile of the Radeon GPU Profiler",
+        "Capture with: rocprofv3 --sys-trace --output-format rocpd -- PROGRAM",
+        (".rgp",),
+        (b"B00P",),
+    ),
+    _Foreign(
+        "a result of Intel VTune",
+        "Capture with torch.profiler.profile(), or: unitrace --chrome-call-logging --chrome-kernel-logging PROGRAM",
+        (".vtune", ".vtune.zip"),
+    ),
+    _Foreign(
+        "a table that TensorBoard made of a profile of XLA",
+        "Drop the .xplane.pb from the same folder.",
+        (
+            ".memory_profile.json.gz", ".overview_page.pb", ".input_pipeline.pb", ".tensorflow_stats.pb",
+            ".kernel_stats.pb", ".hlo_proto.pb", ".op_profile.pb", ".profile-empty",
+        ),
+    ),
+    _Foreign(
+        "a profile of pprof, such as JAX's of device memory",
+        "Record when kernels ran, and drop the .xplane.pb: jax.profiler.trace(folder)",
+        (".pb.gz", ".pprof"),
+    ),
+    _Foreign(
+        "a profile of Linux perf, which samples the CPU alone",
+        "Record the GPU, too: nsys profile --sample=process-tree PROGRAM",
+        ("perf.data",),
+        (b"PERFILE2",),
+    ),
+    _Foreign(
+        "a capture of Nsight Graphics",
+        "Capture with: nsys profile PROGRAM",
+        (".ngfx-gputrace", ".ngfx-capture", ".ngfx-cppcap"),
+    ),
+    _Foreign(
         "a trace in OTF2",
         "Capture a database or JSON: rocprofv3 --sys-trace --output-format rocpd",
         (".otf2",),

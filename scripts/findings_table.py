@@ -33,7 +33,7 @@ def main(library_folder: Path) -> None:
     library, rules = Library(library_folder), rulebook.load().values()
     parts = [HEAD]
     for report in sorted(library.list(), key=lambda one: one.name):
-        if any((ROOT / "sample_reports" / folder / report.name).exists() for folder in ("", "ddp", "torch")):
+        if any((ROOT / "sample_reports" / folder / report.name).exists() for folder in ("", "ddp", "jax", "torch")):
             params = document.page_params(library, report, {})
             findings = judge.judge(library, report, params, rules, judge.steady_part(library, report, params))
             parts.append(format_section(report.name, findings))

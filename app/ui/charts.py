@@ -92,6 +92,37 @@ def share_bars(bars: Sequence[tuple[str, Sequence[Part]]], theme: Theme) -> go.F
     return figure
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """A colored stretch of time on a lane, in ns."""
+
+    begin_ns: int
+    end_ns: int
+    title: str
+    color: str
+
+
+@kept
+def lanes(rows: Sequence[tuple[str, Sequence[Stretch]]], length_ns: int, theme: Theme) -> go.Figure:
+    """Draw lanes below each other on one axis of time, each named at its left; titles are untrusted."""
+    unit, size = fmt.unit_for(length_ns, fmt.DURATION_UNITS)
+    figure = go.Figure()
+    every = [(place, one) for place, (_, stretches) in enumerate(rows) for one in stretches]
+    figure.add_bar(
+        base=[one.begin_ns / size for _, one in every], x=[(one.end_ns - one.begin_ns) / size for _, one in every],
+        y=[place for place, _ in every], orientation="h",
+        marker={"color": [one.color for _, one in every], "line": {"width": 0}},
+        customdata=[f"{fmt.plotly_text(one.title)}, {fmt.duration(one.end_ns - one.begin_ns)}" for _, one in every],
+        hovertemplate="%{customdata}<extra></extra>",
+    )  # fmt: skip
+    frame(figure, theme, height=STEP_PX * len(rows) + 26, left=90, right=0, top=0, bottom=26)
+    figure.update_layout(barmode="overlay", bargap=0.25, hovermode="closest", showlegend=False)
+    figure.update_xaxes(range=[0, length_ns / size], ticksuffix=f" {unit}", nticks=8)
+    named = [fmt.plotly_text(name) for name, _ in rows]
+    figure.update_yaxes(range=[len(rows) - 0.5, -0.5], tickvals=list(range(len(rows))), ticktext=named, showgrid=False)
+    return figure
+
+
 NS_PER_X = "ns_per_x"
 """Key in ``layout.meta`` for the length of one x axis unit in ns, in figures over capture time."""
 

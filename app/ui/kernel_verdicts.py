@@ -1,5 +1,7 @@
 """What limits each kernel of a report with a timeline, as its linked Compute report measured it."""
 
+import re
+
 import pandas as pd
 import streamlit as st
 
@@ -13,6 +15,7 @@ IN_LIST = table_columns.of(
     table_columns.use("verdict", width=118),
     table_columns.use("verdict_pct", width=104),
 )
+_OTHER_VENDOR = re.compile(r"\b(AMD|Radeon|Intel)\b")
 
 
 def beside(report_id: str, kernels: pd.DataFrame) -> pd.DataFrame:
@@ -24,9 +27,14 @@ def beside(report_id: str, kernels: pd.DataFrame) -> pd.DataFrame:
 
 
 def section(report_id: str, kernel: int) -> None:
-    """Say what limits a kernel and what to do, or that nobody measured it, with the command that does."""
-    st.subheader("What limits it", anchor=False)
+    """Say what limits a kernel and what to do, or that nobody measured it, with the command that does.
+
+    Nothing of a GPU that Nsight Compute cannot measure.
+    """
     row = session.run(report_id, "kernel_verdicts", kernel=kernel).iloc[0]
+    if row["verdict"] == verdicts.UNKNOWN and _OTHER_VENDOR.search(session.report().gpu or ""):
+        return
+    st.subheader("What limits it", anchor=False)
     if row["verdict"] == verdicts.UNKNOWN:
         st.markdown(f"**Not measured**: {fmt.plain(row['reason'])}. Measure it, and drop the file into the Library:")
         st.code(fmt.visible(row["command"]), language=None, wrap_lines=True)

@@ -86,7 +86,7 @@ class Trace:
 
     def read_descriptors(self) -> None:
         """Take over tracks, clocks and GPUs, and the arrows that begin at one call."""
-        for packet in self.packets:
+        for packet in self.packets.descriptors():
             self.tracks.take(packet)
             if packet.HasField("clock_snapshot"):
                 self.clocks.take_snapshot(packet.clock_snapshot)
@@ -240,9 +240,7 @@ def load_trace(db: duckdb.DuckDBPyConnection, path: Path) -> None:
             hint="Capture with: rocprofv3 --sys-trace --output-format pftrace -- PROGRAM",
         )
     complete_events(db, events, {"deviceProperties": trace.gpus}, TOOL, KIND, "packets of Perfetto")
-    if damage:
-        text = f"The trace is {damage}. {counted(events.count, 'event')} could be read."
-        diagnostics.note(db, "warning", f"{text} The rest is missing in this report.")
+    diagnostics.note_damage(db, "The trace", damage, counted(events.count, "event"))
     if trace.packets.strange:
         text = f"{counted(trace.packets.strange, 'packet')} with fields that the format does not have: damaged, or of a"
         diagnostics.note(db, "warning", f"{text} later version. What these fields hold is missing in this report.")

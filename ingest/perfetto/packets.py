@@ -1,12 +1,13 @@
 """Cut a trace of Perfetto, of any size, into its packets: one is in memory, also where packets are compressed."""
 
+import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackEvent
 
 from ingest.torch.source import BLOCK, UNPACKED_BYTES, Source
 from profiledb.errors import ConversionError
@@ -16,6 +17,34 @@ PACKET = 64 << 20
 _TAG = 0x0A
 """Field 1 of a trace, a packet with its length before it."""
 _LENGTH_BYTES = 5
+_WITH_LENGTH, _FIXED = 2, 1
+"""Types on the wire."""
+
+
+def _write_tag(message: Any, field: str, wire: int = _WITH_LENGTH) -> bytes:
+    """Return the bytes that stand before a field."""
+    tag, written = message.DESCRIPTOR.fields_by_name[field].number << 3 | wire, b""
+    while tag > 127:
+        written, tag = written + bytes([tag & 127 | 128]), tag >> 7
+    return written + bytes([tag])
+
+
+_DESCRIBES = re.compile(
+    b"|".join(
+        re.escape(tag)
+        for tag in (
+            *(
+                _write_tag(TracePacket, field)
+                for field in (
+                    "track_descriptor", "thread_descriptor", "process_tree", "clock_snapshot", "gpu_info",
+                    "compressed_packets",
+                )
+            ),
+            *(_write_tag(TrackEvent, "flow_ids", wire) for wire in (_WITH_LENGTH, _FIXED)),
+        )
+    )
+)  # fmt: skip
+"""The bytes of a packet that ``descriptors`` yields have one of these tags, maybe within a text."""
 
 
 class _DamageError(ValueError):
@@ -40,11 +69,19 @@ class Packets:
         Raises:
             ConversionError: the file unpacks to more than ``UNPACKED_BYTES``.
         """
+        return self._read(lambda _: True)
+
+    def descriptors(self) -> Iterator[Any]:
+        """Yield at least the packets with descriptors, clocks, GPUs or several arrows, as in ``__iter__``: few of all,
+        and parsing is what takes time."""
+        return self._read(lambda data: _DESCRIBES.search(data) is not None)
+
+    def _read(self, is_wanted: Callable[[bytes], bool]) -> Iterator[Any]:
         source = Source(self._path)
         unpacked = self.strange = 0
         self.damage = ""
         try:
-            for data in _cut(source.blocks()):
+            for data in filter(is_wanted, _cut(source.blocks())):
                 packet = self._parse(data)
                 if not packet.compressed_packets:
                     yield packet
@@ -53,7 +90,8 @@ class Packets:
                     unpacked += len(inner)
                     if unpacked > UNPACKED_BYTES:
                         raise ConversionError(f"{self._path.name} unpacks to more than {UNPACKED_BYTES >> 30} GiB.")
-                    yield self._parse(inner)
+                    if is_wanted(inner):
+                        yield self._parse(inner)
             self.damage = source.damage
         except EOFError:
             self.damage = source.damage or "cut off"

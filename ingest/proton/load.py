@@ -53,9 +53,7 @@ def load_profile(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     _insert_paths(db, tree)
     _write_facts(db, tree)
     complete(db, rest=lambda: _write_names(db))
-    if damage:
-        text = f"The profile is {damage}. {counted(len(tree.rows), 'call path')} could be read."
-        diagnostics.note(db, "warning", f"{text} The rest is missing in this report.")
+    diagnostics.note_damage(db, "The profile", damage, counted(len(tree.rows), "call path"))
     if tree.impossible:
         diagnostics.note(db, "warning", f"{counted(tree.impossible, 'impossible figure')} excluded.")
     text = "proton sums launches by call path: when each of them ran is not in the file, nor how much they vary."

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from ingest.nsys import sqlite
-from ingest.rocprof import records
+from ingest.rocprof import counters, records
 from ingest.rocprof.tables import DISPATCHES, Run, list_runs
 from ingest.torch.event_batches import make_event, make_span, name_thread, plain_number
 from ingest.torch.event_database import load_database, note_unread
@@ -20,6 +20,8 @@ _MOST_AGENTS = 4096
 _CALL = ("HIP_", "RCCL_", "ROCDECODE_", "ROCJPEG_")
 _MARKER = "MARKER_"
 _COUNTERS = "rocpd_pmc_event"
+_MOST_VALUES = 1 << 21
+"""Most values of counters of a process, which are held in memory."""
 
 
 def load_capture(db: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -30,21 +32,53 @@ def load_capture(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     """
     counts: dict[str, int] = {}
     gpus: dict[int, dict[str, Any]] = {}
+    facts: dict[str, tuple[Any, Any]] = {}
 
     def list_events(source: sqlite3.Connection) -> Iterator[dict[str, Any]]:
         for run in list_runs(path):
             gpus.update({gpu["id"]: gpu for gpu in _list_gpus(source, run).values()})
-            yield from _list_events(source, run, counts)
-            if _COUNTERS in run.tables:
-                (count,) = source.execute(f"SELECT count(*) FROM {identifier(run.tables[_COUNTERS])}").fetchone()
-                counts["performance counters"] = counts.get("performance counters", 0) + count
+            values = _read_counters(source, run, counts, facts)
+            yield from _list_events(source, run, counts, values)
 
     made_by = records.TOOL, records.KIND, "SQLite of rocprofv3 (rocpd)"
     load_database(db, path, list_events, lambda: {"deviceProperties": list(gpus.values())}, *made_by)
+    counters.describe(db, facts)
     note_unread(db, counts)
 
 
-def _list_events(source: sqlite3.Connection, run: Run, counts: dict[str, int]) -> Iterator[dict[str, Any]]:
+def _read_counters(
+    source: sqlite3.Connection, run: Run, counts: dict[str, int], facts: dict[str, tuple[Any, Any]]
+) -> dict[Any, dict[str, float]]:
+    """Return the values of each dispatch by its event; add unit and description of the counters to ``facts``."""
+    if _COUNTERS not in run.tables:
+        return {}
+    table, dispatches = identifier(run.tables[_COUNTERS]), identifier(run.tables[DISPATCHES])
+    info = run.table("rocpd_info_pmc", "id name units description")
+    known = run.columns.get("rocpd_info_pmc", frozenset())
+    unit, description = (f"i.{column}" if column in known else "NULL" for column in ("units", "description"))
+    query = f"""
+        SELECT p.event_id AS event, coalesce(i.name, 'counter ' || p.pmc_id) AS name, {unit} AS unit,
+            {description} AS description, total(p.value) AS value, count(*) AS instances
+        FROM {table} AS p LEFT JOIN {info} AS i ON i.id = p.pmc_id
+        WHERE p.event_id IN (SELECT event_id FROM {dispatches}) AND typeof(p.value) IN ('integer', 'real')
+        GROUP BY p.event_id, 2 LIMIT {_MOST_VALUES}
+    """
+    values: dict[Any, dict[str, float]] = {}
+    read = 0
+    for row in sqlite.select_rows(source, query):
+        name = str(row["name"])
+        facts.setdefault(name, (row["unit"], row["description"]))
+        values.setdefault(row["event"], {}).update(counters.sum_instances([(name, row["value"])]))
+        read += row["instances"]
+    (count,) = source.execute(f"SELECT count(*) FROM {table}").fetchone()
+    if count > read:
+        counts["performance counters"] = counts.get("performance counters", 0) + count - read
+    return values
+
+
+def _list_events(
+    source: sqlite3.Connection, run: Run, counts: dict[str, int], values: Mapping[Any, dict[str, float]]
+) -> Iterator[dict[str, Any]]:
     agents = {agent: gpu["id"] for agent, gpu in _list_gpus(source, run).items()}
     threads: set[tuple[int, int]] = set()
     for row in sqlite.select_rows(source, _select_dispatches(run)):
@@ -54,7 +88,7 @@ def _list_events(source: sqlite3.Connection, run: Run, counts: dict[str, int]) -
             continue
         grid, group = ([row[f"{size}_{axis}"] for axis in "xyz"] for size in ("grid", "group"))
         shared, registers = plain_number(row["shared"]), plain_number(row["registers"])
-        more = {"shared memory": shared, "registers per thread": registers}
+        more = {"shared memory": shared, "registers per thread": registers, "counters": values.get(row["event"])}
         name = row["name"] or f"kernel {row['kernel_id']}"
         yield records.make_dispatch(str(name), span, _place(row, agents, row["agent"]), grid, group, **more)
     for row in sqlite.select_rows(source, _select_copies(run)):
@@ -81,7 +115,8 @@ def _select_dispatches(run: Run) -> str:
     symbol = run.table("rocpd_info_kernel_symbol", "id kernel_name display_name arch_vgpr_count")
     sizes = ", ".join(f"k.grid_size_{axis} AS grid_{axis}, k.workgroup_size_{axis} AS group_{axis}" for axis in "xyz")
     return f"""
-        SELECT {times}, coalesce(s.kernel_name, s.display_name) AS name, k.kernel_id, {owner}.agent_id AS agent,
+        SELECT {times}, k.event_id AS event, coalesce(s.kernel_name, s.display_name) AS name, k.kernel_id,
+            {owner}.agent_id AS agent,
             coalesce({owner}.stream_id, {owner}.queue_id) AS stream, coalesce(e.stack_id, e.correlation_id)
             AS correlation, k.group_segment_size AS shared, s.arch_vgpr_count AS registers, {sizes}
         FROM {identifier(run.tables[DISPATCHES])} AS k {joins}

@@ -9,7 +9,7 @@ import duckdb
 from ingest import diagnostics
 from ingest.derive import stage
 from ingest.json_stream import JsonStream
-from ingest.rocprof import records
+from ingest.rocprof import counters, records
 from ingest.torch.event_batches import batch_events, make_event, make_span, plain_number
 from ingest.torch.event_database import note_unread
 from ingest.torch.events import Events
@@ -19,7 +19,8 @@ from profiledb.words import counted
 
 _KEY = "rocprofiler-sdk-tool"
 _CALLS = ("hip_api", "rccl_api", "rocdecode_api", "rocjpeg_api")
-_KNOWN = ("counters", "code_objects", "host_functions", "summary")
+_COUNTERS = "counter_collection"
+_KNOWN = ("code_objects", "host_functions", "summary")
 _CHUNK = 1 << 15
 _GPU_AGENT = 2
 
@@ -27,11 +28,13 @@ _GPU_AGENT = 2
 class Capture:
     """The processes of a file, read one after the other.
 
-    ``gpus`` and ``command`` are facts of the capture; ``left_out`` counts records that are not read, by their list.
+    ``gpus``, ``counters`` (unit and description by name) and ``command`` are facts of the capture; ``left_out`` counts
+    records that are not read, by their list.
     """
 
     def __init__(self, stream: JsonStream, take: Callable[[list[dict[str, Any]]], None]) -> None:
         self.gpus: list[dict[str, Any]] = []
+        self.counters: dict[str, tuple[Any, Any]] = {}
         self.command = ""
         self.left_out: dict[str, int] = {}
         self._stream = stream
@@ -52,6 +55,8 @@ class Capture:
         self._kernels: dict[Any, str] = {}
         self._operations: dict[int, list[str]] = {}
         self._ranges: dict[Any, str] = {}
+        self._counters: dict[Any, str] = {}
+        self._counted: set[Any] = set()
 
     def _top(self, key: str) -> None:
         if key == _KEY:
@@ -73,10 +78,10 @@ class Capture:
             self._read_strings(_dict(self._stream.value()))
         elif key == "kernel_symbols":
             self._stream.each(self._read_symbol)
-        elif key == "buffer_records":
+        elif key == "counters" and self._stream.peek() == "[":
+            self._stream.each(self._read_counter)
+        elif key in {"buffer_records", "callback_records"} and self._stream.peek() == "{":
             self._stream.each_key(self._list)
-        elif key == "callback_records" and self._stream.peek() == "{":  # counters of dispatches, samples
-            self._stream.each_key(self._count)
         else:
             self._stream.value()
             if key not in _KNOWN:
@@ -88,14 +93,21 @@ class Capture:
             return
         readers = {"kernel_dispatch": self._dispatch, "memory_copy": self._copy, "marker_api": self._range}
         read = self._call if key in _CALLS else readers.get(key)
-        self._stream.each(lambda: self._record(key, read))
+        self._stream.each(self._count if key == _COUNTERS else lambda: self._record(key, read))
 
-    def _count(self, key: str) -> None:
-        """Count the records of a list that is not read."""
-        if self._stream.peek() != "[":
-            self._stream.value()
+    def _count(self) -> None:
+        """Read the counters of a dispatch, which without a trace of kernels is in no other record."""
+        record = _dict(self._stream.value())
+        dispatch = _dict(record.get("dispatch_data"))
+        number = _number_dispatch(dispatch)
+        span = make_span(dispatch.get("start_timestamp"), dispatch.get("end_timestamp"))
+        if span is None or number is None or number in self._counted:
+            self.left_out[_COUNTERS] = self.left_out.get(_COUNTERS, 0) + 1
             return
-        self._stream.each(lambda: self._record(key, None))
+        values = ((self._name_counter(one), one.get("value")) for one in map(_dict, _list(record.get("records"))))
+        self._dispatch(dispatch | {"stream_id": record.get("stream_id")}, span, counters.sum_instances(values))
+        self._counted.add(number)
+        self._flush()
 
     def _record(self, key: str, read: Callable[[dict[str, Any], tuple[int, int]], None] | None) -> None:
         record = _dict(self._stream.value())
@@ -104,6 +116,9 @@ class Capture:
             self.left_out[key] = self.left_out.get(key, 0) + 1
             return
         read(record, span)
+        self._flush()
+
+    def _flush(self) -> None:
         if len(self._events) >= _CHUNK:
             self.finish()
 
@@ -135,14 +150,27 @@ class Capture:
         if isinstance(name, str):
             self._kernels[symbol.get("kernel_id")] = name
 
-    def _dispatch(self, record: dict[str, Any], span: tuple[int, int]) -> None:
+    def _read_counter(self) -> None:
+        counter = _dict(self._stream.value())
+        if isinstance(name := counter.get("name"), str):
+            self._counters[_handle(counter.get("id"))] = name
+            self.counters.setdefault(name, (None, counter.get("description")))
+
+    def _name_counter(self, record: dict[str, Any]) -> str:
+        handle = _handle(record.get("counter_id"))
+        return self._counters.get(handle, f"counter {handle}")
+
+    def _dispatch(self, record: dict[str, Any], span: tuple[int, int], values: dict[str, float] | None = None) -> None:
+        if _number_dispatch(record) in self._counted:
+            return
         info = _dict(record.get("dispatch_info"))
         kernel = info.get("kernel_id")
         grid, group = ([_dict(info.get(key)).get(axis) for axis in "xyz"] for key in ("grid_size", "workgroup_size"))
         shared = plain_number(info.get("group_segment_size"))
         place = self._place(record, _handle(info.get("agent_id")), _handle(info.get("queue_id")))
         name = self._kernels.get(kernel, f"kernel {kernel}")
-        self._events.append(records.make_dispatch(name, span, place, grid, group, **{"shared memory": shared}))
+        more = {"shared memory": shared, "counters": values}
+        self._events.append(records.make_dispatch(name, span, place, grid, group, **more))
 
     def _copy(self, record: dict[str, Any], span: tuple[int, int]) -> None:
         source, target = (_handle(record.get(key)) for key in ("src_agent_id", "dst_agent_id"))
@@ -185,9 +213,8 @@ def load_capture(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     stream.read(capture.document)
     capture.finish()
     complete_events(db, events, {"deviceProperties": capture.gpus}, records.TOOL, records.KIND, "JSON of rocprofv3")
-    if damage := source.damage or stream.damage:
-        text = f"The capture is {damage}. {counted(events.count, 'record')} could be read."
-        diagnostics.note(db, "warning", f"{text} The rest is missing in this report.")
+    diagnostics.note_damage(db, "The capture", source.damage or stream.damage, counted(events.count, "record"))
+    counters.describe(db, capture.counters)
     note_unread(db, capture.left_out)
 
 
@@ -201,6 +228,10 @@ def _list(value: Any) -> list[Any]:
 
 def _handle(value: Any) -> Any:
     return plain_number(_dict(value).get("handle"))
+
+
+def _number_dispatch(record: dict[str, Any]) -> int | None:
+    return plain_number(_dict(record.get("dispatch_info")).get("dispatch_id"))
 
 
 def _internal(record: dict[str, Any]) -> Any:

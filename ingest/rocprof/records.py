@@ -1,5 +1,6 @@
 """What the JSON and the database of rocprofv3 have in common: dispatches, copies, calls and ranges as events."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -7,9 +8,7 @@ from ingest.torch.event_batches import make_event, plain_number
 
 TOOL = "rocprofv3"
 KIND = "rocprof"
-_DIRECTIONS = {
-    "HOST_TO_DEVICE": "HtoD", "DEVICE_TO_HOST": "DtoH", "DEVICE_TO_DEVICE": "DtoD", "HOST_TO_HOST": "HtoH",
-}  # fmt: skip
+_WAY = re.compile(r"(host|device)_?to_?(host|device)", re.IGNORECASE)
 
 
 def make_dispatch(
@@ -29,9 +28,9 @@ def make_copy(operation: str, span: tuple[int, int], place: dict[str, Any], size
 
 
 def name_copy(operation: str) -> str:
-    """Return the name of a copy as a PyTorch trace has it, from one such as MEMORY_COPY_HOST_TO_DEVICE."""
-    way = next((short for long, short in _DIRECTIONS.items() if operation.upper().endswith(long)), "Unknown")
-    return f"Memcpy {way}"
+    """Return the name of a copy as a PyTorch trace has it, from MEMORY_COPY_HOST_TO_DEVICE or CopyHostToDevice."""
+    way = _WAY.search(operation)
+    return f"Memcpy {way[1][0].upper()}to{way[2][0].upper()}" if way else "Memcpy Unknown"
 
 
 def make_call(name: str, span: tuple[int, int], place: tuple[Any, Any], correlation: Any) -> Iterator[dict[str, Any]]:

@@ -151,11 +151,7 @@ def _note_missing(db: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
 def _note_limits(db: duckdb.DuckDBPyConnection, parts: SnapshotParts, damage: str) -> None:
     """Note unreadable parts and the limits of the figures."""
     events = parts.counts["snapshot_event"]
-    if damage:
-        text = (
-            f"The snapshot is {damage}. {counted(events, 'event')} could be read. The rest is missing in this report."
-        )
-        diagnostics.note(db, "warning", text)
+    diagnostics.note_damage(db, "The snapshot", damage, counted(events, "event"))
     if parts.damaged:
         diagnostics.note(db, "warning", f"{counted(parts.damaged, 'part')} of the snapshot could not be read.")
     if not events:

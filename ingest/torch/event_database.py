@@ -45,14 +45,13 @@ def load_database(
         with sqlite.connect(path) as source:
             events.take(batch_events(list_events(source)))
     except sqlite3.Error:
-        damage = f"{path.name} is damaged. {counted(events.count, 'record')} could be read."
+        damage = "damaged"
     if not damage and not sqlite.is_sound(path):
-        damage = f"{path.name} is damaged."
+        damage = "damaged"
     if damage and not events.count:
         raise ConversionError(f"{path.name} is damaged.", hint="Copy it again from its source, or capture again.")
     complete_events(db, events, read_keys(), *made_by)
-    if damage:
-        diagnostics.note(db, "warning", f"{damage} The rest is missing in this report.")
+    diagnostics.note_damage(db, path.name, damage, counted(events.count, "record"))
 
 
 def note_unread(db: duckdb.DuckDBPyConnection, counts: Mapping[str, int]) -> None:

@@ -35,7 +35,7 @@ _ARGS: Mapping[str, str | list[str]] = {
     "Collective name": "VARCHAR", "Process Group Name": "VARCHAR", "Process Group Description": "VARCHAR",
     "Process Group Ranks": "VARCHAR", "Group size": "BIGINT", "Seq": "BIGINT", "Comms Id": "BIGINT",
     "dtype": "VARCHAR", "In msg nelems": "BIGINT", "Out msg nelems": "BIGINT", "In split size": "VARCHAR",
-    "Out split size": "VARCHAR", "Src Rank": "BIGINT", "Dst Rank": "BIGINT",
+    "Out split size": "VARCHAR", "Src Rank": "BIGINT", "Dst Rank": "BIGINT", "counters": "MAP(VARCHAR, DOUBLE)",
 }  # fmt: skip
 _STRUCTURE = quote(json.dumps({**_KEYS, "args": _ARGS}))
 

@@ -52,7 +52,7 @@ CREATE OR REPLACE TEMP TABLE trace_operation (
     stream_id BIGINT, correlation_id BIGINT, bytes BIGINT, grid_x INTEGER, grid_y INTEGER, grid_z INTEGER,
     block_x INTEGER, block_y INTEGER, block_z INTEGER, registers INTEGER, shared_bytes BIGINT, blocks_per_sm DOUBLE,
     warps_per_sm DOUBLE, occupancy_pct DOUBLE, graph_id BIGINT, graph_node_id BIGINT,
-    sync_kind VARCHAR, event_id BIGINT
+    sync_kind VARCHAR, event_id BIGINT, counters MAP (VARCHAR, DOUBLE)
 );
 CREATE OR REPLACE TEMP TABLE trace_overhead (
     start_ns BIGINT, end_ns BIGINT, thread UBIGINT, name UBIGINT

@@ -25,6 +25,18 @@ SELECT id AS kernel_id, CASE WHEN isfinite(blocks_per_sm) THEN blocks_per_sm END
 FROM numbered_operation
 WHERE kind = 'kernel' AND (blocks_per_sm IS NOT NULL OR warps_per_sm IS NOT NULL OR shared_bytes IS NOT NULL);
 
+CREATE OR REPLACE TEMP TABLE kernel_counter AS
+SELECT id AS kernel_id, cut(clean(entry.key), 200) AS name, entry.value
+FROM (SELECT id, unnest(map_entries(counters)) AS entry FROM numbered_operation WHERE kind = 'kernel');
+
+INSERT INTO counter BY NAME
+SELECT row_number() OVER (ORDER BY name)::INTEGER AS counter_id, name FROM kernel_counter
+WHERE isfinite(value) GROUP BY name;
+
+INSERT INTO counter_value BY NAME
+SELECT kernel_id, counter_id, value FROM kernel_counter JOIN counter USING (name) WHERE isfinite(value);
+DROP TABLE temp.kernel_counter;
+
 INSERT INTO sync BY NAME
 SELECT id AS sync_id, on_clock(start_ns) AS start_ns, on_clock(end_ns) AS end_ns, device_id, context_id,
     CASE WHEN stream_id >= 0 THEN stream_id END AS stream_id, correlation_id, global_pid,

@@ -85,7 +85,7 @@ SELECT number, kind, start_ns, end_ns, text_id(coalesce(name, '')), TRY_CAST(a.d
     TRY_CAST(a.grid[3] AS INTEGER), TRY_CAST(a.block[1] AS INTEGER), TRY_CAST(a.block[2] AS INTEGER),
     TRY_CAST(a.block[3] AS INTEGER), TRY_CAST(a."registers per thread" AS INTEGER), size_of(a."shared memory"),
     a."blocks per SM", a."warps per SM", a."est. achieved occupancy %", a."graph id", a."graph node id",
-    coalesce(a.cuda_sync_kind, name), a.wait_on_cuda_event_id
+    coalesce(a.cuda_sync_kind, name), a.wait_on_cuda_event_id, a.counters
 FROM one WHERE kind IN ('kernel', 'memcpy', 'memset', 'graph', 'sync');
 
 INSERT INTO trace_overhead

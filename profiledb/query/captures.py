@@ -10,7 +10,7 @@ import duckdb
 from profiledb import config
 from profiledb.errors import NotCapturedError
 from profiledb.library.catalog import LAUNCHES, TIMELINE, Subject
-from profiledb.report.schema import quote
+from profiledb.report.schema import ADDED, quote
 from profiledb.words import KIND_TITLES
 
 
@@ -155,6 +155,10 @@ _OF_XLA = (
 )
 _PERFETTO = f"rocprofv3 --sys-trace --output-format pftrace -- {PROGRAM}"
 _OF_PERFETTO = tuple(replace(one, command=_PERFETTO) for one in _OF_ROCPROF)
+_COUNTERS = Capture(
+    "counter_value", TIMELINE, "Performance counters", f"rocprofv3 --kernel-trace --pmc SQ_WAVES -- {PROGRAM}",
+    "counters by kernel",
+)  # fmt: skip
 _OF_PROTON = (
     Capture(
         "path_sum", TIMELINE, "Sums by call path", 'triton.profiler.start("run", data="tree")', "kernels by call path"
@@ -163,7 +167,7 @@ _OF_PROTON = (
 BY_KIND = {
     "torch": Advice(_OF_TORCH, "The PyTorch profiler does not record this.", f"Traces of the {KIND_TITLES['torch']}"),
     "snapshot": Advice(_OF_SNAPSHOT, "A memory snapshot holds memory alone.", "Memory snapshots of PyTorch"),
-    "rocprof": Advice(_OF_ROCPROF, "rocprofv3 does not record this.", "Captures of rocprofv3"),
+    "rocprof": Advice((*_OF_ROCPROF, _COUNTERS), "rocprofv3 does not record this.", "Captures of rocprofv3"),
     "nvprof": Advice(_OF_NVPROF, "Nsight Systems records it on GPUs since Pascal.", "Databases of nvprof"),
     "perfetto": Advice(
         _OF_PERFETTO, "A trace of Perfetto shows this only where another profiler recorded it.", "Traces of Perfetto"
@@ -182,8 +186,13 @@ INCLUDES = ("ncu", "program")
 
 
 def has_rows(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
-    """Return True if a table of this report has any rows."""
-    return cursor.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone() is not None
+    """Return True if a table of this report has any rows; a report that was made before the table existed has none."""
+    try:
+        return cursor.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone() is not None
+    except duckdb.CatalogException:
+        if table in ADDED:
+            return False
+        raise
 
 
 def was_asked_for(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:

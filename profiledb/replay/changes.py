@@ -22,6 +22,7 @@ from profiledb.replay.graph import (
     LAUNCH_NS,
     STREAM_WAITS,
     Graph,
+    base_name,
     of_kind,
 )  # fmt: skip
 from profiledb.replay.kernel_changes import (
@@ -34,11 +35,24 @@ from profiledb.replay.kernel_changes import (
     fused_optimizer,
     fused_optimizer_cautious,
     fused_optimizer_hopeful,
+    kernels_at_roof,
+    kernels_at_roof_cautious,
+    kernels_at_roof_hopeful,
     list_classes,
     list_optimizers,
+    list_roofs,
+    name_kernels,
     parse_speedup,
 )
-from profiledb.replay.part import HOST_WORK_NS, Part, find_after_reads, without, without_waits_of
+from profiledb.replay.part import (
+    HOST_WORK_NS,
+    Part,
+    find_after_reads,
+    find_launched,
+    find_waiting,
+    without,
+    without_waits_of,
+)
 from profiledb.replay.recording import COPY, Flags, Integers
 from profiledb.replay.speed_changes import (
     another_gpu,
@@ -116,6 +130,13 @@ def without_waits_in(graph: Graph, part: Part, value: str) -> Graph | None:
     return _remove_waits(graph, part, part.calls & _find_calls(graph, spans))
 
 
+def without_waits_by(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Remove the waits in calls of a name."""
+    calls = graph.recording.calls
+    codes = [code for code, name in enumerate(calls.names) if base_name(name) == value]
+    return _remove_waits(graph, part, part.calls & np.isin(calls.name, codes))
+
+
 def _find_calls(graph: Graph, spans: Integers) -> Flags:
     """Return the calls that start in ranges, given as rows of thread, start and end."""
     start = graph.recording.calls.start
@@ -134,10 +155,7 @@ def without_range(graph: Graph, part: Part, value: str) -> Graph | None:
         return None
     changed = host_code(graph, part, value) or graph
     calls = _find_calls(graph, spans) & part.calls
-    of = graph.recording.operations.call
-    gone = np.zeros(len(of), np.bool_)
-    gone[of >= 0] = calls[of[of >= 0]]
-    changed = without(changed, gone) or changed
+    changed = without(changed, find_launched(graph.recording, calls)) or changed
     cost = np.where(calls, 0, changed.cost)
     changed = replace(changed, cost=cost, waits=without_waits_of(changed, calls))
     return None if changed.cost is graph.cost else changed
@@ -273,8 +291,7 @@ def without_allocations(graph: Graph, part: Part, _: str) -> Graph | None:
 def without_profiler(graph: Graph, part: Part, _: str) -> Graph | None:
     """Remove what the report records as the profiler's own time, from host code and from calls that do not wait."""
     calls, gap, cost = graph.recording.calls, graph.gap.copy(), graph.cost.copy()
-    waiting = np.zeros(len(gap), np.bool_)
-    waiting[[*graph.waits, *graph.queued]] = True
+    waiting = find_waiting(graph)
     for thread in np.unique(part.profiler[:, 0]).tolist():
         ours = np.flatnonzero(graph.recording.calls_of(thread) & part.calls)
         spans = part.profiler[part.profiler[:, 0] == thread, 1:]
@@ -338,6 +355,11 @@ CHANGES = {
             "without_waits_in", "The host does not wait for the GPU in {}",
             "Nothing on the host needs a result before the end, and the work around each wait stays.",
             without_waits_in, "a range", lambda _graph, _part: [],
+        ),
+        Change(
+            "without_waits_by", "{} does not wait for the GPU",
+            "Nothing on the host needs a result before the end, and the work around each wait stays.",
+            without_waits_by, "a call", lambda _graph, _part: [],
         ),
         Change(
             "without_range", "The program skips {}",
@@ -416,6 +438,14 @@ CHANGES = {
             "faster_kernels", "Kernels of {} run {:g} times as fast",
             "Their host work and all other kernels stay as they are.", faster_kernels, "CLASS:TIMES or TEXT:TIMES",
             list_classes, parse_speedup,
+        ),
+        Change(
+            "kernels_at_roof", "{} run at their roof",
+            "Kernels that Nsight Compute measured keep their busiest unit busy all the time; those of operators do the"
+            " FLOPs or move the bytes of their shapes at the GPU's peak. The time of the shortest kernel stays, and so"
+            " do kernels of which nothing is known.",
+            kernels_at_roof, "CLASS, TEXT or all", list_roofs, name_kernels, cautious=kernels_at_roof_cautious,
+            hopeful=kernels_at_roof_hopeful,
         ),
     )
 }  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.replay.graph import LAUNCH_NS, NEAR_NS, Graph
-from profiledb.replay.part import Part, only_launching, without
+from profiledb.replay.part import Part, find_waiting, measure_waits, only_launching, without
 from profiledb.replay.recording import KERNEL, Flags, Integers
 
 MOST_MERGED = 10_000
@@ -75,7 +75,7 @@ def merged_collectives(graph: Graph, part: Part, value: str) -> Graph | None:
     operations = graph.recording.operations
     mine = operations.in_class("communication") & part.operations
     gone, length = np.zeros(len(operations), np.bool_), graph.length.copy()
-    waits = _measure_waits(graph)
+    waits = measure_waits(graph)
     keys = np.stack([operations.stream, operations.name], axis=1)
     for stream, name in np.unique(keys[mine], axis=0).tolist():
         members = np.flatnonzero(mine & (operations.stream == stream) & (operations.name == name))
@@ -94,7 +94,7 @@ def merged_collectives(graph: Graph, part: Part, value: str) -> Graph | None:
     gap, cost = graph.gap.copy(), changed.cost.copy()
     usual = int(np.median(graph.gap[part.calls])) if part.calls.any() else 0
     gap[around] = np.minimum(gap[around], usual)
-    cost[around & ~_find_waiting(graph)] = 0
+    cost[around & ~find_waiting(graph)] = 0
     partners = [group for group in changed.partners if not gone[list(group)].any()]
     return _remove_groups(replace(changed, gap=gap, cost=cost), partners)
 
@@ -139,25 +139,9 @@ def overlapped_collectives(graph: Graph, part: Part, _: str) -> Graph | None:
     )
 
 
-def _measure_waits(graph: Graph) -> Integers:
-    """Return how long each collective waits for the last rank, as recorded."""
-    start = graph.recording.operations.start
-    found = np.zeros(len(start), np.int64)
-    for group in graph.partners:
-        members = list(group)
-        found[members] = start[members].max() - start[members]
-    return found
-
-
-def _find_waiting(graph: Graph) -> Flags:
-    found = np.zeros(len(graph.chain), np.bool_)
-    found[[*graph.waits, *graph.queued]] = True
-    return found
-
-
 def _find_around(graph: Graph, launches: Flags) -> Flags:
     """Return these calls, and those next to them on their chain that launch nothing and wait for nothing."""
-    quiet = ~_find_waiting(graph)
+    quiet = ~find_waiting(graph)
     quiet[graph.recording.operations.call[graph.recording.operations.call >= 0]] = False
     found = launches.copy()
     for one in np.unique(graph.chain[launches]):

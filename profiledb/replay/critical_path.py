@@ -2,20 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from profiledb.replay.graph import Graph, base_name
-from profiledb.replay.recording import COPY, KERNEL, MEMSET
+from profiledb.replay.recording import COPY, KERNEL, MEMSET, Operations
 from profiledb.replay.simulation import LAUNCH, ORIGIN, STREAM, Replayed
 
 HOST, CALLS, LATENCY = "host code", "CUDA calls", "launch latency"
 _OTHERS = {COPY: "copies", MEMSET: "memory sets"}
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """A stretch of the critical path, in ns on the clock of the replay.
 
     ``call`` is the call that it belongs to, or -1: the launch of an operation, the call before or after host code.
@@ -56,7 +56,7 @@ def trace(graph: Graph, replayed: Replayed, begin_ns: int, end_ns: int, last_cal
 
 def cut(segments: Iterable[Segment], begin_ns: int, end_ns: int) -> list[Segment]:
     """Return the path between two moments, such as those of a step."""
-    cropped = (replace(one, begin_ns=max(one.begin_ns, begin_ns), end_ns=min(one.end_ns, end_ns)) for one in segments)
+    cropped = (one._replace(begin_ns=max(one.begin_ns, begin_ns), end_ns=min(one.end_ns, end_ns)) for one in segments)
     return [one for one in cropped if one.ns > 0]
 
 
@@ -69,12 +69,23 @@ def pieces(segments: Iterable[Segment]) -> list[Piece]:
     return sorted(rows, key=lambda piece: (-piece.ns, piece.kind, piece.name))
 
 
+def name_kind(operations: Operations, j: int) -> str:
+    """Return the kind of an operation: its kernel class, copies, memory sets, CUDA graphs."""
+    kind, code = operations.kind[j], operations.name[j]
+    return operations.classes[code] if kind == KERNEL and code >= 0 else _OTHERS.get(int(kind), "CUDA graphs")
+
+
 class _Walk:
     def __init__(self, graph: Graph, replayed: Replayed, begin_ns: int, end_ns: int) -> None:
         self.graph, self.replayed, self.begin_ns, self.until_ns = graph, replayed, begin_ns, end_ns
         self.found: list[Segment] = []
         self.before = _find_chain_before(graph, replayed)
         self.last_of = {j: group for group in graph.partners for j in group}
+        calls, operations = graph.recording.calls, graph.recording.operations
+        self.call_titles = [base_name(name) for name in calls.names]
+        self.call_name, self.gap = calls.name.tolist(), graph.gap.tolist()
+        self.launch, self.stream_before = operations.call.tolist(), graph.stream_before.tolist()
+        self.kernel_name = np.where(operations.kind == KERNEL, operations.name, -1).tolist()
 
     def run(self, last_call: int) -> None:
         """Follow the path from a call, or else from the event that ended last, to the begin."""
@@ -97,46 +108,46 @@ class _Walk:
 
     def _add_time(self, kind: str, name: str, begin: int, end: int, call: int, operation: int = -1) -> None:
         """Add a stretch up to the one that follows it: operations of a stream may overlap."""
-        begin, end = max(begin, self.begin_ns), min(end, self.until_ns)
+        until = self.until_ns
+        begin, end = max(begin, self.begin_ns), min(end, until)
         if end > begin:
             self.found.append(Segment(begin, end, kind, name, call, operation))
-        self.until_ns = min(self.until_ns, begin)
+        if begin < until:
+            self.until_ns = begin
 
     def _step_from_operation(self, j: int) -> tuple[str, int] | None:
         operations = self.graph.recording.operations
         end = self.replayed.end[j]
         if group := self.last_of.get(j):
             j = max(group, key=self.replayed.begin.__getitem__)
-        code = int(operations.name[j])
-        kernel = operations.kind[j] == KERNEL and code >= 0
-        kind = operations.classes[code] if kernel else _OTHERS.get(int(operations.kind[j]), "CUDA graphs")
-        name = operations.names[code] if kernel else ""
-        self._add_time(kind, name, self.replayed.begin[j], end, int(operations.call[j]), j)
+        code = self.kernel_name[j]
+        name = operations.names[code] if code >= 0 else ""
+        self._add_time(name_kind(operations, j), name, self.replayed.begin[j], end, self.launch[j], j)
         return self._explain_begin(j)
 
     def _explain_begin(self, j: int) -> tuple[str, int] | None:
         """Return the event that an operation waited for before it began."""
-        replayed, call = self.replayed, int(self.graph.recording.operations.call[j])
+        replayed, call = self.replayed, self.launch[j]
         begin, cause = replayed.begin[j], replayed.cause[j]
         if cause == ORIGIN:
             return None
         if cause == LAUNCH:
             self._add_time(LATENCY, "", replayed.call_begin[call], begin, call)
             return "begin", call
-        before = int(self.graph.stream_before[j]) if cause == STREAM else self.graph.after[j]
+        before = self.stream_before[j] if cause == STREAM else self.graph.after[j]
         self._add_time(LATENCY, "", replayed.end[before], begin, call)
         return "operation", before
 
     def _step_from_call(self, i: int, *, ended: bool) -> tuple[str, int] | None:
-        replayed, calls = self.replayed, self.graph.recording.calls
+        replayed = self.replayed
         if ended:
             begin, end, j = replayed.call_begin[i], replayed.call_end[i], replayed.awaited[i]
             rest = self.graph.after_wait.get(i, 0)
-            self._add_time(CALLS, base_name(calls.names[calls.name[i]]), end - rest if j >= 0 else begin, end, i)
+            self._add_time(CALLS, self.call_titles[self.call_name[i]], end - rest if j >= 0 else begin, end, i)
             if j >= 0:
                 return self._explain_begin(j) if i in self.graph.queued else ("operation", j)
         begin, before = replayed.call_begin[i], self.before[i]
-        self._add_time(HOST, "", begin - int(self.graph.gap[i]) if before >= 0 else self.begin_ns, begin, i)
+        self._add_time(HOST, "", begin - self.gap[i] if before >= 0 else self.begin_ns, begin, i)
         return ("end", before) if before >= 0 else None
 
 

@@ -15,6 +15,8 @@ import duckdb
 import numpy as np
 
 from profiledb.query import views
+from profiledb.replay import collectives
+from profiledb.replay.collectives import TOGETHER_NS
 from profiledb.replay.recording import GRAPH, Calls, Flags, Integers, Operations, Recording
 
 DEVICE_WAITS = ("device wait", "waiting free")
@@ -41,8 +43,6 @@ ACROSS_NS = 8_000
 """The same limit between operations of different streams that an event synchronizes."""
 FAR_NS = 50_000
 """The same limit if nothing else explains at least four times as long a wait."""
-TOGETHER_NS = 100_000
-"""Maximum time between the ends of a collective on two GPUs, in ns."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def base_name(name: str) -> str:
     return _VERSION.sub("", name)
 
 
-def build(recording: Recording, collectives: list[tuple[int, ...]] | None = None) -> Graph:
+def build(recording: Recording, partners: list[tuple[int, ...]] | None = None) -> Graph:
     """Infer the dependencies of a recording, and its collectives unless they are known."""
     calls, operations = recording.calls, recording.operations
     chain = _assign_chains(recording)
@@ -113,7 +113,7 @@ def build(recording: Recording, collectives: list[tuple[int, ...]] | None = None
     held[[j for j in after if j not in free]] = True
     launch_lag, stream_lag = _measure_lags(calls, operations, stream_before, held, nodes, inner)
     other_lag = _measure_other_lags(operations, after, produced, free)
-    partners = _find_partners(operations) if collectives is None else collectives
+    partners = _find_partners(operations) if partners is None else partners
     return Graph(
         recording, chain, _measure_gaps(calls, chain, {*waits, *queued}), cost, waits, queued, after_wait,
         operations.end - operations.start, stream_before, after, launch_lag, stream_lag, other_lag, partners,
@@ -411,23 +411,22 @@ def _measure_lags(
 
 
 def _find_partners(operations: Operations) -> list[tuple[int, ...]]:
-    """Return the operations of each collective: one of its name on every GPU, which end at the same time.
+    """Return the operations of each collective: one on every GPU of its communicator, which end at the same time.
 
-    Where all GPUs ran as many, those with the same number belong together.
+    Where streams do not tell the communicator, such as at the borders of the part, the operations of a name do that
+    end together on all GPUs.
     """
     mine = np.flatnonzero(operations.in_class("communication"))
     devices = np.unique(operations.device[mine])
     if len(devices) < 2:
         return []
-    found = []
+    matched = collectives.match(collectives.list_series(operations, np.ones(len(operations), np.bool_)), 1)
+    rows = matched.list_operations()
+    mine = np.setdiff1d(mine, np.concatenate([one.ravel() for one in rows]) if rows else mine[:0])
     for code in np.unique(operations.name[mine]):
         lists = [mine[(operations.name[mine] == code) & (operations.device[mine] == one)] for one in devices]
-        if len({len(one) for one in lists}) > 1:
-            lists = _find_ending_together(operations.end, lists)
-        groups = np.stack(lists, axis=1)
-        overlap = operations.start[groups].max(axis=1) < operations.end[groups].min(axis=1)
-        found += [tuple(one) for one in groups[overlap].tolist()]
-    return found
+        rows.append(np.stack(_find_ending_together(operations.end, lists), axis=1))
+    return [one for of_communicator in rows for one in collectives.keep_overlapping(operations, of_communicator)]
 
 
 def _find_ending_together(end: Integers, lists: list[Integers]) -> list[Integers]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from profiledb.errors import AnalysisError
+from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.replay.graph import (
     GRAPH_LAUNCHES,
     LAUNCH_NS,
@@ -13,11 +13,15 @@ from profiledb.replay.graph import (
     of_kind,
 )
 from profiledb.replay.part import HOST_WORK_NS, Part, only_launching, require_nodes, shorten_leads, without
-from profiledb.replay.recording import GRAPH, KERNEL
+from profiledb.replay.recording import GRAPH, KERNEL, Flags
 from profiledb.replay.speed_changes import LEAST_TIMES, MOST_TIMES
 
 LEAST_FUSED = 8
 """Minimum number of kernels of an optimizer from which it counts as not fused."""
+NEAR_ROOF = 0.8
+"""Fraction of its roof from which a kernel counts as near it."""
+ALL = "all"
+"""Value of a change that concerns all kernels."""
 IN_GRAPH_NS = 1_000
 """Upper bound of the lag between two kernels of a CUDA graph, in ns."""
 _COMPILED = frozenset({"elementwise", "reduction", "normalization", "softmax", "copy"})
@@ -61,16 +65,68 @@ def parse_speedup(value: str) -> tuple[str, float]:
 def faster_kernels(graph: Graph, part: Part, value: str) -> Graph | None:
     """Speed up kernels of a class, or with a text in their names, by a factor."""
     wanted, times = parse_speedup(value)
-    operations = graph.recording.operations
-    named_so = [code for code, name in enumerate(operations.names) if wanted in name]
-    chosen = operations.in_class(wanted) | ((operations.kind == KERNEL) & np.isin(operations.name, named_so))
-    chosen &= part.operations
+    chosen = _find_kernels(graph, part, wanted)
     require_nodes(graph, part)
     if not chosen.any():
         return None
     length = graph.length.copy()
     length[chosen] = (length[chosen] / times).astype(np.int64)
     return replace(graph, length=length)
+
+
+def _find_kernels(graph: Graph, part: Part, wanted: str) -> Flags:
+    """Return the kernels of a class, or with a text in their names."""
+    operations = graph.recording.operations
+    named_so = [code for code, name in enumerate(operations.names) if wanted in name]
+    chosen: Flags = operations.in_class(wanted) | ((operations.kind == KERNEL) & np.isin(operations.name, named_so))
+    chosen &= part.operations
+    return chosen
+
+
+def kernels_at_roof(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Let kernels use the busiest unit of the GPU at its peak, as far as a measurement or a model of shapes knows them.
+
+    A kernel takes a fixed time, that of the shortest one, and its share at the roof of the rest.
+    """
+    return _reach_roof(graph, part, value, 1.0)
+
+
+def kernels_at_roof_cautious(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Reach ``NEAR_ROOF`` of it."""
+    return _reach_roof(graph, part, value, NEAR_ROOF)
+
+
+def kernels_at_roof_hopeful(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Do nothing but the arithmetic and the traffic of the device memory."""
+    return _reach_roof(graph, part, value, 1.0, least=True)
+
+
+def _reach_roof(graph: Graph, part: Part, value: str, reached: float, *, least: bool = False) -> Graph | None:
+    shares = part.roofs()[least] / reached
+    kernels = part.operations & (graph.recording.operations.kind == KERNEL)
+    chosen = kernels if value == ALL else _find_kernels(graph, part, value)
+    if not chosen.any():
+        return None
+    chosen = chosen & ~np.isnan(shares)
+    if not chosen.any():
+        raise NotCapturedError(
+            "Nothing tells how far these kernels are from their roof.",
+            why="Link a report of Nsight Compute (warpdeck link), or record the shapes of operators in a trace.",
+        )
+    length = graph.length.copy()
+    fixed = int(length[kernels].min())
+    length[chosen] = fixed + ((length[chosen] - fixed) * np.minimum(1.0, shares[chosen])).astype(np.int64)
+    return replace(graph, length=length) if np.any(length != graph.length) else None
+
+
+def name_kernels(value: str) -> tuple[str]:
+    """Return the kernels of CLASS, TEXT or all as words."""
+    return ("All kernels" if value == ALL else f"Kernels of {value}",)
+
+
+def list_roofs(_graph: Graph, part: Part) -> list[str]:
+    """Return all kernels if something tells of the roof of some."""
+    return [ALL] if not np.isnan(part.roofs()[0]).all() else []
 
 
 def fused_elementwise(graph: Graph, part: Part, _: str) -> Graph | None:

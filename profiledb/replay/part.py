@@ -1,13 +1,13 @@
 """The part of a recording that changes apply to, and the removal of operations and waits from it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from profiledb.errors import NotCapturedError
 from profiledb.replay.graph import Graph
-from profiledb.replay.recording import GRAPH, Flags, Integers
+from profiledb.replay.recording import GRAPH, Flags, Floats, Integers, Recording
 
 HOST_WORK_NS = 500_000
 """Host work between two launches that takes longer than this, in ns, is more than the framework's overhead."""
@@ -27,6 +27,7 @@ class Part:
         operators: the names of the ranges that are operators of a framework.
         drivers: the threads that work for another one, each with that thread.
         profiler: what the profiler did meanwhile, as rows of thread, start and end.
+        roofs: reads the fractions of its time that each operation takes at its roof, two for ``Roofs.find``.
     """
 
     calls: Flags
@@ -36,15 +37,16 @@ class Part:
     operators: frozenset[str] = frozenset()
     drivers: Mapping[int, int] = field(default_factory=dict)
     profiler: Integers = field(default_factory=lambda: np.empty((0, 3), np.int64))
+    roofs: Callable[[], tuple[Floats, Floats]] = lambda: (np.empty(0), np.empty(0))
 
 
 def cut_part(graph: Graph, part: Part, begin_ns: int, end_ns: int) -> Part:
     """Return what starts between two moments of a part, with the operations that its calls launch."""
-    start, of = graph.recording.calls.start, graph.recording.operations.call
+    start = graph.recording.calls.start
     calls = part.calls & (start >= begin_ns) & (start < end_ns)
     ranges = {name: spans[(spans[:, 1] >= begin_ns) & (spans[:, 1] < end_ns)] for name, spans in part.ranges.items()}
     return replace(
-        part, calls=calls, operations=part.operations & (of >= 0) & calls[of],
+        part, calls=calls, operations=part.operations & find_launched(graph.recording, calls),
         ranges={name: spans for name, spans in ranges.items() if len(spans)},
     )  # fmt: skip
 
@@ -82,6 +84,31 @@ def only_launching(graph: Graph, operations: Flags) -> Flags:
     return found & ~others
 
 
+def find_launched(recording: Recording, calls: Flags) -> Flags:
+    """Return the operations that these calls launched."""
+    of = recording.operations.call
+    found = np.zeros(len(of), np.bool_)
+    found[of >= 0] = calls[of[of >= 0]]
+    return found
+
+
+def find_waiting(graph: Graph) -> Flags:
+    """Return the calls that wait for an operation."""
+    found = np.zeros(len(graph.chain), np.bool_)
+    found[[*graph.waits, *graph.queued]] = True
+    return found
+
+
+def measure_waits(graph: Graph) -> Integers:
+    """Return how long each collective waits for the last rank, as recorded."""
+    start = graph.recording.operations.start
+    found = np.zeros(len(start), np.int64)
+    for group in graph.partners:
+        members = list(group)
+        found[members] = start[members].max() - start[members]
+    return found
+
+
 def without_waits_of(graph: Graph, calls: Flags) -> dict[int, tuple[int, ...]]:
     """Return the waits of all other calls."""
     return {i: awaited for i, awaited in graph.waits.items() if not calls[i]}
@@ -105,8 +132,7 @@ def find_led(graph: Graph) -> Integers:
     to none (-1).
     """
     found = np.full(len(graph.chain), -1, np.int64)
-    ends = np.zeros(len(found), np.bool_)
-    ends[[*graph.waits, *graph.queued]] = True
+    ends = find_waiting(graph)
     of = graph.recording.operations.call
     ends[of[of >= 0]] = True
     for one in np.unique(graph.chain):

@@ -1,9 +1,9 @@
 """Predict how long a program would take with a change, and with what uncertainty."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import duckdb
 import numpy as np
@@ -12,14 +12,16 @@ from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import views
 from profiledb.query.views import Views
-from profiledb.replay import critical_path, graph, ranks, recording, simulation, slack
+from profiledb.replay import critical_path, graph, lanes, ranks, recording, simulation, slack
 from profiledb.replay.changes import CHANGES, Apply, Change
 from profiledb.replay.critical_path import Piece, Segment
 from profiledb.replay.graph import Graph
+from profiledb.replay.lanes import Lanes
 from profiledb.replay.moments import find_first_call, map_moments, measure_step_lengths
-from profiledb.replay.part import Part, cut_part
+from profiledb.replay.part import Part, cut_part, find_launched
 from profiledb.replay.ranks import MOST_RANKS
-from profiledb.replay.recording import Flags, Integers
+from profiledb.replay.recording import KERNEL, Flags, Floats, Integers
+from profiledb.replay.roofs import Roofs, read_roofs
 from profiledb.replay.simulation import Replayed
 from profiledb.replay.window import (
     Window,
@@ -47,6 +49,8 @@ LEAST_SAVING_PCT = 0.5
 """Savings below this are not listed unless the user names the change."""
 MOST_ORPHANS = 0.05
 """Maximum fraction of kernels without the call that launched them."""
+LEAST_COMMON = 0.5
+"""Minimum fraction of the steps of a report that all others of its run have, too."""
 MOST_OPERATIONS = 30_000
 """Maximum number of operations to replay: a longer program repeats itself, and steps in its middle are
 representative."""
@@ -57,7 +61,7 @@ class Predicted:
     """A prediction for the part of a program with changes: lengths in ns, with an interval of about 95 %.
 
     ``baseline_ns`` is the length without changes. ``parts`` are the kinds on the critical path with the changes, the
-    longest first.
+    longest first. ``step`` draws the middle step, if the changes were asked for.
     """
 
     changes: tuple[tuple[str, str], ...]
@@ -68,6 +72,7 @@ class Predicted:
     low_ns: int
     high_ns: int
     parts: tuple[tuple[str, int], ...]
+    step: Lanes | None = None
 
     @property
     def saving_ns(self) -> int:
@@ -105,7 +110,7 @@ class WhatIf:
 
     ``ranks`` are the reports of one run that are replayed together; ``alone`` says why others of the run are not.
     ``error_pct`` is the share of the length that nothing in the report explains. ``together`` is the prediction with
-    all requested changes applied, if none of them is refused.
+    all requested changes applied, if none of them is refused. ``step`` draws the middle step, or all without steps.
     """
 
     begin_ns: int
@@ -120,7 +125,8 @@ class WhatIf:
     slack: list[slack.Slack]
     predictions: list[Predicted]
     refused: list[Refused]
-    together: Predicted | None = None
+    together: Predicted | None
+    step: Lanes
 
     def share_pct(self, ns: int) -> float:
         """Return a time as a share of the unchanged length, in percent."""
@@ -133,7 +139,7 @@ def _compute_share_pct(ns: int, whole_ns: int) -> float:
 
 @dataclass(frozen=True)
 class Source:
-    """The input of a replay from one report: recording, window, and ranges, operators and drivers as in ``Part``."""
+    """The input of a replay from one report: recording and window; the rest as in ``Part``."""
 
     recording: recording.Recording
     window: Window
@@ -141,6 +147,7 @@ class Source:
     operators: frozenset[str]
     drivers: Mapping[int, int]
     profiler: Integers
+    roofs: Callable[[], Roofs]
 
 
 def predict(
@@ -184,6 +191,7 @@ def predict(
     return WhatIf(
         window.begin_ns, window.end_ns, len(window.steps), case.ranks, case.alone, case.baseline, case.explained,
         case.error_pct, critical_path.pieces(case.path()), case.slack(), found, refused, together,
+        case.draw_step(case.graph),
     )  # fmt: skip
 
 
@@ -195,13 +203,18 @@ def open_case(library: Library, report_id: str, peers: Sequence[str] = ()) -> "C
     """
     count = min(1 + len(peers), MOST_RANKS)
     with library.cursor(report_id, views=_find_views()) as db:
-        own = _read_source(db, choose_window(library, report_id, db, MOST_OPERATIONS // count))
+        own = _read_source(library, report_id, db, choose_window(library, report_id, db, MOST_OPERATIONS // count))
     case = Case(graph.build(own.recording), own)
     if peers:
         try:
-            case = _join_ranks(library, own, peers)
+            case = _join_ranks(library, report_id, own, peers)
         except NotCapturedError as error:
             case.alone = f"The other ranks of this run are left out: {error.message}"
+    if not case.replays_as_recorded():
+        raise NotCapturedError(
+            "The replay of this report does not give the recorded times, so a prediction would mislead.",
+            why="Its times contradict each other, or events are missing.",
+        )
     if case.error_pct > MOST_ERROR_PCT:
         raise NotCapturedError(
             f"Nothing in this report explains waits of {case.error_pct:.0f} % of its time, so a replay would mislead.",
@@ -240,7 +253,7 @@ def find_change(name: str, value: str) -> tuple[Change, str]:
     return change, value
 
 
-def _check_orphans(recorded: recording.Recording) -> None:
+def check_launches(recorded: recording.Recording, begin_ns: int) -> None:
     calls, operations = recorded.calls, recorded.operations
     if not len(operations):
         raise NotCapturedError("Nothing ran on a GPU, so there is nothing to replay.")
@@ -249,52 +262,56 @@ def _check_orphans(recorded: recording.Recording) -> None:
             "This report has no CUDA calls, so nothing tells what launched its kernels.",
             command="nsys profile --trace=cuda,nvtx ...",
         )
-    kernels = operations.kind == recording.KERNEL
+    kernels = (operations.kind == KERNEL) & (operations.start >= begin_ns)  # the calls of earlier ones are not read
     orphans = int(np.sum(kernels & (operations.call < 0))) / max(1, int(np.sum(kernels)))
     if orphans > MOST_ORPHANS:
         raise NotCapturedError(
-            f"The calls that launched {100 * orphans:.0f} % of the kernels are missing: nothing can be replayed.",
-            why="Capture a shorter part of the program: events were lost, or the capture began after the launches.",
+            f"The calls that launched {100 * orphans:.0f} % of the kernels are missing or begin after them, so nothing"
+            " can be replayed.",
+            why="Capture a shorter part of the program: events were lost, the capture began after the launches, or the"
+            " clocks of host and GPU disagree.",
         )
 
 
-def _read_source(db: duckdb.DuckDBPyConnection, window: Window) -> Source:
+def _read_source(library: Library, report_id: str, db: duckdb.DuckDBPyConnection, window: Window) -> Source:
     recorded = recording.read(db, window.begin_ns, window.end_ns)
     if not len(recorded.operations) and db.execute("SELECT 1 FROM path_sum LIMIT 1").fetchone():
         raise NotCapturedError("This report has sums of launches and no times, so there is nothing to replay.")
-    _check_orphans(recorded)
+    check_launches(recorded, window.begin_ns)
     return Source(
-        recorded, window, read_ranges(db, window), read_operators(db), read_drivers(db), read_profiler(db, window)
-    )
+        recorded, window, read_ranges(db, window), read_operators(db), read_drivers(db), read_profiler(db, window),
+        cache(partial(read_roofs, library, report_id, window.begin_ns, window.end_ns)),
+    )  # fmt: skip
 
 
-def _join_ranks(library: Library, own: Source, peers: Sequence[str]) -> "Case":
+def _join_ranks(library: Library, report_id: str, own: Source, peers: Sequence[str]) -> "Case":
     """Return the case of all ranks of a run, whose parts are the same steps."""
     if not own.window.steps:
         raise NotCapturedError("No steps tell which parts are the same.")
-    sources = [own]
-    for peer in peers[: MOST_RANKS - 1]:
-        with library.cursor(peer, views=_find_views()) as db:
-            steps = read_steps(library, peer, db)
-            if not own.window.steps.keys() <= steps.keys():
-                raise NotCapturedError("One of their reports lacks some of the steps.")
-            sources.append(_read_source(db, bound_steps({number: steps[number] for number in own.window.steps})))
+    found = {}
+    for one in (report_id, *peers[: MOST_RANKS - 1]):
+        with library.cursor(one, views=_find_views()) as db:
+            found[one] = read_steps(library, one, db)
+    common = [number for number in own.window.steps if all(number in steps for steps in found.values())]
+    if len(common) < LEAST_COMMON * len(own.window.steps):
+        raise NotCapturedError("One of their reports lacks some of the steps.")
+    sources = []
+    for one, steps in found.items():
+        window = bound_steps({number: steps[number] for number in common})
+        if one == report_id and len(common) == len(own.window.steps):
+            sources.append(own)
+            continue
+        with library.cursor(one, views=_find_views()) as db:
+            window = replace(window, represents_ns=own.window.represents_ns)
+            sources.append(_read_source(library, one, db, window))
     joined = ranks.join([one.recording for one in sources], [
-        _find_launched(one.recording, _find_inside(one.recording.calls, one.window)) for one in sources
+        find_launched(one.recording, _find_inside(one.recording.calls, one.window)) for one in sources
     ])  # fmt: skip
     return Case(graph.build(joined.recording, joined.collectives), *sources, joined=joined)
 
 
 def _find_inside(calls: recording.Calls, window: Window, shift: int = 0) -> Flags:
     return np.asarray((calls.start - shift >= window.begin_ns) & (calls.start - shift < window.end_ns))
-
-
-def _find_launched(recorded: recording.Recording, calls: Flags) -> Flags:
-    """Return the operations that these calls launched."""
-    of = recorded.operations.call
-    found = np.zeros(len(of), np.bool_)
-    found[of >= 0] = calls[of[of >= 0]]
-    return found
 
 
 def _build_part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | None) -> Part:
@@ -310,8 +327,29 @@ def _build_part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | 
         drivers |= {ranks.thread_id(rank, tid): ranks.thread_id(rank, driver) for tid, driver in one.drivers.items()}
     every = {name: np.concatenate(found) for name, found in spans.items()}
     operators = frozenset[str]().union(*(one.operators for one in sources))
-    launched = _find_launched(built.recording, inside)
-    return Part(inside, launched, every, len(first.window.steps), operators, drivers, np.concatenate(profiler))
+    launched = find_launched(built.recording, inside)
+    return Part(
+        inside, launched, every, len(first.window.steps), operators, drivers, np.concatenate(profiler),
+        cache(partial(_read_shares, built.recording, launched, [one.roofs for one in sources], joined)),
+    )  # fmt: skip
+
+
+def _read_shares(
+    recorded: recording.Recording,
+    chosen: Flags,
+    roofs: Sequence[Callable[[], Roofs]],
+    joined: ranks.Joined | None,
+) -> tuple[Floats, Floats]:
+    """Return ``Roofs.find`` of the chosen kernels of all ranks; NaN for all other operations."""
+    operations = recorded.operations
+    found = np.full(len(operations), np.nan), np.full(len(operations), np.nan)
+    for rank, read in enumerate(roofs):
+        mine = chosen & (operations.kind == KERNEL)
+        if joined:
+            mine[mine] = joined.rank_of_call[operations.call[mine]] == rank
+        for shares, values in zip(found, read().find(operations.id[mine]), strict=True):
+            shares[mine] = values
+    return found
 
 
 def usual(built: Graph) -> Graph:
@@ -348,7 +386,7 @@ class Case:
         self.ranks, self.alone = len(sources), ""
         self.part = _build_part(built, sources, joined)
         own = np.ones(len(built.chain), np.bool_) if joined is None else joined.rank_of_call == 0
-        self._own = self.part.operations & _find_launched(built.recording, own)
+        self._own = self.part.operations & find_launched(built.recording, own)
         self._original = simulation.replay(built)
         mine = np.flatnonzero(built.chain == built.chain[find_first_call(built, self.window)])
         last = int(np.searchsorted(built.recording.calls.start[mine], self.window.end_ns, "right")) - 1
@@ -357,6 +395,13 @@ class Case:
         self.baseline = self._measure_length(self._original)
         self.explained = self._measure_length(simulation.replay(usual(built)))
         self.error_pct = _compute_share_pct(abs(self.explained - self.baseline), self.baseline)
+
+    def replays_as_recorded(self) -> bool:
+        """Return True if the unchanged replay has the times of the capture."""
+        calls, operations, out = self.graph.recording.calls, self.graph.recording.operations, self._original
+        recorded = (calls.start, calls.end, operations.start, operations.end)
+        replayed = (out.call_begin, out.call_end, out.begin, out.end)
+        return all(np.array_equal(one, other) for one, other in zip(recorded, replayed, strict=True))
 
     def path(self) -> list[Segment]:
         """Return the critical path of the unchanged program."""
@@ -382,6 +427,19 @@ class Case:
         following = [first for first, _ in self.window.steps.values() if first > self.window.steps[step][0]]
         return self.window.steps[step][0], min(following, default=end)
 
+    def draw_step(self, graph: Graph, replayed: Replayed | None = None) -> Lanes:
+        """Draw the middle step of a replay, of its host and its GPU with the most operations, or all without steps."""
+        replayed, numbers = replayed or self._original, [*self.window.steps]
+        begin, end = self._find_bounds(replayed)
+        if numbers:
+            bounds = np.array(self.find_span(numbers[len(numbers) // 2]), np.int64)
+            begin, end = map_moments(graph, self.window, replayed, bounds).tolist()
+        devices = graph.recording.operations.device
+        own, count = np.unique(devices[self._own], return_counts=True)
+        operations = devices == own[np.argmax(count)] if len(own) else self._own
+        chain = graph.chain == graph.chain[find_first_call(graph, self.window)]
+        return lanes.draw(graph, replayed, begin, end, chain, operations)
+
     def slack(self, step: int | None = None) -> list[slack.Slack]:
         """Return how much longer kernels, calls and ranges may take, of all steps or of one."""
         _, end = self._find_bounds(self._original)
@@ -406,20 +464,21 @@ class Case:
             return None
         path = kinds(self._trace(changed, replayed))
         parts = tuple((kind, int(ns / changed.items)) for kind, ns in path)
-        off = self._estimate_uncertainty(replayed, length, changed.items, parts)
-        less, more = self._measure_assumptions(chosen, length)
+        errors = self._estimate_errors(replayed, length, changed.items, parts)
+        unexplained = abs(self.explained - self.baseline)
+        less, more = (float(np.linalg.norm([*one, *errors])) for one in self._measure_assumptions(chosen, length))
         return Predicted(
             tuple((change.name, value) for change, value in chosen),
             "; ".join(change.describe(value) for change, value in chosen),
             " ".join(change.assumes for change, _ in chosen),
-            self.baseline, length, max(0, int(length - less - off)), int(length + more + off),
-            parts,
+            self.baseline, length, max(0, int(length - less - unexplained)), int(length + more + unexplained), parts,
+            None if np.isfinite(least_ns) else self.draw_step(changed, replayed),
         )  # fmt: skip
 
-    def _measure_assumptions(self, chosen: Sequence[tuple[Change, str]], length: int) -> tuple[float, float]:
-        """Return how much shorter and longer the part may be because of what the changes assume, in ns.
+    def _measure_assumptions(self, chosen: Sequence[tuple[Change, str]], length: int) -> tuple[list[int], list[int]]:
+        """Return how much shorter and longer the part may be because of what each change assumes, in ns.
 
-        Assumptions are independent: each change has its bounds beside the others as they are, and the squares add up.
+        Assumptions are independent: each change has its bounds beside the others as they are.
         """
         less, more = list[int](), list[int]()
         for place, (change, _) in enumerate(chosen):
@@ -430,7 +489,7 @@ class Case:
                 lengths.append(int(self._measure_length(simulation.replay(other)) / other.items))
             less.append(length - min(lengths))
             more.append(max(lengths) - length)
-        return float(np.linalg.norm(less)), float(np.linalg.norm(more))
+        return less, more
 
     def _change_graph(self, chosen: Sequence[tuple[Apply, str]]) -> Graph:
         """Return the graph with changes; the unchanged graph if none has an effect."""
@@ -461,13 +520,12 @@ class Case:
         begin, end = self._find_bounds(replayed)
         return end - begin
 
-    def _estimate_uncertainty(
+    def _estimate_errors(
         self, replayed: Replayed, length: int, items: float, parts: Sequence[tuple[str, int]]
-    ) -> float:
-        """Return half of the interval.
+    ) -> tuple[float, float, float]:
+        """Return the spread between steps, the error of the model, and that of the host's time that is left, in ns.
 
-        It comes from the spread between steps, the error of the model, the host's time that is left, and unexplained
-        waits.
+        They are those of one replay, however many changes it has.
         """
         spread = 0.0
         if len(self._steps) > 2:
@@ -475,4 +533,4 @@ class Case:
             spread = 1.96 * float(np.std(gained, ddof=1)) * len(gained) ** 0.5
         model = MODEL_ERROR * (self.baseline - length)
         host = HOST_ERROR * sum(ns for kind, ns in parts if kind in (critical_path.HOST, critical_path.CALLS))
-        return float(np.linalg.norm([spread, model, host])) + abs(self.explained - self.baseline)
+        return spread, model, host

@@ -2,18 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from profiledb.errors import NotCapturedError
-from profiledb.replay.graph import TOGETHER_NS
+from profiledb.replay.collectives import Matched, is_alike, keep_overlapping, list_series, match
 from profiledb.replay.recording import Calls, Flags, Integers, Operations, Recording
 
 MOST_RANKS = 16
 """Maximum number of reports that are replayed together."""
 LEAST_MATCHED = 0.9
-"""Minimum fraction of the collectives of a rank that end on the others at the same time."""
+"""Minimum fraction of the operations between ranks that are known to be one with those of the others."""
 _BY_NAME = ("names", "classes", "precisions", "of_vectors")
 """Fields of operations that are lists by name."""
 _THREAD_BITS = 52
@@ -26,7 +27,7 @@ class Joined:
 
     Attributes:
         recording: calls and operations of all ranks, on the clock of the first.
-        collectives: the operations of each collective, one on each GPU.
+        collectives: the operations of each collective, one on each GPU of its communicator.
         shift_ns: what to add to the times of each rank.
         rank_of_call: the place of the rank that made each call.
     """
@@ -51,47 +52,44 @@ def move_spans(spans: Integers, rank: int, shift_ns: int) -> Integers:
 def join(ranks: Sequence[Recording], inside: Sequence[Flags]) -> Joined:
     """Join the recordings of ranks; ``inside`` marks the operations of the same steps on each.
 
-    The clocks of captures differ. An operation of NCCL ends on all ranks at about the same time, so the median of the
+    The clocks of captures differ. A collective ends on all its ranks at about the same time, so the median of the
     differences between these ends is that of the clocks.
 
     Raises:
         NotCapturedError: the ranks did not run the same collectives in these steps.
     """
-    lists = [_list_collectives(one, mask) for one, mask in zip(ranks, inside, strict=True)]
-    if any(len(one) != len(lists[0]) or not len(one) for one in lists) or any(
-        [ranks[0].operations.names[ranks[0].operations.name[i]] for i in lists[0][:, 0]]
-        != [one.operations.names[one.operations.name[i]] for i in mine[:, 0]]
-        for one, mine in zip(ranks, lists, strict=True)
-    ):
-        raise NotCapturedError("Their reports do not have the same collectives in the same steps.")
-    ends = [one.operations.end[mine[:, 0]] for one, mine in zip(ranks, lists, strict=True)]
-    shifts = [int(np.median(ends[0] - one)) for one in ends]
-    apart = np.ptp([one + shift for one, shift in zip(ends, shifts, strict=True)], axis=0)
-    if np.mean(apart <= TOGETHER_NS) < LEAST_MATCHED:
+    series = [
+        one
+        for rank, (recorded, mask) in enumerate(zip(ranks, inside, strict=True))
+        for one in list_series(recorded.operations, mask, rank)
+    ]
+    matched = match(series, len(ranks))
+    lost = {rank for rank in range(len(ranks)) if matched.clock[rank] != matched.clock[0]}
+    if lost or not series:
+        alike = any(is_alike(a, b) for a, b in combinations(series, 2) if a.rank != b.rank and {a.rank, b.rank} & lost)
+        if not alike:
+            raise NotCapturedError("Their reports do not have the same collectives in the same steps.")
         raise NotCapturedError(
             "The collectives of the reports of this run do not end together on all ranks.",
-            why="They belong to several groups of ranks, or the reports are not of one run.",
+            why="The reports are not of one run, or only point-to-point transfers connect their ranks.",
         )
-    return _join_recordings(ranks, lists, shifts, apart <= TOGETHER_NS)
+    known = {(one.rank, place) for members in matched.communicators for one in members for place in one.places.tolist()}
+    for rank in range(len(ranks)):
+        took = [(one.rank, place) in known for one in series if one.rank == rank for place in one.places.tolist()]
+        if np.mean(took or [True]) < LEAST_MATCHED:
+            raise NotCapturedError(
+                "Many operations between ranks have no counterpart in the other reports of this run.",
+                why="Point-to-point transfers, such as those of a pipeline, are not matched.",
+            )
+    return _join_recordings(ranks, matched)
 
 
-def _list_collectives(rank: Recording, inside: Flags) -> Integers:
-    """Return the operations of each collective of a rank, a column for each of its GPUs."""
-    operations = rank.operations
-    mine = np.flatnonzero(operations.in_class("communication") & inside)
-    devices = np.unique(operations.device[mine])
-    columns = [mine[operations.device[mine] == device] for device in devices]
-    if not columns or len({len(one) for one in columns}) > 1:
-        return np.empty((0, 1), np.int64)
-    return np.stack(columns, axis=1)
-
-
-def _join_recordings(ranks: Sequence[Recording], lists: Sequence[Integers], shifts: list[int], same: Flags) -> Joined:
+def _join_recordings(ranks: Sequence[Recording], matched: Matched) -> Joined:
     names = sorted({told for one in ranks for told in _list_names(one.operations)})
     call_names = sorted({name for one in ranks for name in one.calls.names})
     calls, operations, threads = [], [], list[int]()
     first_call = first_stream = first_device = 0
-    for rank, (one, shift) in enumerate(zip(ranks, shifts, strict=True)):
+    for rank, (one, shift) in enumerate(zip(ranks, matched.shift_ns, strict=True)):
         codes = np.array([call_names.index(name) for name in one.calls.names] or [0], np.int64)
         calls.append(Calls(
             one.calls.start + shift, one.calls.end + shift, one.calls.thread + len(threads), codes[one.calls.name],
@@ -119,8 +117,11 @@ def _join_recordings(ranks: Sequence[Recording], lists: Sequence[Integers], shif
     moved = np.lexsort((every["end"], every["start"]))
     every["call"] = np.where(every["call"] >= 0, place[every["call"]], -1)
     firsts = np.cumsum([0, *(len(one) for one in operations)])
-    groups = np.concatenate([mine + first for mine, first in zip(lists, firsts, strict=False)], axis=1)[same]
-    groups = _invert_order(moved)[groups]
+    at = _invert_order(moved)
+    groups = [
+        at[rows + firsts[[one.rank for one in members]]]
+        for members, rows in zip(matched.communicators, matched.list_operations(), strict=True)
+    ]
     fields: dict[str, Any] = {field: values[moved] for field, values in every.items()}
     fields |= {field: [told[place] for told in names] for place, field in enumerate(_BY_NAME)}
     thread, name, ids = (
@@ -128,8 +129,8 @@ def _join_recordings(ranks: Sequence[Recording], lists: Sequence[Integers], shif
     )
     joined = Calls(start[order], end[order], thread, name, ids, call_names)
     recording = replace(ranks[0], calls=joined, operations=Operations(**fields), threads=threads)
-    starts, last = recording.operations.start[groups].max(axis=1), recording.operations.end[groups].min(axis=1)
-    return Joined(recording, [tuple(one) for one in groups[starts < last].tolist()], shifts, of_rank[order])
+    collectives = [one for rows in groups for one in keep_overlapping(recording.operations, rows)]
+    return Joined(recording, collectives, matched.shift_ns, of_rank[order])
 
 
 def _list_names(operations: Operations) -> list[tuple[Any, ...]]:

@@ -1,7 +1,7 @@
 """The calls and operations of a report as arrays, ordered by start time."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 
 _CALLS = """
 SELECT call_id, start_ns, end_ns, global_tid, coalesce(name_id, -1) AS name_id
@@ -72,23 +73,12 @@ SELECT precision, min(peak_flops_per_s) FROM (
 
 _GPU = """
 SELECT coalesce(min(sm_count), 0), coalesce(min(TRY_CAST(compute_capability AS DOUBLE)), 0),
-    coalesce(min(memory_bandwidth_bytes_per_s), 0)
-FROM gpu
+    coalesce(min(peak_bytes_per_s), 0)
+FROM gpu LEFT JOIN gpu_bandwidth USING (gpu_id)
 """
 LINK_RATES = {9.0: 54.4, 8.0: 27.2, 7.0: 13.6}
 """Bytes per ns of copies from pinned memory, by the compute capability from which on GPUs have this link: 0.85 of the
 64, 32 and 16 GB/s of 16 lanes of PCIe 5, 4 and 3. H200s reach 55 GB/s."""
-
-BANDWIDTHS = {
-    "A100 40GB": 1.555e12, "A100 80GB": 2.039e12, "H100 SXM": 3.35e12, "H100 PCIe": 2.0e12, "H200": 4.8e12,
-    "H20": 4.0e12, "B200": 8.0e12, "L4": 0.3e12, "L40": 0.864e12, "L40S": 0.864e12, "MI250X": 3.277e12,
-    "MI300X": 5.3e12, "MI325X": 6.0e12, "MI355X": 8.0e12,
-}  # fmt: skip
-"""Peaks of device memory in bytes per s of GPUs that programs may move to, from their data sheets."""
-_SHEETS = """
-SELECT name, precision, 1e12 * arg_min(tflops, place) FROM (SELECT unnest($names::VARCHAR[]) AS name)
-JOIN sheet_peak ON regexp_matches(name, pattern) AND gigabytes IS NULL WHERE tflops IS NOT NULL GROUP BY ALL
-"""
 
 VIEWS = ("peak", "tensor")
 """Files of the views that a recording is read with."""
@@ -171,7 +161,7 @@ class Recording:
 
     ``threads`` are global thread ids. ``multiprocessors`` is the number of a GPU, ``link_rate`` the bytes per ns that
     copies from pinned memory reach on its PCIe link, ``bandwidth`` the bytes per s of its memory; 0 if unknown.
-    ``peaks`` are its FLOP/s by precision, as far as they are known, and ``sheets`` those of other GPUs by name.
+    ``peaks`` are its FLOP/s by precision, as far as they are known.
     """
 
     calls: Calls
@@ -181,7 +171,6 @@ class Recording:
     link_rate: float = 0.0
     peaks: Mapping[str, float] = field(default_factory=dict)
     bandwidth: float = 0.0
-    sheets: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def calls_of(self, thread: int) -> Flags:
         """Return which calls a thread made, given by its global id."""
@@ -208,14 +197,17 @@ def read(db: duckdb.DuckDBPyConnection, begin_ns: int, end_ns: int) -> Recording
     calls = Calls(start[top], end[top], thread.reshape(-1)[top], name.reshape(-1), call_ids[top], listed)
     multiprocessors, capability, bandwidth = db.execute(_GPU).fetchone() or (0, 0.0, 0)
     link_rate = next((rate for least, rate in LINK_RATES.items() if capability >= least), 0.0)
-    operations = _read_operations(db, bounds, call_ids, place[outer])
+    operations = drop_late_calls(calls, _read_operations(db, bounds, call_ids, place[outer]))
     peaks = dict(db.execute(_PEAKS).fetchall())
-    sheets: dict[str, dict[str, float]] = {}
-    for one, precision, flops in db.execute(_SHEETS, {"names": list(BANDWIDTHS)}).fetchall():
-        sheets.setdefault(one, {})[precision] = flops
-    return Recording(
-        calls, operations, threads.tolist(), int(multiprocessors), link_rate, peaks, float(bandwidth), sheets
-    )
+    return Recording(calls, operations, threads.tolist(), int(multiprocessors), link_rate, peaks, float(bandwidth))
+
+
+def drop_late_calls(calls: Calls, operations: Operations) -> Operations:
+    """Return the operations without calls that begin after them: the clocks of host and GPU disagree about these."""
+    known = operations.call >= 0
+    late = known.copy()
+    late[known] = calls.start[operations.call[known]] > operations.start[known]
+    return replace(operations, call=np.where(late, -1, operations.call))
 
 
 def _read_operations(

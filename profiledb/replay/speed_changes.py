@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from profiledb.errors import AnalysisError, NotCapturedError
+from profiledb.replay.gpus import read_gpus
 from profiledb.replay.graph import Graph
-from profiledb.replay.part import HOST_WORK_NS, Part, require_nodes
-from profiledb.replay.recording import BANDWIDTHS, COPY, KERNEL, Integers
+from profiledb.replay.part import HOST_WORK_NS, Part, measure_waits, require_nodes
+from profiledb.replay.recording import COPY, KERNEL, Integers
 
 LEAST_TIMES, MOST_TIMES = 0.001, 1_000_000.0
 """Bounds of factors that a question may assume."""
@@ -59,10 +60,7 @@ def _speed_up_link(graph: Graph, part: Part, value: str, *, pageable: bool) -> G
             "This report holds one rank, so it does not tell how much of its collectives is waiting for the others.",
             why="Import the reports of the other ranks under names such as train_rank0 and train_rank1.",
         )
-    waits = np.zeros(len(length), np.int64)
-    for group in graph.partners:
-        members = list(group)
-        waits[members] = operations.start[members].max() - operations.start[members]
+    waits = measure_waits(graph)
     copies = (operations.kind == COPY) & part.operations & (pageable | ~operations.pageable)
     kinds = [copies & operations.to_host, copies & operations.from_host]
     if graph.partners:
@@ -135,9 +133,9 @@ def _change_precision(
 
 def parse_gpu(value: str) -> tuple[str]:
     """Return the name of another GPU as the table has it."""
-    found = [name for name in BANDWIDTHS if name.lower() == value.lower()]
+    found = [name for name in read_gpus() if name.lower() == value.lower()]
     if not found:
-        raise AnalysisError(f"another_gpu takes one of {', '.join(BANDWIDTHS)}.")
+        raise AnalysisError(f"another_gpu takes one of {', '.join(read_gpus())}.")
     return (found[0],)
 
 
@@ -169,9 +167,9 @@ def _change_gpu(
     require_nodes(graph, part)
     if not recording.bandwidth:
         raise NotCapturedError("This report lacks the bandwidth of the GPU's memory, which kernels are compared by.")
-    of_memory = BANDWIDTHS[wanted] / recording.bandwidth
-    sheet, peaks = recording.sheets.get(wanted, {}), recording.peaks
-    ratios = {one: sheet[one] / peaks[one] for one in PRECISIONS if one in sheet and one in peaks}
+    other, peaks = read_gpus()[wanted], recording.peaks
+    of_memory = other.bandwidth / recording.bandwidth
+    ratios = {one: other.peaks[one] / peaks[one] for one in PRECISIONS if one in other.peaks and one in peaks}
     every = sorted(ratios.values()) or [of_memory]
     kernels = part.operations & (recording.operations.kind == KERNEL)
     fixed = int(length[kernels].min()) if kernels.any() else 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 6
 """Raise when a change of the tables, or of the code that fills them, makes older report files unreadable."""
 
-ADDED = frozenset({"path_sum"})
+ADDED = frozenset({"path_sum", "counter", "counter_value"})
 """Tables that reports of this version may lack, because they were made before. Empty views stand in for them."""
 
 FILES = ("schema.sql", "schema_nvtx.sql", "schema_ncu.sql", "schema_torch.sql")

@@ -126,6 +126,21 @@ CREATE TABLE launch_estimate (
     shared_bytes BIGINT                -- shared memory per block, static and dynamic, bytes
 );
 
+-- Performance counters of kernels that a capture has (AMD's rocprofv3), one row per counter
+CREATE TABLE counter (
+    counter_id INTEGER,                -- running number
+    name VARCHAR,                      -- for example SQ_WAVES
+    unit VARCHAR,                      -- unit of its values; NULL where the file states none
+    description VARCHAR                -- its meaning as the file states it; NULL if it does not
+);
+
+-- Values of performance counters, one row per kernel and counter that was read for it
+CREATE TABLE counter_value (
+    kernel_id BIGINT,                  -- kernel
+    counter_id INTEGER,                -- counter
+    value DOUBLE                       -- sum over the parts of the GPU that it counts in
+);
+
 -- Sums by call path of a profile without times (Triton's proton), one row per path; NULL is a figure that a path lacks
 CREATE TABLE path_sum (
     path_id BIGINT,                    -- running number, callers first

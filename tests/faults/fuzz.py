@@ -44,6 +44,7 @@ from tests.conftest import CORPUS, ROOT, SAMPLES, run_ingest
 from tests.ingest.perfetto.test_perfetto import capture as slices
 from tests.ingest.proton.test_proton import profile as tree
 from tests.ingest.rocprof.test_rocprof import capture
+from tests.ingest.rocprof.test_trace_json import trace as slices_of_rocprof
 from tests.ingest.snapshot.test_snapshots import snapshot
 from tests.ingest.torch.test_trace_load import EVENTS
 from tests.ingest.torch.test_trace_load import text as trace
@@ -121,6 +122,7 @@ def kinds() -> dict[str, Kind]:
         "parquet": _parquet(),
         "rocpd": Kind(_rocpd(), ".db", _is_sqlite),
         "rocprof json": Kind(json.dumps(capture()).encode(), "_results.json", _is_json),
+        "rocprof trace": Kind(json.dumps({"traceEvents": slices_of_rocprof()}).encode(), ".json", _is_json),
         "nvprof": Kind(_nvprof(), ".nvvp", _is_sqlite),
         "xplane": Kind(profile(), ".xplane.pb", lambda data: _is_message(space()(), data)),
         "proton": Kind(tree().encode(), ".hatchet", _is_json),

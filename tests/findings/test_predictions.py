@@ -3,8 +3,10 @@
 import json
 from dataclasses import replace
 
+import duckdb
 import pytest
 
+from profiledb.errors import NotCapturedError
 from profiledb.findings import advice, output, rulebook, sentences
 from profiledb.findings import judge as judges
 from profiledb.findings import rule as rules
@@ -46,6 +48,48 @@ def test_the_saving_is_that_of_the_replay(publish: Publish, empty_library: Libra
     record = output.record(found)
     assert record["change"] == TWICE
     assert (record["saving_low_ns"], record["saving_high_ns"]) == (found.prediction.low_ns, found.prediction.high_ns)
+
+
+@pytest.mark.parametrize(
+    ("spans", "said"),
+    [
+        ([(500, 510, 100, 1_100), (1_200, 1_210, 1_300, 2_300)], "50 % of the kernels are missing or begin after them"),
+        ([(500, 510, 100, 1_100), (2_000, 2_010, 1_300, 1_900)], "100 % of the kernels are missing"),
+        ([(0, 10, 100, 50), (10, 20, 150, 140)], "Nothing ran on a GPU"),
+    ],
+)
+def test_times_that_contradict_each_other_are_a_sentence_and_no_number(
+    publish: Publish, empty_library: Library, spans: list[tuple[int, int, int, int]], said: str
+) -> None:
+    """Clocks of host and GPU that disagree, one by one and in a cycle, and kernels that end before they begin."""
+    report = by_hand(publish, spans)
+    with pytest.raises(NotCapturedError, match=said):
+        prediction.predict(empty_library, report, [])
+    (found,) = judged(empty_library, report, rule("slow", TWICE))
+    assert found.prediction is None
+
+
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        ("DELETE FROM api_call", "no CUDA calls"),
+        ("DELETE FROM api_call WHERE start_ns = 0", "50 % of the kernels are missing"),
+        ("UPDATE kernel SET call_id = NULL WHERE start_ns = 100", "50 % of the kernels are missing"),
+        ("UPDATE api_call SET end_ns = NULL", "no CUDA calls"),
+        ("UPDATE kernel SET end_ns = NULL", "Nothing ran on a GPU"),
+    ],
+)
+def test_missing_events_are_a_sentence_and_no_number(
+    publish: Publish, empty_library: Library, lost: str, said: str
+) -> None:
+    """Lost calls, kernels without a launch, and a capture that was cut before calls or kernels ended."""
+
+    def lose(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute(lost)
+
+    report = by_hand(publish, [(0, 10, 100, 1_100), (10, 20, 1_100, 2_100)], lose)
+    with pytest.raises(NotCapturedError, match=said):
+        prediction.predict(empty_library, report, [])
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,16 @@
 """Rewrite an nsys export to another schema: its tables and columns, in another order.
 
-The columns of 3.24.14 (nsys 2026.1) are those of an export of that version. The other schema is that of the samples
-(3.20.3, nsys 2025.3) without columns that it may lack.
+The samples are of 3.20.3 (nsys 2025.3). The columns of 3.11.2 (nsys 2024.4) and 3.24.14 (nsys 2026.1) are those of
+exports of these versions. The others are those that NVIDIA's user guide lists: of the versions before activities had
+green contexts, and of the newest one. The guide does not give the numbers of their schemas, which nothing reads.
 """
 
 import shutil
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-_EVENTS = ("KERNEL", "MEMCPY", "MEMSET", "SYNCHRONIZATION", "GRAPH_TRACE")
 
 
 @dataclass(frozen=True)
@@ -25,9 +24,18 @@ class Schema:
     tables: Mapping[str, str] = field(default_factory=dict)
 
 
-FEWER = Schema(
-    "3.20.3", "2025.3.2.0",
-    less={f"CUPTI_ACTIVITY_KIND_{kind}": ("greenContextId", "eventSyncId", "copyCount") for kind in _EVENTS},
+_COPY, _SYNC = "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+OLDER = Schema(
+    "3.11.2", "2024.4.1.61",
+    more={"ANALYSIS_FILE": {"content": "''"}},
+    less={
+        "ANALYSIS_FILE": ("contentId",), _COPY: ("copyCount",), _SYNC: ("deprecatedSyncType", "eventSyncId"),
+    },
+)  # fmt: skip
+_GREEN = dict.fromkeys(("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMSET"), ("greenContextId",))
+OLDEST = replace(
+    OLDER, version="3.9.0", product="2024.1.1.59",
+    less={**OLDER.less, **_GREEN, **{table: ("greenContextId", *OLDER.less[table]) for table in (_COPY, _SYNC)}},
 )  # fmt: skip
 NEWER = Schema(
     "3.24.14", "2026.1.1.204",
@@ -50,6 +58,24 @@ NEWER = Schema(
         "OSRT_FILE_ACCESS_DESCRIPTORS": "fileAccessId, processId, openedAt, closedAt, filePath TEXT",
         "OSRT_FILE_ACCESS_EVENTS":
             "fileAccessId, threadId, startedAt, endedAt, eventType, apiCallId, bytesProcessed, context TEXT",
+    },
+)  # fmt: skip
+NEWEST = replace(
+    NEWER, version="3.26.0", product="2026.3.1.100",
+    more={
+        **NEWER.more,
+        "CUPTI_ACTIVITY_KIND_KERNEL":
+            {**NEWER.more["CUPTI_ACTIVITY_KIND_KERNEL"], "tensorSizeMinusOneElements": "'[127,63]'"},
+    },
+    tables={
+        **NEWER.tables,
+        "NVTX_SCOPES": "domainId, scopeId, parentScopeId, path TEXT",
+        "CUPTI_ACTIVITY_KIND_GRAPH_HOST_NODE_AND_HOST_LAUNCH":
+            'start, "end", deviceId, contextId, greenContextId, streamId, correlationId, globalPid, graphNodeId,'
+            " graphId",
+        "CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS":
+            'start, "end", eventClass, deviceId, contextId, streamId, correlationId, globalPid, ChannelID,'
+            " sourceBytes, NumberOfOperations",
     },
 )  # fmt: skip
 

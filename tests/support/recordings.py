@@ -10,10 +10,10 @@ from profiledb.replay.recording import COPY, GRAPH, KERNEL, MEMSET, Calls, Opera
 
 PID = 1 << 24
 MULTIPROCESSORS = 100
-BANDWIDTH, SHEETS = 2.4e12, {"H200": {"fp16": 3_200.0, "fp8": 6_400.0}}
-"""Bytes per s of the memory of the GPU, half of those of an H200, and made-up peaks of that one."""
-PEAKS = {"fp32": 50.0, "tf32": 400.0, "fp16": 800.0, "bf16": 800.0}
-"""FLOP/s of the GPU by precision; it has no FP8."""
+BANDWIDTH = 2.4e12
+"""Bytes per s of the memory of the GPU, half of those of an H200."""
+PEAKS = {"fp32": 989.5e12 / 64, "tf32": 989.5e12 / 8, "fp16": 989.5e12 / 4, "bf16": 989.5e12 / 4}
+"""FLOP/s of the GPU by precision, in FP16 a quarter of those of an H200; it has no FP8."""
 KINDS = {"kernel": KERNEL, "copy": COPY, "memset": MEMSET, "graph": GRAPH}
 
 
@@ -79,7 +79,7 @@ def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recordi
             classes, classes, precisions, of_vectors,
         ),
         [PID + number for number in range(max((one.thread for one in calls), default=0) + 1)],
-        MULTIPROCESSORS, peaks=PEAKS, bandwidth=BANDWIDTH, sheets=SHEETS,
+        MULTIPROCESSORS, peaks=PEAKS, bandwidth=BANDWIDTH,
     )  # fmt: skip
 
 

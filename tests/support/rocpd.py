@@ -16,6 +16,12 @@ _EVENTS = (
     (1, 2, 7, 0, "{}"), (2, None, 7, 0, "{}"), (3, 2, 8, 0, "{}"), (4, None, 8, 0, "{}"),
     (5, 4, 9, 0, '{"message": "step"}'), (6, 7, 10, 0, "{}"),
 )  # fmt: skip
+_PMC = (
+    (1, "TCC_HIT", None, "Number of cache hits"), (2, "TCC_HIT", None, "Number of cache hits"),
+    (3, "OccupancyPercent", "percent", None),
+)  # fmt: skip
+_VALUES = ((1, 2, 1, 64.0), (2, 2, 2, 128.5), (3, 2, 3, 12.25), (4, 2, 3, "x"), (5, 1, 1, 7.0))
+"""Event, counter and value: instances of a counter, a cell that is no number, and a value of no dispatch."""
 _SIZES = "group_segment_size", *(f"{size}_size_{axis}" for size in ("workgroup", "grid") for axis in "xyz")
 _KERNEL = (64, 256, 1, 1, 1000, 1, 1)
 _REGIONS = ((1000, 1500, 1, 1), (2000, 2600, 6, 3), (900, 3000, 5, 5), (1100, 1200, 8, 6))
@@ -32,7 +38,8 @@ def write_rocpd(path: Path, *, run: str = "_00aa11bb_22cc", tracks: bool = False
         symbol = [(1, "_Z3addPfS_.kd", "add", 32)]
         _add(db, run, "info_kernel_symbol", "id kernel_name display_name arch_vgpr_count", symbol)
         _add(db, run, "event", "id category_id stack_id correlation_id extdata", _EVENTS)
-        _add(db, run, "pmc_event", "id event_id pmc_id value", [(1, 2, 1, 64.0), (2, 2, 2, 128.0)])
+        _add(db, run, "info_pmc", "id name units description", _PMC)
+        _add(db, run, "pmc_event", "id event_id pmc_id value", _VALUES)
         (_add_tracks if tracks else _add_plain)(db, run)
         db.commit()
     return path

@@ -30,6 +30,7 @@ def page() -> None:
     kernel_verdicts.section(manifest.id, kernel)
     _draw_findings(manifest, summary)
     kernel_operators.section(manifest, kernel)
+    tables.COUNTERS.draw_rows(rows_or_none(session.run, manifest.id, "kernel_counters", kernel=kernel))
     tables.LINES.draw_rows(rows_or_none(session.run, manifest.id, "kernel_lines", kernel=kernel))
     tables.neighbors(manifest.id, kernel)
     _draw_charts(manifest.id, summary)

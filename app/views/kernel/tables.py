@@ -25,6 +25,7 @@ SHAPES = AnalysisTable(
     hidden=("min_ns", "max_ns", "gpu", "warps", "limit_warps", "limit_registers", "limit_shared", "limit_blocks"),
     download="launch_shapes.csv",
 )
+COUNTERS = AnalysisTable("kernel_counters", "Performance counters", filled=True, hidden=("kernel", "name"))
 LINES = AnalysisTable("kernel_lines", "Source lines")
 NEIGHBORS = AnalysisTable(
     "kernel_neighbors",

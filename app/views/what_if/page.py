@@ -1,7 +1,6 @@
 """The What if page: predicted step times with changes, replayed from the report's calls, copies and kernels."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 
 import pandas as pd
 import streamlit as st
@@ -14,6 +13,8 @@ from app.views.what_if import path_table
 from profiledb.errors import AnalysisError
 from profiledb.library.catalog import Manifest
 from profiledb.replay import prediction
+from profiledb.replay.changes import CHANGES
+from profiledb.replay.lanes import Stretch
 from profiledb.replay.prediction import MOST_CHANGES, Predicted, WhatIf
 from profiledb.replay.saving import VERSION
 from profiledb.rules.classes import OTHER
@@ -34,24 +35,29 @@ COLUMNS = (
 def show() -> None:
     manifest = session.report()
     every = predicted(manifest, ())
-    options = {_format_change(one): one for one in [*every.predictions, *_predict_asked(manifest, every)]}
-    if not options:
-        st.info("No change that Warpdeck knows saves anything here.")
-        _explain_refused(every)
-        path_table.show(manifest)
-        return
+    asked, without_effect = _predict_asked(manifest, every)
+    options = {_format_change(one): one for one in [*every.predictions, *asked]}
     chosen = st.multiselect(
         "Changes",
         list(options),
-        format_func=lambda text: options[text].title,
+        format_func=lambda text: options[text].title if text in options else text,
+        placeholder="Choose, or type one of all changes, such as another_gpu=H200",
+        accept_new_options=True,
         **url_widgets.options("change", list(options), default=list(options)[:1]),
     )
-    found = predicted(manifest, tuple(chosen)).together if len(chosen) > 1 else options.get(next(iter(chosen), ""))
+    for reason in without_effect:
+        st.caption(fmt.plain(reason))
+    with st.expander("All changes"):
+        _list_changes()
+    found = predicted(manifest, tuple(chosen)).together if chosen else None
     _draw_facts(every, found)
     _draw_bars(every, found)
+    _draw_steps(every, found)
     if found:
         st.caption(f"Assumed: {fmt.plain(found.assumes)}")
     st.subheader("Each change alone", anchor=False)
+    if not options:
+        st.info("No change that Warpdeck tries saves anything here.")
     rows = [
         {
             "change": one.title,
@@ -62,9 +68,10 @@ def show() -> None:
             "next": path_table.kind_title(one.next),
             "next_pct": one.next_pct,
         }
-        for one in every.predictions
+        for one in options.values()
     ]
-    tables.table(pd.DataFrame(rows), COLUMNS, key="what-if", download="what_if.csv")
+    if rows:
+        tables.table(pd.DataFrame(rows), COLUMNS, key="what-if", download="what_if.csv")
     _explain_refused(every)
     path_table.show(manifest)
 
@@ -77,15 +84,32 @@ def predicted(manifest: Manifest, changes: Sequence[str]) -> WhatIf:
     return session.worked_out(key, lambda: prediction.predict(library, manifest.id, prediction.parse(changes), ranks))
 
 
-def _predict_asked(manifest: Manifest, every: WhatIf) -> list[Predicted]:
-    """Return the predictions for changes in the address that are not among those that the page tries."""
+def _predict_asked(manifest: Manifest, every: WhatIf) -> tuple[list[Predicted], list[str]]:
+    """Return the predictions for changes in the address that the page does not try, and why others have none."""
     known = {_format_change(one) for one in every.predictions}
-    found = []
+    found, reasons = list[Predicted](), list[str]()
     for text in dict.fromkeys(st.query_params.get_all("change")[:MOST_CHANGES]):
-        if text not in known:
-            with suppress(AnalysisError):
-                found += predicted(manifest, (text,)).predictions
-    return found
+        if text in known:
+            continue
+        try:
+            answer = predicted(manifest, (text,))
+        except AnalysisError as error:
+            reasons.append(f"{error.message} {error.hint or ''}".strip())
+            continue
+        found += answer.predictions
+        reasons += [f"{one.title}: {one.reason}" for one in answer.refused]
+        if not answer.predictions and not answer.refused:
+            reasons.append(f"{text} changes nothing here.")
+    return found, reasons
+
+
+def _list_changes() -> None:
+    """List what can be typed, with what it assumes."""
+    rows = [
+        f"| `{one.name}={one.value}` | {one.assumes} |" if one.value else f"| `{one.name}` | {one.assumes} |"
+        for one in CHANGES.values()
+    ]
+    st.markdown("\n".join(["| Change | It assumes |", "| --- | --- |", *rows]))
 
 
 def _format_change(one: Predicted) -> str:
@@ -130,15 +154,33 @@ def _draw_bars(every: WhatIf, found: Predicted | None) -> None:
     chart_element.chart(charts.share_bar(parts, theme.theme()), "what-if-then")
 
 
-def _list_parts(kinds: Sequence[tuple[str, int]], every: WhatIf) -> list[charts.Part]:
+def _draw_steps(every: WhatIf, found: Predicted | None) -> None:
+    """Draw the middle step now and with the changes, on one axis."""
+    drawn = [("now", every.step)] + ([("then", found.step)] if found and found.step else [])
+    rows = [
+        (f"{lane} {when}", [_make_stretch(one) for one in stretches])
+        for when, step in drawn
+        for lane, stretches in (("Host", step.host), ("GPU", step.gpu))
+    ]
+    st.caption("The step in the middle" if every.steps else "All of it")
+    length = max(step.length_ns for _, step in drawn)
+    chart_element.chart(charts.lanes(rows, length, theme.theme()), "what-if-step")
+
+
+def _make_stretch(one: Stretch) -> charts.Stretch:
+    return charts.Stretch(one.begin_ns, one.end_ns, path_table.kind_title(one.kind), _color(one.kind))
+
+
+def _color(kind: str) -> str:
     colors = theme.class_colors()
+    return share_bar.color(kind) if kind in path_table.KINDS else colors.get(kind, colors[OTHER])
+
+
+def _list_parts(kinds: Sequence[tuple[str, int]], every: WhatIf) -> list[charts.Part]:
     return [
-        charts.Part(
-            path_table.kind_title(kind), every.share_pct(ns), fmt.duration(ns),
-            share_bar.color(kind) if kind in path_table.KINDS else colors.get(kind, colors[OTHER]),
-        )
+        charts.Part(path_table.kind_title(kind), every.share_pct(ns), fmt.duration(ns), _color(kind))
         for kind, ns in kinds
-    ]  # fmt: skip
+    ]
 
 
 def _explain_refused(every: WhatIf) -> None:

@@ -30,6 +30,7 @@
 -- column: ncu_duration_ns = ncu | ns | | duration of the launch that ncu measured, under its clock control
 -- column: ambiguous | text | | why the match is not unique: names that mean several kernels, or launches whose verdicts differ, intensities by over 10 %, durations by over 25 %
 -- column: verdict | text | | memory bound, compute bound, latency bound or not measured, by the speed of light
+-- column: verdict_pct = Of its peak | % | .1f | the number that proves it: throughput of compute or memory, whichever limits it; for latency bound the busier one
 -- column: precision | text | | arithmetic that is counted
 -- column: level | text | | level of the memory whose traffic is counted
 -- column: flops_per_s = Work | FLOP/s | .0f | work; an FMA counts as two
@@ -52,8 +53,8 @@ SELECT kernel, name, class, dimensions(grid_x, grid_y, grid_z) AS grid,
     dimensions(block_x, block_y, block_z) AS block, calls, total_ns,
     100.0 * total_ns / nullif(sum(total_ns) OVER (), 0) AS share_pct, total_ns / calls AS avg_ns, match, launches,
     launch_id,
-    duration_ns AS ncu_duration_ns, ambiguous, verdict, precision, level, flops_per_s, bytes_per_s, intensity,
-    peak_flops_per_s, peak_bytes_per_s, pct_of_roof,
+    duration_ns AS ncu_duration_ns, ambiguous, verdict, verdict_pct, precision, level, flops_per_s, bytes_per_s,
+    intensity, peak_flops_per_s, peak_bytes_per_s, pct_of_roof,
     CASE WHEN pct_of_roof >= 100 THEN 0 ELSE total_ns * (1 - pct_of_roof / 100) END AS roof_gap_ns,
     verdict_word(verdict) AS bound, roof, estimated,
     100.0 * coalesce(sum(total_ns) FILTER (match = 'exact') OVER (ORDER BY place), 0) / nullif(sum(total_ns) OVER (), 0)

@@ -15,6 +15,7 @@ from profiledb.library.library import Library
 from tests.conftest import CORPUS, Ingest
 from tests.support.bounded import Query, converted, notes
 from tests.support.dropped import job_of, needs_corpus
+from tests.support.page_reports import run
 from tests.support.rocpd import write_rocpd
 
 LAUNCH = ("hipLaunchKernel", 100, 600)
@@ -41,11 +42,24 @@ def sizes(x: int) -> dict[str, int]:
     return {"x": x, "y": 1, "z": 1}
 
 
+def counted(start: int, end: int, dispatch: dict[str, Any]) -> dict[str, Any]:
+    """The counters of a dispatch: two instances of one, a whole other, a value that is no number."""
+    values = (31, 64.0), (31, 128.5), (32, 12.25), (33, "x")
+    return {
+        "thread_id": 4242, "stream_id": {"handle": 5},
+        "dispatch_data": {
+            "correlation_id": {"internal": 7, "external": 0}, "start_timestamp": start, "end_timestamp": end,
+            "dispatch_info": dispatch,
+        },
+        "records": [{"counter_id": {"handle": handle}, "value": value} for handle, value in values],
+    }  # fmt: skip
+
+
 def capture() -> dict[str, Any]:
     """The launch, the copy and the range of tests/support/rocpd.py as JSON."""
     dispatch = {
         "agent_id": {"handle": 77}, "queue_id": {"handle": 1}, "kernel_id": 1, "group_segment_size": 64,
-        "workgroup_size": sizes(256), "grid_size": sizes(1000),
+        "workgroup_size": sizes(256), "grid_size": sizes(1000), "dispatch_id": 1,
     }  # fmt: skip
     stream = {"stream_id": {"handle": 5}}
     agent = {
@@ -57,7 +71,11 @@ def capture() -> dict[str, Any]:
         "agents": [{"id": {"handle": 76}, "type": 1}, agent],
         "strings": STRINGS,
         "kernel_symbols": [{"kernel_id": 1, "kernel_name": "_Z3addPfS_.kd"}],
-        "callback_records": {"counter_collection": [{"dispatch_data": {}, "records": [{"value": 64.0}]}] * 2},
+        "counters": [
+            {"id": {"handle": 31}, "name": "TCC_HIT", "description": "Number of cache hits"},
+            {"id": {"handle": 32}, "name": "OccupancyPercent"},
+        ],
+        "callback_records": {"counter_collection": [counted(1601, 1800, dispatch), {"dispatch_data": {}}]},
         "buffer_records": {
             "kernel_dispatch": [record(11, 2, 1601, 1800, 7, dispatch_info=dispatch, **stream)],
             "hip_api": [record(1, 1, 1000, 1500, 7), record(1, 2, 2000, 2600, 8)],
@@ -91,6 +109,9 @@ def check(query: Query) -> None:
     assert query("SELECT kind, tool FROM report") == [("rocprof", "rocprofv3")]
     assert query("SELECT pid, tid FROM thread") == [(4242, 4242)]
     assert query("SELECT count(*) FROM kernel WHERE process_range IS NOT NULL") == [(1,)]
+    assert query("SELECT kernel_id, name, value FROM counter_value JOIN counter USING (counter_id) ORDER BY name") == [
+        (1, "OccupancyPercent", 12.25), (1, "TCC_HIT", 192.5)
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("tracks", [False, True])
@@ -99,6 +120,9 @@ def test_databases(ingest: Ingest, inbox: Path, empty_library: Library, *, track
     query = converted(ingest, inbox, empty_library, "run_results.db")
     check(query)
     assert {"1 record of HSA_CORE_API not read.", "2 records of performance counters not read."} <= set(notes(query))
+    assert query("SELECT name, unit, description FROM counter ORDER BY name") == [
+        ("OccupancyPercent", "percent", None), ("TCC_HIT", None, "Number of cache hits")
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -108,7 +132,28 @@ def test_json(ingest: Ingest, inbox: Path, empty_library: Library, *, packed: bo
     (inbox / name).write_bytes(gzip.compress(text) if packed else text)
     query = converted(ingest, inbox, empty_library, name)
     check(query)
-    assert {"1 record of hsa_api not read.", "2 records of counter_collection not read."} <= set(notes(query))
+    assert {"1 record of hsa_api not read.", "1 record of counter_collection not read."} <= set(notes(query))
+    assert query("SELECT unit, description FROM counter WHERE name = 'TCC_HIT'") == [(None, "Number of cache hits")]
+
+
+def test_counters_without_a_trace_of_kernels(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    """`rocprofv3 --pmc` alone: the dispatches are in the records of their counters."""
+    whole = capture()
+    process = whole["rocprofiler-sdk-tool"][0]
+    dispatches = process["buffer_records"].pop("kernel_dispatch")
+    info = dispatches[0]["dispatch_info"]
+    process["callback_records"]["counter_collection"] = [
+        counted(1601 + 1000 * number, 1800 + 1000 * number, info | {"dispatch_id": number}) for number in range(3)
+    ]
+    (inbox / "pmc_results.json").write_text(json.dumps(whole))
+    query = converted(ingest, inbox, empty_library, "pmc_results.json")
+    assert query("SELECT count(*), min(end_ns - start_ns), any_value(block_x) FROM kernel") == [(3, 199, 256)]
+    report = empty_library.find("pmc_results.json").id
+    rows = run(empty_library, report, "kernel_counters")
+    assert [(row["counter"], row["launches"], row["avg_value"], row["total_value"]) for row in rows] == [
+        ("OccupancyPercent", 3, 12.25, 36.75), ("TCC_HIT", 3, 192.5, 577.5)
+    ]  # fmt: skip
+    assert run(empty_library, report, "kernel_counters", kernel=rows[0]["kernel"]) == rows
 
 
 def test_two_processes_of_a_database(ingest: Ingest, inbox: Path, empty_library: Library) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from profiledb.library.library import Library
-from tests.conftest import CORPUS, Ingest
+from tests.conftest import CORPUS, SAMPLES, Ingest
 from tests.support.bounded import converted
 from tests.support.dropped import job_of, needs_corpus
 from tests.support.xspace import PlaneWriter, read
@@ -95,13 +95,18 @@ def test_hostile_numbers_and_names(ingest: Ingest, inbox: Path, empty_library: L
     assert query("SELECT clock_hz FROM gpu") == [(None,)]
 
 
-@needs_corpus
-@pytest.mark.parametrize("name", ["jax_conv_mi300.xplane.pb", "jax_te_attention.xplane.pb"])
-def test_strangers_profiles_equal_a_second_reading(
-    ingest: Ingest, inbox: Path, empty_library: Library, name: str
-) -> None:
+@pytest.mark.parametrize(
+    "path",
+    [
+        SAMPLES / "jax" / "jax_training.xplane.pb",
+        pytest.param(CORPUS / "jax_conv_mi300.xplane.pb", marks=needs_corpus),
+        pytest.param(CORPUS / "jax_te_attention.xplane.pb", marks=needs_corpus),
+    ],
+    ids=lambda path: path.name,
+)
+def test_profiles_equal_a_second_reading(ingest: Ingest, inbox: Path, empty_library: Library, path: Path) -> None:
     told: Counter[tuple[int, str]] = Counter()
-    data = (CORPUS / name).read_bytes()
+    data = path.read_bytes()
     for plane in map(read, read(data)[1]):
         title = plane[2][0].decode()
         if not title.startswith("/device:GPU:"):
@@ -122,11 +127,25 @@ def test_strangers_profiles_equal_a_second_reading(
                 told[
                     int(title[12:]), kinds[event[1][0]].removesuffix(" [clone .kd]").removesuffix(".kd")[:LONGEST]
                 ] += ns
-    shutil.copy(CORPUS / name, inbox)
-    query = converted(ingest, inbox, empty_library, name)
+    shutil.copy(path, inbox)
+    query = converted(ingest, inbox, empty_library, path.name)
     rows = query("""
         SELECT device_id, coalesce(mangled, demangled), sum(end_ns - start_ns)::BIGINT
         FROM kernel JOIN kernel_name USING (name_id) GROUP BY ALL
     """)
     assert told
     assert {(device, kernel[:LONGEST]): ns for device, kernel, ns in rows} == dict(told)
+
+
+def test_the_sample_has_its_steps(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    """Six steps of a training, each launched as one graph, which counts as one launch of all its kernels."""
+    shutil.copy(SAMPLES / "jax" / "jax_training.xplane.pb", inbox)
+    query = converted(ingest, inbox, empty_library, "jax_training.xplane.pb")
+    steps = "SELECT name FROM range JOIN range_name USING (name_id) WHERE starts_with(name, 'train ') ORDER BY 1"
+    assert query(steps) == [(f"train {number}",) for number in range(6)]
+    launches = """
+        SELECT count(*), count(DISTINCT call_id) FROM kernel JOIN api_call USING (call_id)
+        JOIN string ON string_id = api_call.name_id WHERE value LIKE 'cuGraphLaunch%'
+    """
+    ((kernels, calls),) = query(launches)
+    assert (calls, kernels % calls) == (6, 0)

@@ -174,3 +174,19 @@ def test_every_record_that_is_missing_is_one_of_the_command() -> None:
     (joined,) = captures.join_commands(commands)
     records = joined.split()[3].split(",")
     assert set(records) == {one.name for one in RECORDS if not one.standard} - {"python"}
+
+
+def test_a_report_from_before_a_table_lacks_its_rows(library: Library, publish: Publish) -> None:
+    """Counters of rocprofv3 came later: such a report says how to record them, and that it has none."""
+
+    def fill(db: Any) -> None:
+        insert(db, "kernel_name", [name(1, "gemm")])
+        insert(db, "kernel", [kernel(1, 1, 10, 15)])
+        insert(db, "report", [{"kind": "rocprof"}])
+        for table in ("counter_value", "counter"):
+            db.execute(f"DROP TABLE {table}")
+
+    report_id = publish(fill)
+    assert "--pmc" in missing(library, report_id)["counter_value"].command
+    with pytest.raises(NotCapturedError, match="No performance counters"):
+        analysis.run(library, report_id, "kernel_counters")

@@ -8,11 +8,12 @@ import pytest
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.replay import graph, simulation
 from profiledb.replay.changes import CHANGES
+from profiledb.replay.gpus import read_gpus
 from profiledb.replay.graph import Graph
 from profiledb.replay.part import Part
 from profiledb.replay.recording import Recording
 from tests.profiledb.replay.test_replay import GRAPH, LAUNCH, READS, WAIT
-from tests.support.recordings import MULTIPROCESSORS, Call, Operation, recording
+from tests.support.recordings import MULTIPROCESSORS, PEAKS, Call, Operation, recording
 
 
 def apply(
@@ -41,6 +42,9 @@ def test_waits_of_a_range_go_and_others_stay() -> None:
     assert (out.begin[1], out.call_end[3]) == (105_000, 207_000)
     assert apply(READS, "without_waits_in", "part", spans=[(200_000, 201_000)]) is None
     assert apply(READS, "without_waits_in", "elsewhere") is None
+    # Calls of a name are those of all its versions.
+    assert lengths(apply(READS, "without_waits_by", "cudaDeviceSynchronize")).length_ns == 205_000
+    assert apply(READS, "without_waits_by", "cudaStreamSynchronize") is None
 
 
 def test_the_framework_s_time_around_a_wait_goes_with_it() -> None:
@@ -410,7 +414,10 @@ THREE = recording(
 
 
 def test_kernels_on_another_gpu() -> None:
-    """The shortest kernel takes 10 µs, which stay: its FP16 peak is four times as high, its memory twice as fast."""
+    """The shortest kernel takes 10 µs, which stay: its FP16 peak is four times as high, its memory twice as fast.
+
+    Most ahead in FP32, of all precisions, with 67 TFLOP/s.
+    """
     found = {}
     for bound in ("apply", "cautious", "hopeful"):
         edited = apply(THREE, "another_gpu", "h200", bound=bound)
@@ -418,11 +425,38 @@ def test_kernels_on_another_gpu() -> None:
         found[bound] = edited.length.tolist()
     assert found["apply"] == [10_000 + 90_000 // 4, 10_000 + 40_000 // 2, 10_000]
     assert found["cautious"] == [10_000 + 90_000 // 2, 10_000 + 40_000 // 2, 10_000]
-    assert found["hopeful"] == [10_000 + 90_000 // 4, 10_000 + 40_000 // 4, 10_000]
+    assert found["hopeful"] == [10_000 + 90_000 // 4, 10_000 + int(40_000 / (67e12 / PEAKS["fp32"])), 10_000]
     with pytest.raises(NotCapturedError, match="lacks the bandwidth"):
         apply(replace(THREE, bandwidth=0.0), "another_gpu", "H200")
-    with pytest.raises(AnalysisError, match="another_gpu takes one of A100 40GB"):
+    with pytest.raises(AnalysisError, match="another_gpu takes one of H100 PCIe, H100 NVL"):
         CHANGES["another_gpu"].parse("H900")
+
+
+def test_kernels_at_their_roof() -> None:
+    """A product is measured at 80 % of its peak, with half of the traffic; the shortest kernel takes 10 µs."""
+    built = graph.build(THREE)
+    shares = np.array([0.8, np.nan, 0.1]), np.array([0.4, np.nan, 0.1])
+    part = Part(np.ones(4, np.bool_), np.ones(3, np.bool_), {}, roofs=lambda: shares)
+    change = CHANGES["kernels_at_roof"]
+    assert (change.values(built, part), change.describe("all")) == (["all"], "All kernels run at their roof")
+    found = {}
+    for bound, apply_bound in (("apply", change.apply), ("cautious", change.cautious), ("hopeful", change.hopeful)):
+        assert apply_bound is not None
+        edited = apply_bound(built, part, "all")
+        found[bound] = None if edited is None else edited.length.tolist()
+    assert found == {"apply": [82_000, 50_000, 10_000], "cautious": None, "hopeful": [46_000, 50_000, 10_000]}
+    assert change.apply(built, part, "nothing") is None
+    with pytest.raises(NotCapturedError, match="Nothing tells how far"):
+        change.apply(built, part, "elementwise")
+
+
+def test_gpus_to_move_to_have_peaks_and_bandwidths() -> None:
+    gpus = read_gpus()
+    assert gpus["H100 SXM"].bandwidth == pytest.approx(3.35e12)
+    assert gpus["MI250X"].peaks["fp16"] == pytest.approx(191.5e12), "one of two dies, as a program sees"
+    for name, gpu in gpus.items():
+        assert gpu.bandwidth > 0, name
+        assert gpu.peaks["bf16"] == gpu.peaks["fp16"] > 0, name
 
 
 def test_time_of_the_profiler_goes_from_host_code_and_calls_that_do_not_wait() -> None:

@@ -49,6 +49,41 @@ def test_the_other_rank_waits_for_the_one_that_comes_last() -> None:
     assert simulation.replay(sooner).end == [35_000, 35_000, 135_000, 135_000]
 
 
+def mesh_rank(clock: int, pair_ends: list[int], column_ends: list[int]) -> Recording:
+    """A rank with a communicator in each of two streams; all its collectives take 20 µs once launched."""
+    ends = sorted([(end, 0) for end in pair_ends] + [(end, 1) for end in column_ends])
+    calls = [Call(LAUNCH, end + clock - 25_000, end + clock - 23_000) for end, _ in ends]
+    operations = [
+        Operation(end + clock - 20_000, end + clock, i, stream, class_="communication")
+        for i, (end, stream) in enumerate(ends)
+    ]
+    return recording(calls, operations)
+
+
+PAIRS = {(0, 1): [100_000, 1_300_000, 2_900_000], (2, 3): [200_000, 1_500_000, 2_800_000]}
+COLUMNS = {(0, 2): [600_000, 2_000_000, 3_500_000], (1, 3): [500_000, 2_300_000, 3_600_000]}
+"""Ends of the collectives of four ranks in a mesh of two by two."""
+
+
+def test_each_communicator_of_a_mesh_has_its_own_ranks_and_ties_the_clocks() -> None:
+    """Rank 3 has no communicator with rank 0: its clock follows from those of ranks 1 and 2."""
+    clocks = [0, 5_000_000, -3_000_000, 40_000_000]
+    members = [
+        mesh_rank(clocks[rank], *(next(ends for of, ends in found.items() if rank in of) for found in (PAIRS, COLUMNS)))
+        for rank in range(4)
+    ]
+    found = joined(*members)
+    assert found.shift_ns == [-one for one in clocks]
+    assert len(found.collectives) == 4 * 3
+    operations = found.recording.operations
+    by_end = {end: of for every in (PAIRS, COLUMNS) for of, ends in every.items() for end in ends}
+    for group in found.collectives:
+        (end,) = {int(operations.end[j]) for j in group}
+        assert {int(found.rank_of_call[operations.call[j]]) for j in group} == {*by_end[end]}
+    # One report of all four GPUs tells the same.
+    assert {*graph.build(found.recording).partners} == {*found.collectives}
+
+
 def test_reports_with_other_collectives_are_not_of_one_run() -> None:
     with pytest.raises(NotCapturedError, match="the same collectives"):
         joined(one_rank(0, [0, 100_000], [65_000, 165_000]), one_rank(0, [0], [65_000]))
@@ -128,9 +163,9 @@ def test_traces_of_two_ranks_replay_together(torch_samples: Library) -> None:
 
 
 def test_reports_that_do_not_fit_are_left_out_with_the_reason(nsys_samples: Library) -> None:
-    names = ("transformer_steps.nsys-rep", "transformer_training.nsys-rep", "attention.nsys-rep")
-    four, five, none = (nsys_samples.find(name).id for name in names)
-    for report, peer, reason in ((four, five, "same collectives"), (none, four, "No steps"), (five, four, "lacks")):
+    names = ("transformer_steps.nsys-rep", "transformer_training.nsys-rep", "attention.nsys-rep", "idle_fixed.nsys-rep")
+    four, five, none, many = (nsys_samples.find(name).id for name in names)
+    for report, peer, reason in ((four, five, "same collectives"), (none, four, "No steps"), (many, four, "lacks")):
         found = prediction.predict(nsys_samples, report, [("cuda_graph", "")], [peer])
         assert found.ranks == 1
         assert reason in found.alone
