@@ -1,7 +1,7 @@
 """What a replay costs: `python -m bench.replay_speed --kernels 10000 1000000 5000000` generates reports and measures.
 
-Reports are prepared as the worker does after it has converted them. A process of its own asks each question twice. The
-first time it loads modules and opens the report, as the command does; a server does that once.
+A process of its own asks each question twice. The first time it loads modules and creates views, as the command does;
+a server does that once.
 """
 
 import argparse
@@ -19,7 +19,6 @@ from bench.generate import Options, generate
 from bench.ingestion import run_ingest
 from profiledb.library.library import Library
 from profiledb.replay import path_table, prediction
-from profiledb.studies import prefetch
 
 QUESTIONS: Mapping[str, Callable[[Library, str], object]] = {
     "one change": lambda library, report: prediction.predict(library, report, [("cuda_graph", "")]),
@@ -55,9 +54,6 @@ def main() -> None:
             export = Path(data) / "generated.parquetdir"
             generate(Options(kernels, numbered_steps=True), export, "parquetdir")
             run_ingest((export,), Path(data) / "inbox", Path(data) / "library")
-            library = Library(Path(data) / "library")
-            prefetch.store_views(library, library.list()[0].id)
-            prefetch.prepare(library, library.list()[0].id)
             for question in QUESTIONS:
                 command = [sys.executable, "-m", "bench.replay_speed", "--answer", question, f"{data}/library"]
                 out = subprocess.run(command, check=True, capture_output=True, text=True).stdout

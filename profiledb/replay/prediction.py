@@ -273,9 +273,16 @@ def check_launches(recorded: recording.Recording, begin_ns: int) -> None:
         )
 
 
+def _has_sums(db: duckdb.DuckDBPyConnection) -> bool:
+    try:
+        return db.execute("SELECT 1 FROM path_sum LIMIT 1").fetchone() is not None
+    except duckdb.CatalogException:  # a report from before this table
+        return False
+
+
 def _read_source(library: Library, report_id: str, db: duckdb.DuckDBPyConnection, window: Window) -> Source:
     recorded = recording.read(db, window.begin_ns, window.end_ns)
-    if not len(recorded.operations) and db.execute("SELECT 1 FROM path_sum LIMIT 1").fetchone():
+    if not len(recorded.operations) and _has_sums(db):
         raise NotCapturedError("This report has sums of launches and no times, so there is nothing to replay.")
     check_launches(recorded, window.begin_ns)
     return Source(

@@ -68,7 +68,7 @@ def show() -> None:
             "next": path_table.kind_title(one.next),
             "next_pct": one.next_pct,
         }
-        for one in options.values()
+        for one in sorted(options.values(), key=lambda one: one.predicted_ns)
     ]
     if rows:
         tables.table(pd.DataFrame(rows), COLUMNS, key="what-if", download="what_if.csv")
