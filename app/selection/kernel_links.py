@@ -107,5 +107,15 @@ def to_timelines(report_id: str, beside: Sequence[str], label: str, align: str) 
         label: trusted text.
         align: one of the values of ``ALIGN``.
     """
-    query = page_selection.link(report_id) | {WITH: list(beside[:MOST_BESIDE]), ALIGN: align}
+    query = page_selection.link(report_id) | _stack(report_id, beside, align)
     st.page_link(TIMELINE.path, label=f":primary[{label}]", icon=TIMELINE.icon, query_params=query, width="content")
+
+
+def open_timelines(report_id: str, beside: Sequence[str], align: str, from_ns: float, to_ns: float) -> None:
+    """Open the timelines of several reports, stacked, at a time window of the first one."""
+    navigation.to(TIMELINE.path, timeline(report_id, from_ns, to_ns) | _stack(report_id, beside, align))
+
+
+def _stack(report_id: str, beside: Sequence[str], align: str) -> dict[str, str | list[str]]:
+    others = [one for one in beside if one != report_id]
+    return {WITH: others[:MOST_BESIDE], ALIGN: align}

@@ -5,8 +5,9 @@ claim the parts in turn: causes first, then places, symptoms and frames, the cos
 that a finding obtains is its own saving. If that is less than half of its saving, the finding is nested under the one
 that took most of its parts, provided that one's claim is at least half of this saving; a frame is nested in any case. A
 rule may explain more time than it saves (``explains_ns``): it claims all of that, but its own saving never exceeds its
-saving. A rule that names another rule among its parts details that rule's time and is nested under it whenever it
-fires.
+saving. A cause that names another rule among its parts details that rule's time and is nested under it whenever it
+fires. Any other rule that names one shares its cause: the two never stand side by side. The other one comes first if
+it saves at least half as much, unless this one knows its cause.
 
 A place leads the causes within it if none of them explains a quarter of it (``LEAST_OF_PLACE``), or if its rule says
 that none removes it (``is_cause``). So does a symptom whose rule knows its cause (``is_cause``). For example, if the
@@ -14,7 +15,7 @@ GPU waits for `save` 78 % of the time, that finding comes before the output and 
 nested under it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from profiledb.findings.finding import Finding
@@ -48,7 +49,7 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
         names = claimed(one.rule, parts)
         if not names:
             continue
-        if inside := next((name for name in one.rule.parts if name in own), None):
+        if one.rule.level == CAUSE and (inside := next((name for name in one.rule.parts if name in own), None)):
             own[one.rule.name], parents[one.rule.name] = 0, parents.get(inside, inside)
             continue
         saving = one.saving_ns or 0
@@ -58,12 +59,26 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
         taker = max(others, key=lambda other: (others[other], other), default="")
         if 2 * gets < saving and taker and (2 * others[taker] >= saving or one.rule.level == LEVELS[-1]):
             parents[one.rule.name] = parents.get(taker, taker)
+    _join_rules(costs, leading, parents)
     return [
         replace(
             one, own_saving_ns=own.get(one.rule.name), parent=parents.get(one.rule.name), leads=one.rule.name in leading
         )
         for one in every
     ]
+
+
+def _join_rules(costs: Iterable[Finding], leading: Container[str], parents: dict[str, str]) -> None:
+    """Nest findings that share their cause: one under the other, with all that is nested under it."""
+    top = {one.rule.name: one for one in costs if one.rule.name not in parents}
+    for one in list(top.values()):
+        other = next((top[name] for name in one.rule.parts if name in top and top[name] is not one), None)
+        if other is None or one.rule.level == CAUSE:
+            continue
+        is_first = one.rule.name in leading or 2 * (other.saving_ns or 0) < (one.saving_ns or 0)
+        above, below = (one, other) if is_first else (other, one)
+        moved = {below.rule.name, *(name for name, parent in parents.items() if parent == below.rule.name)}
+        parents.update(dict.fromkeys(moved, above.rule.name))
 
 
 def claimed(rule: Rule, parts: Sequence[Part]) -> list[str]:

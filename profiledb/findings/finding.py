@@ -18,6 +18,8 @@ HIGH_PCT, MEDIUM_PCT = 10.0, 2.0
 SLASH = re.compile(r"(?<!\\)/")
 """The separator of the names in a path of ranges."""
 _OPERATOR = re.compile(r"\w+::|\w+Backward\d*\**$|Optimizer\.")
+_LIBRARY = re.compile(r"(nccl|nvshmem|cccl|cu(blas|dnn|fft|solver|sparse|tensor)(lt|xt)?):", re.IGNORECASE)
+"""The NVTX domains of CUDA libraries, as names of ranges begin with them."""
 
 
 @dataclass(frozen=True)
@@ -113,19 +115,18 @@ class Finding:
 
     @property
     def place(self) -> str | None:
-        """Return the range that it is about, or the range of its first piece of evidence.
+        """Return the range that it is about, or the range of its first piece of evidence; None if there is none.
 
-        The pieces of a frame are examples, none of which is the place of most of its time.
+        The pieces of a frame are examples, none of which is the place of most of its time. A path ends before the
+        ranges inside CUDA libraries: nobody changes code there.
         """
         pieces = (piece.get("range") for piece in self.evidence[:1] if self.rule.level != LEVELS[-1])
-        return self.facts.get("place") or self.facts.get("range") or next(pieces, None)
+        return _cut_path(self.facts.get("place") or self.facts.get("range") or next(pieces, None), _LIBRARY)
 
     @property
     def part(self) -> str | None:
         """Return its place up to the first PyTorch operator, or None if nothing is left."""
-        names = SLASH.split(self.place or "")
-        kept = itertools.takewhile(lambda name: not _OPERATOR.match(name), names)
-        return "/".join(kept) or None
+        return _cut_path(self.place, _OPERATOR)
 
     @property
     def severity(self) -> str:
@@ -136,3 +137,9 @@ class Finding:
             return self.rule.weight
         share = (self.slowed.left if self.slowed else 1.0) * (self.saving_pct or 0.0)
         return "high" if share >= HIGH_PCT else "medium" if share >= MEDIUM_PCT else "low"
+
+
+def _cut_path(path: str | None, at: re.Pattern[str]) -> str | None:
+    """Return a path up to the first name that begins like this, or None if nothing is left."""
+    kept = itertools.takewhile(lambda name: not at.match(name), SLASH.split(path or ""))
+    return "/".join(kept) or None

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.views.run import heat
 from profiledb.access.cli.main import main
 from profiledb.access.operations.registry import get
 from profiledb.library.library import Library
@@ -119,6 +120,12 @@ def test_a_recipe_on_the_command_line_and_for_programs(summarized: Library, caps
     with pytest.raises(SystemExit):
         main(["run", "cuda_gpu_kern_sum", "ddp_strong_2_rank0.sqlite", "--run", "ddp_strong_2", *shelf])
     assert "not allowed with argument REPORT" in capsys.readouterr().err
+
+
+def test_a_browser_names_cells_of_the_map_alone() -> None:
+    assert heat.parse_cell([1, 2], (2, 3)) == (1, 2)
+    for wrong in (None, "12", [1], [1, 3], [-1, 0], [2, 0], [1.0, 2], [True, 0], {"row": 1}):
+        assert heat.parse_cell(wrong, (2, 3)) is None
 
 
 @needs_ddp

@@ -119,6 +119,20 @@ def finding(line: str, program_: program.Program = (), **more: object) -> Findin
     return Finding(rule, "fires", value=12.0, program=program_, **more)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("step_*/CCCL:cub::DeviceRadixSort", "step_*"), ("CCCL:cub::DeviceRadixSort", None), ("cuBLAS:gemm", None),
+        ("step_*/reduce/NCCL:ncclAllReduce", "step_*/reduce"), ("cudnn_frontend", "cudnn_frontend"), (None, None),
+    ],
+)  # fmt: skip
+def test_no_change_is_asked_for_inside_a_library(path: str | None, place: str | None) -> None:
+    told = Finding(rulebook.load()["off_core"], "fires", cause="calls", facts={"range": path})
+    assert told.place == place
+    assert (place or "the loop") in sentences.advice(told)[0]
+    assert path is None or path == place or path not in sentences.advice(told)[0]
+
+
 def test_the_change_is_told_at_its_place() -> None:
     line = "Compile {place|the step}."
     assert sentences.advice(finding(line))[0] == "Compile the step."

@@ -98,6 +98,22 @@ def test_a_rule_that_says_more_of_another_one_stands_under_it() -> None:
     assert nested(layers) == {"layers": (40, None)}
 
 
+def test_two_rules_that_share_a_cause_never_stand_side_by_side() -> None:
+    """By hand: 150 of idle time, 40 or 80 of which the launches explain; the long gap stands under the busy CPU."""
+    busy = finding("busy", 150, "launches, host code, launch call", "symptom")
+    small = finding("launches", 40, "host code", "place")
+    assert nested(small, busy, finding("gap", 100, "host code", "symptom")) == {
+        "launches": (40, "busy"), "busy": (110, None), "gap": (0, "busy"),
+    }  # fmt: skip
+    large = finding("launches", 80, "host code, launch call", "place")
+    assert nested(large, busy, finding("idle", 400, "idle", "frame")) == {
+        "launches": (80, None), "busy": (70, "launches"), "idle": (300, None),
+    }  # fmt: skip
+    known = nested(large, replace(busy, is_cause=True))
+    assert known == {"launches": (0, "busy"), "busy": (150, None)}, "samples name the function"
+    assert nested(busy)["busy"] == (150, None)
+
+
 def test_what_nobody_explains_stands_by_itself() -> None:
     assert nested(finding("idle", 450, "idle", "symptom"), finding("collector", 60, "host code")) == {
         "idle": (390, None),

@@ -325,3 +325,28 @@ def test_fluctuating_use_of_a_sample(nsys_samples: Library) -> None:
     assert found.facts["samples"] == len(values)
     assert found.value == pytest.approx(100 * sum(value < 10 for value in values) / len(values))
     assert found.verdict == "clear"
+
+
+@pytest.mark.parametrize(
+    ("own_ns", "verdict", "saving"), [(40_000, "fires", 40_000), (3_000, "cannot_judge", None), (None, "clear", 10_000)]
+)
+def test_launches_of_graphs_whose_nodes_are_traced(
+    library: Library, publish: Publish, own_ns: int | None, verdict: str, saving: int | None
+) -> None:
+    """By hand: 50 µs of work, a gap that ends with 60 µs of `cudaGraphLaunch`, and 50 µs; without it a gap of 10 µs."""
+    before = own_ns or 10_000
+    held = 60_000 if own_ns else 0
+    at = 50_020 + before
+    launch = (at, at + held, at + held, at + held + 50_000)
+
+    def by_node(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute("UPDATE kernel SET graph_node_id = kernel_id")
+        db.execute("UPDATE string SET value = 'cudaGraphLaunch' WHERE string_id = 1")
+
+    found = judged(library, by_hand(publish, [(0, 10, 20, 50_020), launch], after=by_node), "gpu_idle")
+    assert found.verdict == verdict
+    if saving:
+        assert found.saving_ns == saving
+        assert found.facts["traced_ns"] == (held or None)
+        assert found.value == pytest.approx(100 * (before + held) / (at + held + 50_000 - 20))
+        assert ("traces each node" in sentences.plain(found)) == (verdict == "fires")

@@ -6,6 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from profiledb.findings import sentences
 from profiledb.library.library import Library
 from tests.second import idle
 from tests.second.raw import Call, Capture
@@ -35,6 +36,20 @@ def test_launch_bound(nsys_samples: Library, sample: str) -> None:
     assert (finding.saving_ns, finding.facts["gaps"]) == (sum(gaps), len(gaps))
     assert finding.value == pytest.approx(share(found, sum(gaps)))
     assert finding.verdict == ("clear" if sample == "idle_fixed" else "fires")
+
+
+@pytest.mark.parametrize(("reads", "size"), [(20, 64), (19, 64), (20, 65)])
+def test_reads_of_a_few_bytes_are_named(library: Library, publish: Publish, reads: int, size: int) -> None:
+    """By hand: 120 kernels of 1 µs, one each 10 µs, and copies to the host right behind some of them."""
+    work = [(n * 10_000, n * 10_000 + 10, n * 10_000 + 20, n * 10_000 + 1_020) for n in range(120)]
+    moved = [made.copy(n, n * 10_000 + 1_020, n * 10_000 + 2_020, size, (2, 0), call_id=n) for n in range(reads)]
+    copied = [made.call(n, 4, n * 10_000 + 1_010, n * 10_000 + 2_030) for n in range(reads)]
+    found = judged(library, by_hand(publish, work, memop=moved, api_call=copied), "launch_bound")
+    told = reads if (reads, size) == (20, 64) else None
+    assert (found.verdict, found.facts["reads"], found.cause) == ("fires", told, "reads" if told else None)
+    assert ("reads a few bytes back" in sentences.plain(found)) == bool(told)
+    said = " ".join(found.rule.advised(found.cause, ["CuPy"]))
+    assert ("cupy.fuse" in said, "`x.get()`" in said) == (True, bool(told))
 
 
 def test_graphs_are_not_launch_bound(nsys_samples: Library) -> None:

@@ -124,6 +124,19 @@ def test_a_long_start_up_leaves_a_loop_to_judge(library: Library, capture: Captu
     assert part is None or (part.before_ns > 9_900 * MS and 40 <= part.steps <= 50)
 
 
+@pytest.mark.parametrize(("loops", "steps"), [(4, 3), (3, None)])
+def test_few_iterations_of_kernels_make_a_steady_part(
+    library: Library, capture: Capture, loops: int, steps: int | None
+) -> None:
+    """By hand: a kernel, 1 s of start-up, then each time eight kernels of 4 ms in 10; the last time has no end."""
+    starts = [(1_000 + 10 * n) * MS for n in range(8 * loops)]
+    work = [(0, 20, MS, "three")]
+    work += [(s, s + MS, s + 5 * MS, "two" if n % 8 else "one") for n, s in enumerate(starts)]
+    part = judge.steady_part(library, library.find(capture([], work)), {})
+    assert (part.steps if part else None) == steps
+    assert part is None or part.to_ns - part.from_ns == 3 * 80 * MS
+
+
 @pytest.mark.parametrize(("apart", "steps"), [(40, 8), (1, None)])
 def test_start_up_may_hold_more_work_than_the_steps(
     library: Library, capture: Capture, apart: int, steps: int | None

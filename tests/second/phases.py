@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from tests.second import names
-from tests.second.nesting import Mode, nest
+from tests.second.nesting import Mode, nest, ran
 from tests.second.raw import Capture, Operation
 from tests.second.steps import loops
 
@@ -47,9 +47,20 @@ def split(capture: Capture, mode: Mode, by: Callable[[Operation], Hashable], *, 
     of_phase: dict[str, int] = defaultdict(int)
     for (phase, _), there in groups.items():
         of_phase[phase] += _ns(there)
-    number = passes(capture, mode)
+    number = passes(capture, mode) if _holds_work(capture, mode) else None
     whole = sum(one.ns for one in capture.kernels)
     return {key: _figures(there, of_phase[key[0]], whole, number) for key, there in groups.items()}
+
+
+def _holds_work(capture: Capture, mode: Mode) -> bool:
+    """Whether steps hold a quarter of the kernel time from the first to the last of them; not asked of threads."""
+    steps, held = _passes(capture, mode), ran(capture, mode)
+    if mode == "thread" or not steps:
+        return True
+    low = min(one.start for one in steps)
+    high = max([one.end for one in steps] + [held[one].start + held[one].ns for one in steps if one in held])
+    inside = sum(one.ns for _, is_inside, one in placed(capture, mode) if is_inside)
+    return 4 * inside >= sum(one.ns for one in capture.kernels if low <= one.start <= high)
 
 
 def _figures(there: Sequence[Placed], of_phase: int, whole: int, number: int | None) -> dict[str, Any]:

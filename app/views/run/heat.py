@@ -1,21 +1,21 @@
-"""Heat map of a run: ranks by steps. No Streamlit, no SQL."""
+"""Heat map of a run: ranks by steps. The browser code is in ``static/heat``: a chart of Plotly would take twice as
+long to load as the rest of the page.
+"""
 
+import base64
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
-from app.ui import charts
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, GROUND, Theme
-from app.ui.figure_cache import kept
+from app.ui import served_component, theme
+from app.ui.charts import ACCENT
 from profiledb.studies.runs.run_tables import Matrix
 
-_MOST_TEXTS = 100_000
-"""Most cells with a text of their own: of more the hover says the time alone."""
-_TALL, _LOW = 22, 3
-_HEIGHT = 480
-_LABELS = 16
+Cell = tuple[int, int]
+"""Row and column of a matrix."""
+_COMPONENT = "heat"
 
 
 def order_rows(values: Matrix, hosts: Sequence[str], order: str) -> list[int]:
@@ -29,52 +29,58 @@ def order_rows(values: Matrix, hosts: Sequence[str], order: str) -> list[int]:
     return list(rows)
 
 
-@kept
 def draw(
-    values: Matrix, ranks: Sequence[int], hosts: Sequence[str], steps: Sequence[int], late: int | None,
-    theme: Theme,
-) -> go.Figure:  # fmt: skip
-    """Return the figure, darker for longer; the straggler's label is bold.
+    values: Matrix, title: str, ranks: Sequence[int], hosts: Sequence[str], steps: Sequence[int], late: int | None,
+    *, is_time: bool,
+) -> Cell | None:  # fmt: skip
+    """Draw the map, darker for more; return the cell that was clicked.
 
     Args:
-        values: ns by rank and step, rows in the order to draw.
+        values: ns, or W unless ``is_time``, by rank and step; rows in the order to draw.
+        title: what the values are.
         ranks: rank of each row.
         hosts: machine of each row; "" if unknown.
         steps: number of the step of each column, the first of several.
-        late: rank that holds up the others.
-        theme: light or dark.
+        late: rank that holds up the others; its label is bold.
+        is_time: whether values are times.
     """
+    result: Any = served_component.component(_COMPONENT)(
+        key="run-heat", data=_describe(values, title, ranks, hosts, steps, late, is_time=is_time),
+        on_chosen_change=_do_nothing,
+    )  # fmt: skip
+    return parse_cell(result.chosen, values.shape)
+
+
+def _describe(
+    values: Matrix, title: str, ranks: Sequence[int], hosts: Sequence[str], steps: Sequence[int], late: int | None,
+    *, is_time: bool,
+) -> dict[str, Any]:  # fmt: skip
     known = values[~np.isnan(values)]
     low, high = (float(np.quantile(known, 0.02)), float(np.quantile(known, 0.995))) if known.size else (0.0, 1.0)
-    text = [
-        [f"rank {rank}{f' on {fmt.plotly_text(host)}' if host else ''}, step {step}<br><b>{fmt.duration(ns)}</b>"
-         for step, ns in zip(steps, row, strict=True)]
-        for rank, host, row in zip(ranks, hosts, values, strict=True)
-    ] if values.size <= _MOST_TEXTS else None  # fmt: skip
-    figure = go.Figure(
-        go.Heatmap(
-            z=values, x=list(range(len(steps))), y=list(range(len(ranks))), zmin=low, zmax=max(high, low + 1),
-            text=text, hovertemplate="%{text}<extra></extra>" if text else "%{z:,.0f} ns<extra></extra>",
-            colorscale=[[0, charts.faded(ACCENT[theme], 0.06)], [1, ACCENT[theme]]], hoverongaps=False,
-            xgap=1 if len(steps) <= 100 else 0, ygap=1 if len(ranks) <= 64 else 0,
-            colorbar={
-                "tickvals": [low, (low + high) / 2, high],
-                "ticktext": [fmt.duration(ns) for ns in (low, (low + high) / 2, high)],
-            },
-        )
-    )  # fmt: skip
-    height = min(_HEIGHT, max(_LOW, min(_TALL, _HEIGHT // max(1, len(ranks)))) * len(ranks))
-    charts.frame(figure, theme, height=74 + height, left=74, bottom=44)
-    shown = range(0, len(steps), max(1, -(-len(steps) // _LABELS)))
-    figure.update_xaxes(title_text="Step", tickvals=list(shown), ticktext=[str(steps[place]) for place in shown])
-    rows = sorted({*range(0, len(ranks), max(1, -(-len(ranks) // _LABELS))), *_find_row(ranks, late)})
-    figure.update_yaxes(
-        tickvals=rows, autorange="reversed", showgrid=False,
-        ticktext=[f"<b>rank {ranks[row]}</b>" if ranks[row] == late else f"rank {ranks[row]}" for row in rows],
-    )  # fmt: skip
-    figure.update_layout(plot_bgcolor=GROUND[theme])
-    return figure
+    unit = fmt.unit_for(high, fmt.DURATION_UNITS) if is_time else ("W", 1.0)
+    return {
+        "values": base64.b64encode(values.astype("<f4").tobytes()).decode(),
+        "rows": [f"rank {rank}" for rank in ranks],
+        "notes": [f" on {fmt.visible(host)}" if host else "" for host in hosts],
+        "columns": [str(step) for step in steps],
+        "column": "Step",
+        "marked": next((row for row, rank in enumerate(ranks) if rank == late), None),
+        "low": low,
+        "high": max(high, low + 1),
+        "ends": [fmt.duration(value) if is_time else f"{value:.0f} W" for value in (low, high)],
+        "unit": unit,
+        "color": ACCENT[theme.theme()],
+        "label": f"{title} of {len(ranks)} ranks in {len(steps)} steps",
+    }
 
 
-def _find_row(ranks: Sequence[int], late: int | None) -> list[int]:
-    return [row for row, rank in enumerate(ranks) if rank == late]
+def parse_cell(chosen: Any, shape: tuple[int, ...]) -> Cell | None:
+    """Return the cell that a browser names; None if it is none of the map."""
+    if not isinstance(chosen, list) or len(chosen) != 2 or not all(type(place) is int for place in chosen):
+        return None
+    row, column = chosen
+    return (row, column) if 0 <= row < shape[0] and 0 <= column < shape[1] else None
+
+
+def _do_nothing() -> None:
+    """Do nothing: the rerun that follows reads the cell."""

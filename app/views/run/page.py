@@ -1,13 +1,15 @@
 """The Run page: all ranks of one job, which of them holds up the others, and why."""
 
+import math
+
 import pandas as pd
 import streamlit as st
 
 from app import session
 from app.selection import kernel_links
-from app.ui import chart_element, theme, url_widgets
 from app.ui import format as fmt
 from app.ui import page_elements as ui
+from app.ui import url_widgets
 from app.views.run import heat, tables
 from profiledb.studies import run_lookup
 from profiledb.studies.runs import sentences
@@ -18,7 +20,6 @@ from profiledb.studies.runs.straggler import Straggler
 from profiledb.studies.trends.team_summary_store import summaries_of
 
 _ORDERS = {"Rank": "rank", "Node": "node", "Value": "value"}
-_TITLES = {title: measure for measure, title in MEASURES.items()}
 _HOW = (
     "Steps without warm-up. A rank waits in a collective from its arrival until the last rank has arrived: its duration"
     " minus the shortest over the ranks. Figures come from a summary of each rank, made at import: 2,000 steps, 20,000"
@@ -40,7 +41,7 @@ def page() -> None:
     reports = _choose_reports(run, manifest.id, found)
     if len(reports) > 1:
         kernel_links.to_timelines(reports[0], reports[1:], "Ranks on the Timeline", "collective")
-    _draw_heat(run, known)
+    _draw_heat(run, known, reports)
     tables.draw_ranks(known.ranks)
     tables.draw_communicators(known.communicators)
     tables.draw_kernels(known.kernels)
@@ -76,26 +77,33 @@ def _choose_reports(run: Run, own: str, found: Straggler | None) -> list[str]:
     return list(dict.fromkeys([own, *late, *run.reports]))
 
 
-def _draw_heat(run: Run, known: RunAnswer) -> None:
+def _draw_heat(run: Run, known: RunAnswer, reports: list[str]) -> None:
+    """Draw the heat map; a click opens the rank's timeline at this step, above those of others, aligned."""
+    titles = {MEASURES[measure]: measure for measure in known.heat}
+    if not titles:
+        return
     st.subheader("Ranks by step", anchor=False)
-    left, right = st.columns([3, 1])
-    with left:
+    with st.container(horizontal=True):
         title = st.segmented_control(
-            "Shows", list(_TITLES), required=True, label_visibility="collapsed",
-            **url_widgets.option("measure", list(_TITLES), MEASURES["duration_ns"]),
+            "Shows", list(titles), required=True, label_visibility="collapsed",
+            **url_widgets.option("measure", list(titles), next(iter(titles))),
         )  # fmt: skip
-    with right:
         order = st.segmented_control(
             "Order", list(_ORDERS), required=True, label_visibility="collapsed",
             **url_widgets.option("order", list(_ORDERS), "Rank"),
         )  # fmt: skip
-    measure = _TITLES[str(title)]
-    values = known.heat[measure]
+    values = known.heat[titles[str(title)]]
     rows = heat.order_rows(values, [one.host for one in run.ranks], _ORDERS[str(order)])
-    late = known.straggler.rank if known.straggler else None
     ranks, hosts = zip(*((run.ranks[row].rank or 0, run.ranks[row].host) for row in rows), strict=True)
-    figure = heat.draw(values[rows], ranks, hosts, known.steps, late, theme.theme())
-    chart_element.chart(figure, "run-heat")
+    late = known.straggler.rank if known.straggler else None
+    is_time = titles[str(title)].endswith("_ns")
+    cell = heat.draw(values[rows], str(title), ranks, hosts, known.steps, late, is_time=is_time)
+    if cell is None:
+        return
+    row, column = rows[cell[0]], cell[1]
+    begin, length = float(known.starts[row, column]), float(known.heat["duration_ns"][row, column])
+    if not math.isnan(begin + length):
+        kernel_links.open_timelines(run.ranks[row].report_id, reports, "collective", begin, begin + length)
 
 
 page()

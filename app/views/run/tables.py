@@ -16,6 +16,7 @@ from profiledb.studies.runs.run_rows import COMMUNICATORS, KERNELS, RANKS
 
 _MEAN = "mean per step over the ranks"
 _MINUTE = "%Y-%m-%d %H:%M"
+_RECIPE_PX = 320
 _PER = ("One per name", "One per name and rank")
 RANK_COLUMNS = table_columns.of(
     RANKS,
@@ -34,7 +35,7 @@ COMMUNICATOR_COLUMNS = table_columns.of(
     COMMUNICATORS,
     table_columns.use("operation", width=130),
     table_columns.use("communicator", width=200),
-    "ranks", "count", "transfer_ns", "wait_ns",
+    "ranks", "nodes", "count", "transfer_ns", "wait_ns",
 )  # fmt: skip
 
 
@@ -93,14 +94,12 @@ def _draw_table(
 def draw_recipe(run: Run) -> None:
     """Draw the choice of a recipe of nsys and, once one is chosen, its rows over all ranks of the run."""
     st.subheader("Recipes of Nsight Systems", anchor=False)
-    left, right = st.columns([5, 3], vertical_alignment="bottom")
-    with left:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
-            "Recipe", recipes.RECIPES, index=None, placeholder="Choose a recipe",
+            "Recipe", recipes.RECIPES, index=None, placeholder="Choose a recipe", width=_RECIPE_PX,
             **url_widgets.option("recipe", recipes.RECIPES),
         )  # fmt: skip
-    summary = name in recipes.STATISTICS or name in recipes.DESCRIPTIONS
-    with right:
+        summary = name in recipes.STATISTICS or name in recipes.DESCRIPTIONS
         per = st.segmented_control(
             "Rows", _PER, required=True, disabled=not summary, **url_widgets.option("per", _PER, _PER[0])
         )  # fmt: skip

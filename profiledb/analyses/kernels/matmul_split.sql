@@ -17,7 +17,7 @@
 -- column: matmul_pct | % | .2f | share of matmul in the kernel time of the phase
 -- column: rest_pct | % | .2f | share of everything else
 -- column: calls = Launches | count | | number of launches
--- column: passes = Steps | count | | steps of the selection that count; empty if it has none, or if they hold less than a quarter of the kernel time
+-- column: passes = Steps | count | | steps of the selection that count; empty if it has none, or if they hold less than a quarter of the kernel time from the first to the last
 -- column: pass_ns = Time per step | ns | .1f | mean kernel time per step
 -- column: pass_matmul_ns = Matmul per step | ns | .1f | mean matmul time per step
 -- column: pass_rest_ns = Rest per step | ns | .1f | mean time of all other kernels per step

@@ -21,7 +21,7 @@
 -- column: share_pct | % | .2f | share of the kernel time of the phase
 -- column: calls = Launches | count | | number of launches
 -- column: avg_ns = Average | ns | .1f | mean duration
--- column: passes = Steps | count | | steps of the selection that count; empty if it has none, or if they hold less than a quarter of the kernel time
+-- column: passes = Steps | count | | steps of the selection that count; empty if it has none, or if they hold less than a quarter of the kernel time from the first to the last
 -- column: pass_ns = Time per step | ns | .1f | mean time of the kernel per step
 -- column: pass_calls = Launches per step | count | .2f | mean number of launches per step
 -- column: demangled | text | | full name with template arguments

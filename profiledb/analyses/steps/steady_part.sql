@@ -12,7 +12,7 @@
 -- includes: selection, step, waiting
 -- selects: part
 -- once: finding_steps, kernel_iterations, busy
--- param: least_steps = 4 fewest steps of a steady part
+-- param: least_steps = 4 fewest steps of a steady part; of kernel iterations one less, since the last has no end
 -- param: denser = 5 factor between the GPUs' working share inside and outside, for steps with little work
 -- param: kernels_pct = 10 smallest share of the time that kernel iterations must cover, percent
 -- param: all_pct = 75 share of the work in kernel iterations above which they may cover any share of the time, percent
@@ -40,7 +40,7 @@ WITH named AS MATERIALIZED (SELECT pid, start_ns, end_ns FROM finding_step
     SELECT any_value(told_by) AS told_by, max(steps) AS steps, min(low) AS low, max(high) AS high
     FROM (SELECT any_value(told_by) AS told_by, count(*) AS steps, min(start_ns) AS low, max(end_ns) AS high FROM step
         GROUP BY pid)
-    HAVING sum(steps) >= $least_steps::BIGINT
+    HAVING sum(steps) >= $least_steps::BIGINT - CASE any_value(told_by) WHEN 'kernels' THEN 1 ELSE 0 END
 ), active AS (
     SELECT min(start_ns) AS first_ns, max(end_ns) AS last_ns FROM selected_active
 ), worked AS (

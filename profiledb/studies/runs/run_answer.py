@@ -12,8 +12,10 @@ from profiledb.studies.runs.run_findings import RunFinding
 from profiledb.studies.runs.run_tables import MEASURES, Matrix, RunTables
 from profiledb.studies.runs.straggler import Straggler
 
+MOST_CELLS = 200_000
 MOST_STEPS = 400
-"""Most columns of a heat map; of more steps each column is the longest of its neighbors: no slow step disappears."""
+"""Most cells and columns of a heat map; of more steps each column is the longest of its neighbors: no slow step
+disappears."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class RunAnswer:
         kernels: rows of ``run_rows.KERNELS``.
         communicators: rows of ``run_rows.COMMUNICATORS``.
         steps: number of the step of each column of ``heat``.
-        heat: each of ``MEASURES`` by rank and step, ns, at most ``MOST_STEPS`` columns.
+        starts: start of the step of each cell of ``heat`` from the start of its capture, ns.
+        heat: each of ``MEASURES`` that any rank has, by rank and step.
     """
 
     is_matched: bool
@@ -44,12 +47,15 @@ class RunAnswer:
     kernels: pd.DataFrame
     communicators: pd.DataFrame
     steps: tuple[int, ...]
+    starts: Matrix
     heat: Mapping[str, Matrix]
 
 
 def answer(tables: RunTables) -> RunAnswer:
     """Work out the answer."""
-    each = max(1, -(-len(tables.step_numbers) // MOST_STEPS))
+    columns = max(1, min(MOST_STEPS, MOST_CELLS // len(tables.numbers)))
+    each = max(1, -(-len(tables.step_numbers) // columns))
+    heat = {measure: tables.matrix(measure) for measure in MEASURES}
     late = straggler.find_straggler(tables)
     findings = run_findings.find(tables, late)
     about_ranks = [one.sentence for one in findings if one.rule in run_findings.ABOUT_RANKS]
@@ -64,7 +70,12 @@ def answer(tables: RunTables) -> RunAnswer:
         kernels=run_rows.list_kernels(tables),
         communicators=run_rows.list_communicators(tables),
         steps=tuple(tables.step_numbers[::each]),
-        heat={measure: shrink(tables.matrix(measure), each) for measure in MEASURES},
+        starts=tables.matrix("start_ns")[:, ::each],
+        heat={
+            measure: shrink(values, each).astype(np.float32)
+            for measure, values in heat.items()
+            if not np.isnan(values).all()
+        },
     )
 
 

@@ -46,6 +46,7 @@ COMMUNICATORS = (
     Column("operation", "text", "", "NCCL operation"),
     Column("communicator", "text", "", "communicator or process group"),
     Column("ranks", "count", "", "ranks that take part"),
+    Column("nodes", "count", "", "machines of these ranks: between several it goes over the network", "Nodes"),
     Column("count", "count", "", "operations that all of them have"),
     Column(
         "transfer_ns", "ns", ".0f", "sum of the shortest durations over the ranks: the last to arrive does not wait"
@@ -95,14 +96,17 @@ def list_kernels(tables: RunTables) -> pd.DataFrame:
 def list_communicators(tables: RunTables) -> pd.DataFrame:
     """Return one row per operation and communicator (``COMMUNICATORS``), the most waiting first."""
     matches = tables.matches
+    hosts = {one.rank or 0: one.host for one in tables.run.ranks}
     rows: list[Row] = []
     for (operation, communicator), group in matches.groupby(["operation", "communicator"], dropna=False):
         members = group["rank"].nunique()
+        machines = {hosts[rank] for rank in group["rank"].unique()}
         rows.append(
             {
                 "operation": operation,
                 "communicator": communicator,
                 "ranks": members,
+                "nodes": None if "" in machines else len(machines),
                 "count": group["key"].nunique(),
                 "transfer_ns": group.drop_duplicates("key")["shortest_ns"].sum(),
                 "wait_ns": group["wait_ns"].sum() / members,

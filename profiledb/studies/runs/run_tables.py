@@ -23,8 +23,9 @@ MEASURES = {
     "wait_ns": "Waiting for other ranks",
     "copy_ns": "Copies",
     "idle_ns": "Idle",
+    "power_w": "Power",
 }
-"""What the heat map of a run shows, ns, with its title."""
+"""What the heat map of a run shows, ns or W, with its title."""
 
 Content = Mapping[tuple[str, int], Mapping[str, bytes]]
 """Tables of ranks by report and lane."""
@@ -82,7 +83,7 @@ class RunTables:
         return np.where(np.isnan(self.spare), self.waits, np.minimum(self.waits, np.maximum(0, self.spare)))
 
     def matrix(self, measure: str) -> Matrix:
-        """Return a measure (``MEASURES``) by rank and step, ns; of waits NaN if no collective could be matched."""
+        """Return a measure (``MEASURES``) by rank and step; of waits NaN if no collective could be matched."""
         if measure == "wait_ns":
             return self.spread(self.matches, "wait_ns")
         return self._place(self.steps, measure)

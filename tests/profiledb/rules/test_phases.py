@@ -58,6 +58,17 @@ def training(library: Library, tmp_path: Path) -> str:
     return manifest.id
 
 
+@pytest.mark.parametrize(("start", "expected"), [(2200, (5080, 2, 540)), (950, (5080, None, None))])
+def test_no_figures_per_step_where_most_kernels_are_launched_outside_steps(
+    library: Library, training: str, start: int, expected: tuple[int, int | None, float | None]
+) -> None:
+    """By hand: two steps of 540 ns of work, from 0 to 1,900. A kernel of 4 µs counts against them only in between."""
+    with duckdb.connect(str(library.path(training))) as db:
+        db.execute("UPDATE kernel SET start_ns = ?, end_ns = ? WHERE start_ns = 2200", [start, start + 4000])
+    (whole, *_) = run(library, training, "matmul_split", mode="process")
+    assert (whole["total_ns"], whole["passes"], whole["pass_ns"]) == expected
+
+
 def test_the_split_by_phase_and_class(library: Library, training: str) -> None:
     rows = run(library, training, "phase_split", mode="process")
     assert picked(rows, "phase", "class", "total_ns", "calls", "passes", "pass_ns", "pass_calls") == [

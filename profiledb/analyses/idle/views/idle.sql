@@ -193,6 +193,12 @@ FROM piece JOIN host USING (gap_id)
 LEFT JOIN named ON named.source = piece.source AND named.name_id IS NOT DISTINCT FROM piece.name_id
 WHERE e > s;
 
+-- The functions that launch CUDA graphs, if most kernels are nodes of graphs: tracing each node makes them slow.
+CREATE OR REPLACE MACRO traced_launch() AS TABLE
+SELECT DISTINCT function FROM api_function
+WHERE call_kind = 'graph launch'
+    AND (SELECT 2 * count(*) FILTER (graph_node_id > 0) > count(*) FROM selected_kernel);
+
 -- Paths of ranges with a star for the last number of each name, which merges step_0/load and step_1/load: `pattern`.
 CREATE OR REPLACE VIEW path_pattern AS
 WITH RECURSIVE titled AS MATERIALIZED (FROM range_title

@@ -12,7 +12,9 @@ CREATE OR REPLACE MACRO is_matmul(class) AS coalesce(class = 'matmul', false);
 
 -- Kernel time of the selection by phase and name: one row per phase, name and whether it is in a pass. A kernel belongs
 -- to the innermost range on its launch path whose name has a phase. If that path has none, a further range around the
--- call decides (call_range): libraries open their own ranges on the threads of a backward pass.
+-- call decides (call_range): libraries open their own ranges on the threads of a backward pass. `passes` is empty if
+-- the passes hold less than a quarter of the time of the kernels that start from the first to the last of them: then
+-- threads outside the passes launch most kernels, and figures per step would mislead.
 CREATE OR REPLACE MACRO selected_phase_time(mode_of_range) AS TABLE
 WITH RECURSIVE path_phase AS (
     SELECT path_id, phase_of(name) AS phase FROM range_path WHERE parent_id IS NULL
@@ -20,7 +22,7 @@ WITH RECURSIVE path_phase AS (
     SELECT range_path.path_id, coalesce(phase_of(range_path.name), path_phase.phase)
     FROM path_phase JOIN range_path ON range_path.parent_id = path_phase.path_id
 ), pass AS MATERIALIZED (
-    SELECT pre, post, rank FROM selected_pass(mode_of_range)
+    SELECT pre, post, rank, start_ns, until_ns FROM selected_pass(mode_of_range)
 ), place AS MATERIALIZED (
     SELECT range.pre, phase, coalesce(range.pre <= pass.post, false) AS in_pass
     FROM range LEFT JOIN path_phase USING (path_id) ASOF LEFT JOIN pass ON range.pre >= pass.pre
@@ -30,11 +32,17 @@ WITH RECURSIVE path_phase AS (
     GROUP BY call_id
 ), placed AS (
     SELECT coalesce(place.phase, further.phase, 'none') AS phase, name_id, end_ns - start_ns AS ns,
-        coalesce(place.in_pass, false) OR coalesce(further.in_pass, false) AS in_pass
+        coalesce(place.in_pass, false) OR coalesce(further.in_pass, false) AS in_pass,
+        start_ns BETWEEN (SELECT min(start_ns) FROM pass) AND (SELECT max(until_ns) FROM pass) AS beside
     FROM selected_kernel AS kernel
     LEFT JOIN place ON pre = CASE mode_of_range WHEN 'process' THEN process_range ELSE thread_range END
     LEFT JOIN further USING (call_id)
+), summed AS (
+    SELECT phase, name_id, in_pass, sum(ns)::BIGINT AS total_ns, count(*) AS calls,
+        coalesce(sum(ns) FILTER (in_pass), 0) AS inside_ns, coalesce(sum(ns) FILTER (beside), 0) AS all_ns
+    FROM placed GROUP BY phase, name_id, in_pass
 )
-SELECT phase, name_id, in_pass, sum(ns)::BIGINT AS total_ns, count(*) AS calls,
-    (SELECT nullif(count(*), 0) FROM pass WHERE rank = 1) AS passes
-FROM placed GROUP BY phase, name_id, in_pass;
+SELECT phase, name_id, in_pass, total_ns, calls,
+    CASE WHEN mode_of_range = 'thread' OR 4 * sum(inside_ns) OVER () >= sum(all_ns) OVER ()
+        THEN (SELECT nullif(count(*), 0) FROM pass WHERE rank = 1) END AS passes
+FROM summed;

@@ -7,8 +7,8 @@
 -- they would be paired wrongly. Within a step (without steps, within the selection) the rule subtracts from each GPU's
 -- waits those of the GPU that waits least: equal work does not remove waits that all GPUs have in turn. If the last GPU
 -- is idle for most of that time because its CPU has launched nothing, a faster CPU saves its idle time, too. Its CPU
--- has work of its own if no other thread spends half as long in the range of most of that time; else it is slow at what
--- all do. The rule cannot judge a report of one rank: `warpdeck scaling` compares several.
+-- has work of its own if no other thread spends half as long in the range of most of that time: then the saving is the
+-- part of both times that this range explains. Else it is slow at what all do. The rule cannot judge a report of one rank: `warpdeck scaling` compares several.
 -- needs: kernel
 -- includes: finding, work, nccl, waiting, idle
 -- selects: part
@@ -88,7 +88,9 @@ WITH numbered AS (
     LEFT JOIN idle_pattern USING (pre)
     WHERE reason NOT IN ('unknown', 'page migration') GROUP BY pattern
 ), cpu AS (
-    SELECT sum(ns)::BIGINT AS late_ns, arg_max(pattern, ns) AS range FROM slow
+    SELECT sum(ns)::BIGINT AS late_ns, arg_max(pattern, ns) AS range,
+        sum(ns) FILTER (pattern = (SELECT arg_max(pattern, ns) FROM slow)) / sum(ns) AS range_part
+    FROM slow
     HAVING 2 * sum(ns) > (SELECT sum(end_ns - start_ns) FROM awaited)
 ), spent AS (  -- of each thread in that range
     SELECT global_tid, sum(end_ns - start_ns) AS ns FROM selected_range JOIN path_pattern USING (path_id)
@@ -109,7 +111,9 @@ SELECT CASE WHEN collectives >= $least::INTEGER OR every = 0
     CASE WHEN collectives > 0 THEN 'The selection has too few collectives that several GPUs ran.'
         ELSE 'The report has collectives of one GPU only: `warpdeck scaling` compares the reports of several ranks.'
         END AS unjudged,
-    least(wait_ns + coalesce(late_ns, 0), finding_window.ns) AS saving_ns, wait_ns, late_ns, range,
+    (least(wait_ns + coalesce(late_ns, 0), finding_window.ns)
+        * CASE WHEN late_ns > 0 AND cause.cause = 'late CPU' THEN range_part ELSE 1 END)::BIGINT AS saving_ns,
+    wait_ns, late_ns, range,
     IF(late_ns > 0, cause.cause, NULL) AS cause, collectives, last_gpu,
     100.0 * times / nullif(collectives, 0) AS last_pct,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence

@@ -10,6 +10,7 @@
 -- includes: finding, idle, waiting, cpu_code, program
 -- selects: part
 -- once: functions, idle, signs
+-- parts: launch_bound
 -- parts: idle
 -- level: symptom
 -- unit: %
@@ -41,7 +42,7 @@
 -- advice: [Python, else, PyTorch, torch.compile] If the model's own Python takes this time, find out what the compiler left out: `TORCH_LOGS="graph_breaks"`.
 -- advice: [Python, else, PyTorch] Use fewer and larger operations, and larger batches: Python takes the same time for each.
 -- advice: [Python, else, JAX or XLA] If dispatching steps takes this time, loop over them inside `jax.jit` (`jax.lax.scan`).
--- advice: [Python, else, CuPy or Numba] Launch fewer and larger kernels.
+-- advice: [Python, else, CuPy or Numba] -> launch_less
 -- advice: [Python, else] Launch fewer and larger kernels, or use CUDA graphs.
 -- advice: [polling] Balance the work of the ranks, and send while the GPU computes: `MPI_Isend` and `MPI_Irecv` early, `MPI_Wait` where the data is needed.
 -- advice: [sampled] Speed up {functions} with more threads or vectorized loops, or run them on the GPU. Work that does not need the GPU's last result can run while the GPU computes.

@@ -2,8 +2,9 @@
 -- question: Is the GPU idle while the program runs?
 -- The share of each GPU's active span (first to last operation) in which no operation runs, as in `idle_reasons`. Range
 -- and reason are those of most of this time (`idle_ranges`, `idle_reasons`): they describe the gaps, not the work
--- launched after them. The evidence lists the longest gaps. If most kernels are nodes of CUDA graphs and launching is
--- the main reason, the rule does not judge: tracing each node slows down `cudaGraphLaunch`.
+-- launched after them. The evidence lists the longest gaps. If most kernels are nodes of CUDA graphs, tracing each node
+-- slows down `cudaGraphLaunch` (`traced_launch`): idle time in it is neither saved nor a reason, and if it decides
+-- whether the rule fires, the rule does not judge.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
@@ -14,11 +15,13 @@
 -- fires: above
 -- param: threshold = 15 fires at or above this share of the active span
 -- column: idle_ns | ns | | idle time of all GPUs
+-- column: traced_ns | ns | | idle time in calls that tracing slows, if any
 -- column: reason | text | | activity of the launching thread for most of it
 -- column: reason_pct | % | .1f | share of the idle time with this reason
 -- column: range | name | | innermost range with most of it, if that is at least half
 -- column: place | name | | that range, or the one with most of the time of the main reason
 -- column: range_pct | % | .1f | share of the idle time in this range, the ranges inside it included
+-- says: The GPU is idle {value} of the time ({idle_ns}), of which {traced_ns} may be the profiler's: it traces each node of CUDA graphs, which makes launching them slow. Main reason of the rest: {reason}.
 -- says: The GPU is idle {value} of the time ({idle_ns}). For {range_pct} of that the CPU is in {range}; main reason: {reason} ({reason_pct}).
 -- says: The GPU is idle {value} of the time ({idle_ns}). Main reason: {reason} ({reason_pct}).
 -- says: The GPU is idle {value} of the time ({idle_ns}). Nothing in the report tells why.
@@ -40,12 +43,15 @@
 -- advice: [no calls, else] Capture CUDA calls, too (`--trace=cuda`), to see the cause.
 -- source: TensorRT-LLM thresholds (0.15 generation, 0.30 training); nsys-ai root_cause_matcher and TraceLens (15 %); gaps as in `idle_reasons`
 WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
-), traced AS (SELECT 2 * count(*) FILTER (graph_node_id > 0) > count(*) AS by_node FROM selected_kernel
+), own AS (FROM piece WHERE coalesce(function NOT IN (FROM traced_launch()), true)
 ), short AS (
     SELECT coalesce(sum(b - a), 0)::BIGINT AS ns FROM selected_hole(1) WHERE b - a < 2000
 ), total AS (SELECT (SELECT coalesce(sum(ns), 0) FROM piece) + (SELECT ns FROM short) AS ns
+), traced AS (
+    SELECT nullif((SELECT sum(ns) FROM piece) - (SELECT coalesce(sum(ns), 0) FROM own), 0)::BIGINT AS ns
+), rest AS (SELECT total.ns - coalesce(traced.ns, 0) AS ns FROM total CROSS JOIN traced
 ), by_reason AS (
-    SELECT reason, sum(ns)::BIGINT AS ns FROM piece GROUP BY reason
+    SELECT reason, sum(ns)::BIGINT AS ns FROM own GROUP BY reason
     UNION ALL SELECT 'between operations', ns FROM short
 ), by_range AS (
     SELECT pattern, reason, sum(ns)::BIGINT AS ns FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern, reason
@@ -61,21 +67,21 @@ WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
         } AS piece
     FROM longest LEFT JOIN range USING (pre) LEFT JOIN range_path USING (path_id)
 )
-SELECT CASE WHEN by_node AND main.reason = 'launch call' THEN NULL
+SELECT CASE WHEN $threshold::DOUBLE * finding_window.ns > 100.0 * rest.ns
+            AND $threshold::DOUBLE * finding_window.ns <= 100.0 * total.ns THEN NULL
         ELSE 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
-    CASE WHEN by_node AND main.reason = 'launch call'
-        THEN 'Most kernels are nodes of CUDA graphs, and tracing each node makes cudaGraphLaunch slow: capture without'
-            || ' `--cuda-graph-trace=node` to judge idle time.' END AS unjudged,
-    total.ns AS saving_ns, total.ns AS idle_ns,
+    'Most kernels are nodes of CUDA graphs, and tracing each node makes cudaGraphLaunch slow: capture without'
+        || ' `--cuda-graph-trace=node` to judge idle time.' AS unjudged,
+    rest.ns AS saving_ns, total.ns AS idle_ns, traced.ns AS traced_ns,
     CASE WHEN main.reason <> 'unknown' THEN main.reason WHEN NOT EXISTS (FROM api_call) THEN 'no calls' END AS cause,
     nullif(replace(main.reason, 'host code', 'non-CUDA code'), 'unknown') AS reason,
-    100.0 * main.ns / nullif(total.ns, 0) AS reason_pct,
+    100.0 * main.ns / nullif(rest.ns, 0) AS reason_pct,
     place.pattern AS range,
     coalesce(place.pattern, mainly.pattern) AS place, 100.0 * (
         SELECT sum(ns) FROM by_range WHERE pattern = place.pattern OR starts_with(pattern, place.pattern || '/')
     ) / nullif(total.ns, 0) AS range_pct,
     (SELECT list(piece ORDER BY gap_id) FROM shown) AS evidence
-FROM finding_window CROSS JOIN total CROSS JOIN traced
+FROM finding_window CROSS JOIN total CROSS JOIN traced CROSS JOIN rest
 LEFT JOIN (SELECT reason, ns FROM by_reason ORDER BY ns DESC, reason LIMIT 1) AS main ON true
 LEFT JOIN (
     SELECT pattern FROM by_range GROUP BY pattern

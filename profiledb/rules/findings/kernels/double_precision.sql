@@ -15,11 +15,11 @@
 -- unit: %
 -- fires: above
 -- param: threshold = 10 fires at or above this share of the active span
--- column: double_ns | ns | | time of these kernels
+-- column: double_ns | ns | | kernel time of these kernels: those that overlap count each
 -- column: product_pct | % | .1f | share of matrix products in it
 -- column: kernel | name | | the one with the most time
--- says: Kernels in FP64 take {double_ns} ({value} of the time), {product_pct} of it in matrix products, mostly in {kernel}.
--- says: Kernels in FP64 take {double_ns} ({value} of the time), mostly in {kernel}.
+-- says: Kernels in FP64 take {double_ns} of kernel time and run {value} of the time, {product_pct} of it in matrix products, mostly in {kernel}.
+-- says: Kernels in FP64 take {double_ns} of kernel time and run {value} of the time, mostly in {kernel}.
 -- clear: Kernels in FP64 take {value} of the time.
 -- advice: [PyTorch] Convert inputs and model once (`.float()`, `dtype=torch.float32`) unless you need FP64: arrays of NumPy and Python numbers become FP64 tensors.
 -- advice: [else, JAX or XLA] Compute in FP32 (`jax_enable_x64` off, `dtype=jnp.float32`) unless you need FP64.
@@ -65,7 +65,7 @@ WITH double_name AS MATERIALIZED (
     FROM ran JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10
 )
 SELECT 100.0 * taken.ns / nullif(finding_window.ns, 0) AS value,
-    (taken.ns * saved_ns / nullif(total.ns, 0))::BIGINT AS saving_ns, taken.ns AS double_ns,
+    (taken.ns * saved_ns / nullif(total.ns, 0))::BIGINT AS saving_ns, total.ns::BIGINT AS double_ns,
     product_pct, CASE WHEN product_pct >= 50 THEN 'products' END AS cause,
     (SELECT name FROM by_name ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
     (

@@ -15,14 +15,14 @@
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
 -- param: least_pct = 20 share of the time of all products below which the value is 0, percent
--- column: cuda_ns | ns | | time of these kernels
+-- column: cuda_ns | ns | | kernel time of these kernels: those that overlap count each
 -- column: product_pct | % | .1f | share of these kernels in the time of all products with a known unit
 -- column: products | text | | matrix products or convolutions, by which takes most of this time
 -- column: kernel | name | | the one with the most time
 -- column: precision | text | | precision to use on this GPU's tensor cores
 -- column: faster | ratio | .1f | peak of tensor cores in this precision over that of CUDA cores
--- says: {products} on CUDA cores in FP32 take {cuda_ns} ({value} of the time); in {precision} this GPU's tensor cores reach {faster} times that rate.
--- says: {products} on CUDA cores in FP32 take {cuda_ns} ({value} of the time): {product_pct} of all products.
+-- says: {products} on CUDA cores in FP32 take {cuda_ns} of kernel time and run {value} of the time; in {precision} this GPU's tensor cores reach {faster} times that rate.
+-- says: {products} on CUDA cores in FP32 take {cuda_ns} of kernel time and run {value} of the time: {product_pct} of all products.
 -- clear: Products on CUDA cores in FP32 take {value} of the time.
 -- advice: [convolutions, PyTorch, channels last] Give convolutions numbers of channels that are multiples of 4: cuDNN computes others on CUDA cores, although TF32 is allowed (`torch.backends.cudnn.allow_tf32`, on by default).
 -- advice: [convolutions, PyTorch, not channels last] Give convolutions numbers of channels that are multiples of 4, and `model.to(memory_format=torch.channels_last)`: cuDNN computes others on CUDA cores, although TF32 is allowed (`torch.backends.cudnn.allow_tf32`, on by default).
@@ -60,7 +60,7 @@ WITH board AS (
 ), slow AS MATERIALIZED (  -- kernels that overlap count once
     SELECT device_id, start_ns, end_ns FROM selected_kernel
     WHERE name_id IN (SELECT name_id FROM product WHERE unit = 'cuda' AND precision IS NOT NULL)
-), taken AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS cuda_ns FROM finding_union('slow')
+), taken AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_union('slow')
     WHERE EXISTS (FROM slow)
 ), on_cuda AS (
     SELECT kernel, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
@@ -70,16 +70,17 @@ WITH board AS (
     SELECT {'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} AS piece FROM on_cuda
 )
 SELECT CASE WHEN without_ns > with_ns THEN NULL
-        WHEN greatest(double_ns, unknown_ns) > (all_ns + double_ns) / 2 AND 20 * cuda_ns < finding_window.ns THEN NULL
+        WHEN greatest(double_ns, unknown_ns) > (all_ns + double_ns) / 2 AND 20 * taken.ns < finding_window.ns THEN NULL
         WHEN 100 * with_ns < $least_pct::DOUBLE * (all_ns - unknown_ns) THEN 0
-        ELSE 100.0 * cuda_ns / nullif(finding_window.ns, 0) END AS value,
+        ELSE 100.0 * taken.ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN without_ns > with_ns
             THEN 'This GPU has no tensor cores, or the report does not tell its compute capability.'
         WHEN double_ns >= unknown_ns THEN 'Most matrix products compute in FP64, which this rule does not judge.'
         ELSE 'The names of most matrix products do not tell whether they run on tensor cores.' END AS unjudged,
     CASE WHEN precision = 'TF32' AND is_convolution THEN 'convolutions' ELSE precision END AS cause,
     CASE WHEN is_convolution THEN 'Convolutions' ELSE 'Matrix products' END AS products,
-    CASE WHEN faster > 1 THEN cuda_ns * (1 - 1 / faster) END::BIGINT AS saving_ns, cuda_ns,
+    CASE WHEN faster > 1 THEN taken.ns * (1 - 1 / faster) END::BIGINT AS saving_ns,
+    with_ns::BIGINT AS cuda_ns,
     100.0 * with_ns / nullif(all_ns - unknown_ns, 0) AS product_pct,
     (SELECT name FROM on_cuda ORDER BY ns DESC, kernel LIMIT 1) AS kernel, precision, faster,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence

@@ -4,7 +4,8 @@
 -- one, while the CPU is in the launch call or on its way to it (host code, small CUDA calls), or the launch is on its
 -- way to the GPU. Only gaps of 2 µs to `gap_ns` count: longer gaps have other causes, shorter ones are normal between
 -- two kernels. Gaps with a copy or a synchronization do not count, nor do CUDA graphs. The rule needs at least 100
--- kernels.
+-- kernels. The sentence and the advice name copies of at most 64 bytes to the host, from `times` on: a loop that reads
+-- its results cannot be launched ahead, nor as one CUDA graph.
 -- needs: kernel
 -- needs: api_call
 -- includes: finding, idle
@@ -16,16 +17,21 @@
 -- fires: above
 -- param: threshold = 10 fires at or above this share of the active span
 -- param: gap_ns = 100000 longer gaps do not count
+-- param: times = 20 fewest small copies to the host that are named
 -- column: idle_ns | ns | | idle time of all GPUs in these gaps
 -- column: gaps | count | | number of these gaps
 -- column: kernels | count | | kernels in the selection
 -- column: kernel_ns | ns | .1f | median duration of a kernel
 -- column: call_ns | ns | .1f | median duration of a launch call
 -- column: range | name | | range with most of this time; * stands for its last number
+-- column: reads | count | | copies of at most 64 bytes to the host, if there are `times` or more
+-- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, mostly in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). {reads} times the CPU reads a few bytes back, and launches nothing meanwhile.
+-- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). {reads} times the CPU reads a few bytes back, and launches nothing meanwhile.
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, mostly in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- clear: The GPU waits {value} of the time for kernels to be launched one by one.
 -- advice: -> launch_less
+-- advice: [reads] -> read_later
 -- advice: [decode] Decode more sequences at once: a larger batch needs no more launches.
 -- advice: [else, FSDP or DDP, PyTorch, eager, not fused optimizer] Launch fewer and larger kernels: a fused optimizer (`fused=True`), a larger batch per GPU.
 -- advice: [else, training, PyTorch, eager, not fused optimizer] Launch fewer and larger kernels: a fused optimizer (`fused=True`), a larger batch.
@@ -53,6 +59,9 @@ WITH piece AS MATERIALIZED (
 ), called AS (
     SELECT median(end_ns - start_ns) AS call_ns FROM selected_api_call JOIN api_function USING (name_id)
     WHERE call_kind = 'launch'
+), read AS (
+    SELECT CASE WHEN count(*) >= $times::BIGINT THEN count(*) END AS reads FROM selected_memop
+    WHERE kind = 'memcpy' AND copy_kind = 2 AND bytes <= 64
 ), by_range AS (
     SELECT pattern, sum(duration_ns) AS ns, count(*) AS gaps, arg_min(start_ns, gap_id) AS start_ns,
         max(duration_ns) AS longest_ns, arg_min(device_id, gap_id) AS device_id, arg_min(pre, gap_id) AS pre
@@ -67,7 +76,8 @@ WITH piece AS MATERIALIZED (
 )
 SELECT CASE WHEN kernels >= 100 THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN kernels < 100 THEN 'The selection has fewer than 100 kernels.' END AS unjudged,
-    total.ns AS saving_ns, total.ns AS idle_ns, total.gaps, kernels, kernel_ns, call_ns,
+    total.ns AS saving_ns, total.ns AS idle_ns, total.gaps, kernels, kernel_ns, call_ns, reads,
+    CASE WHEN reads > 0 THEN 'reads' END AS cause,
     (SELECT pattern FROM by_range ORDER BY ns DESC LIMIT 1) AS range,
     (SELECT list(piece ORDER BY ns DESC) FROM shown) AS evidence
-FROM finding_window CROSS JOIN total CROSS JOIN launched CROSS JOIN called;
+FROM finding_window CROSS JOIN total CROSS JOIN launched CROSS JOIN called CROSS JOIN read;

@@ -57,12 +57,13 @@ SELECT tid, t, on_core, sum(CASE WHEN on_core THEN ns ELSE 0 END) OVER (
 FROM (SELECT *, (lead(t) OVER (PARTITION BY tid ORDER BY t) - t)::HUGEINT AS ns FROM event);
 
 -- The idle time in which the launching thread has yet to launch the next operation, with the time that it runs on a
--- core in each piece, for threads whose switches the report has.
+-- core in each piece, for threads whose switches the report has; without calls that tracing slows (`traced_launch`).
 CREATE OR REPLACE MACRO finding_idle_core() AS TABLE
 WITH piece AS MATERIALIZED (
     SELECT row_number() OVER () AS piece_id, gap_id, device_id, tid, s, e, ns, pre, reason, function
     FROM selected_idle(2000, NULL)
     WHERE reason NOT IN ('launch latency', 'unknown', 'page migration')
+        AND coalesce(function NOT IN (FROM traced_launch()), true)
         AND tid IN (SELECT DISTINCT global_tid FROM sched_event)
 ), core AS MATERIALIZED (FROM finding_core()
 ), at_edge AS (

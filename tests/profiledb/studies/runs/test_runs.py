@@ -425,7 +425,7 @@ def test_ranks_without_collectives_say_so() -> None:
     assert (known.is_matched, known.straggler, known.clocks) == (False, None, ())
     assert known.ranks["step_ns"].notna().all()
     assert known.ranks["wait_ns"].isna().all()
-    assert np.isnan(known.heat["wait_ns"]).all()
+    assert "wait_ns" not in known.heat
     assert "no collective of NCCL" in known.headline
 
 
@@ -452,6 +452,34 @@ def test_many_steps_are_drawn_as_their_longest() -> None:
     values = np.arange(12, dtype=float).reshape(2, 6)
     values[0, 5] = np.nan
     assert run_answer.shrink(values, 4).tolist() == [[3, 4], [9, 11]]
+
+
+def test_the_heat_map_has_power_where_a_log_covers_the_steps() -> None:
+    def log(one: RankSummary, watts: float | list[float]) -> RankSummary:
+        steps = rank_summary.decode(one.tables["step_rows"]).to_pandas().assign(power_w=watts)
+        return replace(one, tables={**one.tables, "step_rows": rank_summary.encode(steps, "step_rows")})
+
+    ranks = [log(one, np.nan) for one in vary(real(), 3, 4)]
+    assert "power_w" not in work_out(ranks)[1].heat
+    known = work_out([ranks[0], log(ranks[1], [300, 310, 320, np.nan]), ranks[2]])[1]
+    assert np.nan_to_num(known.heat["power_w"], nan=-1).tolist() == [[-1] * 4, [300, 310, 320, -1], [-1] * 4]
+    assert known.starts.shape == known.heat["duration_ns"].shape == (3, 4)
+
+
+def test_a_communicator_has_the_machines_of_its_ranks() -> None:
+    ranks = list(vary(real(), 12, 4))  # eight on each machine
+    assert set(work_out(ranks)[1].communicators["nodes"]) == {2}
+    assert set(work_out([replace(one, host="one") for one in ranks])[1].communicators["nodes"]) == {1}
+    unknown = [replace(one, host="") if one.rank == 3 else one for one in ranks]
+    assert work_out(unknown)[1].communicators["nodes"].isna().all()
+
+
+def test_names_of_machines_are_quoted() -> None:
+    ranks = [replace(one, host=f"**<b>{one.rank}") for one in vary(real(), 8, 60, Late(5, 0, "compute", 4_000_000))]
+    said = work_out(ranks)[1].headline
+    assert "Rank 5" in said
+    assert "**" not in said.replace(r"\*\*", "")
+    assert "<b>" not in said.replace(r"\<b\>", "").replace(r"\<b>", "")
 
 
 def test_matched_collectives_are_those_of_scaling() -> None:
