@@ -130,6 +130,15 @@ def measure_memory() -> dict[str, list[float]]:
     return {name: sorted(sizes, reverse=True) for name, sizes in sorted(result.items())}
 
 
+def measure_resident() -> dict[str, float]:
+    """Return the resident MB of each process below this one by its part and number."""
+    result = {}
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            result[f"{_name_part(process)} {process.pid}"] = process.memory_info().rss / 1e6
+    return result
+
+
 def measure_cpu_s() -> dict[str, float]:
     """Return the processor seconds of the parts below this process, including their ended children."""
     result: dict[str, float] = {}

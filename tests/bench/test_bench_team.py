@@ -1,11 +1,13 @@
 """The measurement of a team: its parts run, and people see no error while files are dropped."""
 
+import argparse
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from bench import team, team_lists, team_parts, trends
+from bench import team, team_day, team_lists, team_parts, trends
 from bench.team_units import Cost
 from profiledb import config
 from profiledb.library.database import Shared
@@ -29,6 +31,23 @@ def test_people_look_at_a_team_while_files_are_dropped(postgres: Server, tmp_pat
         assert team_parts.count_states(place) == {"ready": 4}
         told = {line.partition(":")[0] for line in team_parts.format_numbers(team_parts.measure_memory())}
         assert {"server", "worker", "postgres", "rclone", "nginx"} <= told
+
+
+@pytest.mark.slow("a benchmark of a team")
+@pytest.mark.usefixtures("nginx", "postgres")
+def test_a_day_of_a_team_in_an_hour(tmp_path: Path) -> None:
+    options = argparse.Namespace(files=12, a_second=0.6, sessions=3, pause=2.0, servers=1, workers=1)
+    text = "\n".join(team_day.measure(tmp_path, options))
+    assert text.startswith("12 files in "), text
+    assert "{'ready': 13} after" in text, text
+    assert "0 views with an error" in text, text
+    assert re.search(r"^\| all \| [1-9]\d+ \|", text, re.MULTILINE), text
+    assert re.search(r"^\| server \| \d+ \| [+-]", text, re.MULTILINE), text
+
+
+def test_growth_is_that_of_processes_that_live_through_the_second_half() -> None:
+    memory = [{"server 1": 100.0}, {"server 1": 100.0}, {"server 1": 100.0, "worker 2": 50.0}, {"server 1": 110.0}]
+    assert list(team_day.format_growth(memory)) == ["| server | 105 | +9.5% | 9.5% |"]
 
 
 @pytest.fixture

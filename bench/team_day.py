@@ -1,0 +1,197 @@
+"""Measure a day of a team in an hour: small reports arrive at a steady pace while people open pages of the newest ones.
+
+``python -m bench.team_day`` starts PostgreSQL, S3 (rclone), two servers behind nginx and four workers on this machine.
+People leave after two pages: 100 of them make some 10,000 visits. It prints the waits of views by part of the run, the
+age of the queue, the processor time of each part in cores, which tells the machine that a pace needs, and how much the
+memory of each process grew over the second half.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench import team, team_parts
+from bench.day import choose_addresses, drop_report
+from bench.load import compute_percentiles, open_session
+from bench.team_parts import Place
+from profiledb.library.catalog import Catalog, Manifest
+
+FILES = 2_000
+A_SECOND = 0.6
+SESSIONS = 100
+PAUSE_S = 17.0
+"""Mean of the seconds that a person reads a page; 100 people open some 20,000 pages in an hour."""
+VISIT = 2
+"""Pages that a person opens before leaving."""
+PARTS = 6
+"""Parts of the run whose waits are printed apart."""
+_LOOK_S = 2.0
+"""Seconds between two looks at the queue."""
+_SAMPLES = 120
+"""Looks at the memory of all processes during a run."""
+_LISTED = 100
+"""Newest reports that people choose from."""
+
+
+@dataclass
+class Hour:
+    """Results so far.
+
+    Args:
+        waits: each view's start since the beginning and its duration, in seconds.
+        ages_s: age of the queue at each look.
+        errors: views that showed an error, by page.
+        memory: resident MB of each process by part and number, at each look.
+    """
+
+    waits: list[tuple[float, float]] = field(default_factory=list)
+    ages_s: list[float] = field(default_factory=list)
+    errors: Counter[str] = field(default_factory=Counter)
+    memory: list[dict[str, float]] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note_view(self, began: float, wait_s: float, path: str, *, good: bool) -> None:
+        with self.lock:
+            self.waits.append((began, wait_s))
+            if not good:
+                self.errors[path.partition("?")[0]] += 1
+
+
+class Newest:
+    """The newest reports of a place, read again every few seconds for all people together."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self.reports: list[Manifest] = []
+
+    def read_again(self) -> None:
+        self.reports = self._catalog.reports()[:_LISTED]
+
+
+def drop_reports(place: Place, options: argparse.Namespace, ended: threading.Event) -> float:
+    """Drop the files at their pace and return the seconds that it took."""
+    began = time.monotonic()
+    for number in range(options.files):
+        if ended.wait(max(0.0, began + number / options.a_second - time.monotonic())):
+            break
+        drop_report(place.inbox, number)
+    return time.monotonic() - began
+
+
+def visit(
+    place: Place, hour: Hour, newest: Newest, options: argparse.Namespace, seed: int, ended: threading.Event
+) -> None:
+    """Open tabs and click until the end, with a pause after each page."""
+    rng, began = random.Random(seed), time.monotonic()
+    ended.wait(rng.uniform(0, options.pause))
+    while not ended.is_set():
+        with open_session(place.address) as one:
+            for path in choose_addresses(newest.reports, rng, VISIT):
+                start = time.monotonic()
+                good = one.look(path)
+                hour.note_view(start - began, time.monotonic() - start, path, good=good)
+                if ended.wait(rng.uniform(0.5, 1.5) * options.pause):
+                    return
+
+
+def watch_queue(hour: Hour, newest: Newest, catalog: Catalog, ended: threading.Event) -> None:
+    """Note the age of the queue until the end."""
+    while not ended.wait(_LOOK_S):
+        since = catalog.waiting_since()
+        hour.ages_s.append((datetime.now(UTC) - since).total_seconds() if since else 0.0)
+        newest.read_again()
+
+
+def watch_memory(hour: Hour, every_s: float, ended: threading.Event) -> None:
+    """Note the memory of each process until the end."""
+    while not ended.wait(every_s):
+        hour.memory.append(team_parts.measure_resident())
+
+
+def format_growth(memory: list[dict[str, float]]) -> Iterator[str]:
+    """Return a line for each process that lives through the second half: its growth there by a line through the looks,
+    relative to the median, and the span between the smallest and the largest."""
+    half = memory[len(memory) // 2 :]
+    for name in sorted(set(half[0]).intersection(*half)):
+        sizes = [one[name] for one in half]
+        slope, median = statistics.linear_regression(range(len(sizes)), sizes).slope, statistics.median(sizes)
+        growth, span = slope * (len(sizes) - 1) / median, (max(sizes) - min(sizes)) / median
+        yield f"| {name.rpartition(' ')[0]} | {median:.0f} | {growth:+.1%} | {span:.1%} |"
+
+
+def format_waits(hour: Hour, seconds: float) -> Iterator[str]:
+    """Return lines about the waits of each part of the run, and of all."""
+    yield "| minutes | views | p50 s | p95 s | longest s |\n|---|---:|---:|---:|---:|"
+    for part in range(PARTS):
+        low, high = seconds * part / PARTS, seconds * (part + 1) / PARTS
+        if waits := [wait for began, wait in hour.waits if low <= began < high]:
+            yield _format_row(f"{low / 60:.0f} to {high / 60:.0f}", waits)
+    yield _format_row("all", [wait for _, wait in hour.waits])
+
+
+def _format_row(title: str, waits: list[float]) -> str:
+    p50, p95 = compute_percentiles(waits)
+    return f"| {title} | {len(waits)} | {p50:.2f} | {p95:.2f} | {max(waits):.1f} |"
+
+
+def measure(root: Path, options: argparse.Namespace) -> Iterator[str]:
+    """Run the hour and yield lines of results."""
+    inbox = root / "inbox"
+    (root / "team").mkdir()
+    inbox.mkdir()
+    drop_report(inbox, options.files)  # the library is not empty at the start
+    with team_parts.run_team(root / "team", inbox, options.servers, options.workers) as place:
+        catalog, hour, ended = place.library().catalog, Hour(), threading.Event()
+        newest, before = Newest(catalog), Counter(team_parts.measure_cpu_s())
+        newest.read_again()
+        with ThreadPoolExecutor(options.sessions + 2) as pool:
+            looking = pool.submit(watch_queue, hour, newest, catalog, ended)
+            every_s = options.files / options.a_second / _SAMPLES
+            weighing = pool.submit(watch_memory, hour, every_s, ended)
+            visits = [pool.submit(visit, place, hour, newest, options, seed, ended) for seed in range(options.sessions)]
+            try:
+                seconds = drop_reports(place, options, ended)
+            finally:
+                ended.set()
+            for one in [looking, weighing, *visits]:
+                one.result()
+        spent = Counter(team_parts.measure_cpu_s()) - before
+        ready = team_parts.count_states(place)["ready"]
+        team.wait_until_settled(place)
+        states = dict(team_parts.count_states(place))
+        yield f"{options.files} files in {seconds:.0f} s, {ready - 1} ready then; {states} after"
+        yield from format_waits(hour, seconds)
+        yield f"{sum(hour.errors.values())} views with an error {dict(hour.errors)}"
+        p50, p95 = compute_percentiles(hour.ages_s)
+        yield f"age of the queue: p50 {p50:.1f} s, p95 {p95:.1f} s, at most {max(hour.ages_s):.1f} s"
+        yield "cores: " + ", ".join(f"{part} {one / seconds:.2f}" for part, one in spent.most_common())
+        yield "| process | MB | growth in the second half | span |\n|---|---:|---:|---:|"
+        yield from format_growth(hour.memory)
+        yield from team_parts.format_numbers(team_parts.measure_memory())
+
+
+def main() -> None:
+    """Print the results."""
+    parser = argparse.ArgumentParser(prog="python -m bench.team_day", description=__doc__)
+    for name, usual in (("files", FILES), ("sessions", SESSIONS), ("servers", 2), ("workers", 4)):
+        parser.add_argument(f"--{name}", type=int, default=usual)
+    parser.add_argument("--a-second", type=float, default=A_SECOND, help="files that arrive in a second")
+    parser.add_argument("--pause", type=float, default=PAUSE_S, help="mean seconds between two clicks of a person")
+    with TemporaryDirectory(prefix="warpdeck-team-day-") as root:
+        for line in measure(Path(root), parser.parse_args()):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
