@@ -24,7 +24,7 @@ COLUMNS = (
 
 def show() -> None:
     """Draw the search and the matching entries."""
-    st.subheader("Changes", anchor=False)
+    st.subheader("Audit", anchor=False)
     audit = session.administering().catalog.audit
     months = audit.months()
     with st.container(horizontal=True, vertical_alignment="bottom"):
