@@ -47,6 +47,28 @@ def test_what_a_report_lacks_goes_by_its_file(library: Library, publish: Publish
     assert "cpu_sample" in lacked(first)
 
 
+def test_a_question_of_a_page_is_eight_calls_away_from_its_sql(gaps: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/design.md: from ``session.run``, which a page calls, to the query."""
+    walks: list[list[str]] = []
+
+    def note_walk(*args: Any) -> pa.Table:
+        files = ((Path(one.filename), one.function) for one in inspect.stack(0)[1:])
+        walks.append(
+            [
+                name
+                for file, name in files
+                if file.is_relative_to(ROOT / "app") or file.is_relative_to(ROOT / "profiledb")
+            ]
+        )
+        return table(*args)
+
+    table = analysis.table
+    monkeypatch.setattr(analysis, "table", note_walk)
+    session.run(gaps, "idle_gaps")
+    (walk,) = walks
+    assert walk[::-1] == ["run", "whole", "answer", "answer", "_work_out_answer", "rows", "_query_rows"], "and table"
+
+
 def test_analyses_of_idle_time_are_answered_together(library: Library, gaps: str) -> None:
     for name in ("idle_gaps", "idle_reasons", "idle_ranges"):
         assert session.whole(gaps, name).equals(analysis.run(library, gaps, name)), name
