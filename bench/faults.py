@@ -26,6 +26,7 @@ FAULTS: Mapping[str, Fault] = {
     "checkpoint_in_the_loop": Fault(
         frozenset({"host_work", "output_in_loop", "recurring_gaps"}), r"save|torch\.save|checkpoint"
     ),
+    "python_between_launches": Fault(frozenset({"host_work", "recurring_gaps"}), r"host|python|idle gap|cpu[- ]bound"),
     "unfused_elementwise": Fault(frozenset({"elementwise_chains"}), r"fus(e|ion)|elementwise"),
     "decoding_without_graph": Fault(frozenset({"launch_bound"}), r"launch[- ](bound|overhead)|small kernel|cuda graph"),
     "collection_of_garbage": Fault(frozenset({"garbage_collection", "recurring_gaps"}), r"garbage|\bgc\b"),
