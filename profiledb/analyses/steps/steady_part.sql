@@ -6,13 +6,14 @@
 -- lies outside; nor if the GPUs do less than a fifth of their work in it, unless their working share of its time is
 -- `denser` times that outside: start-up may hold more work than a few steps. Kernel iterations are a guess: they must
 -- hold half of the work, cover `kernels_pct` of the time and leave `outside_pct`. If they hold `all_pct` of the work,
--- they may cover less of the time: start-up is long, and nothing else runs on the GPU. Leading iterations, within the
+-- they may cover less of the time: start-up is long, and nothing else runs on the GPU. The last one has no known end, so
+-- one less is enough, but only if no more than an iteration's time follows. Leading iterations, within the
 -- first third, that take longer than the others are warm-up.
 -- needs: kernel or memop or graph_launch
 -- includes: selection, step, waiting
 -- selects: part
 -- once: finding_steps, kernel_iterations, busy
--- param: least_steps = 4 fewest steps of a steady part; of kernel iterations one less, since the last has no end
+-- param: least_steps = 4 fewest steps of a steady part; of kernel iterations one less if the capture ends with them
 -- param: denser = 5 factor between the GPUs' working share inside and outside, for steps with little work
 -- param: kernels_pct = 10 smallest share of the time that kernel iterations must cover, percent
 -- param: all_pct = 75 share of the work in kernel iterations above which they may cover any share of the time, percent
@@ -60,5 +61,6 @@ WHERE (
         told_by = 'ranges' OR 100.0 * (high - low) >= $kernels_pct::DOUBLE * (last_ns - first_ns)
         OR 100.0 * inside_ns >= $all_pct::DOUBLE * worked.ns
     )
+    AND (steps >= $least_steps::BIGINT OR after_ns * steps <= high - low)
     AND 100.0 * (before_ns + after_ns) >= (last_ns - first_ns)
         * CASE told_by WHEN 'ranges' THEN $least_pct::DOUBLE ELSE $outside_pct::DOUBLE END;
