@@ -40,7 +40,8 @@ LAUNCH_NS = 5_000
 NEAR_NS = 3_000
 """Maximum lag between consecutive operations of a stream, in ns, if the second was ready when the first ended."""
 ACROSS_NS = 8_000
-"""The same limit between operations of different streams that an event synchronizes."""
+"""The same limit between operations of different streams that an event synchronizes, and before a copy that its call
+waits for."""
 FAR_NS = 50_000
 """The same limit if nothing else explains at least four times as long a wait."""
 
@@ -399,7 +400,9 @@ def _measure_lags(
     launch = np.where(called, start - (calls.start[operations.call] if len(calls) else 0), 0)
     stream = np.where(follows, start - (operations.end[before] if len(operations) else 0), 0)
     returned = np.where(called, calls.end[operations.call] if len(calls) else 0, -1)
-    behind = follows & ((stream <= NEAR_NS) | (start - stream >= returned) | inner)
+    # A call that waits for its own operation returns too late to tell when it had launched it.
+    waiting = called & (returned > start) & (launch > LONG_LAUNCH_NS)
+    behind = follows & ((stream <= np.where(waiting, ACROSS_NS, NEAR_NS)) | (start - stream >= returned) | inner)
     kinds = 2 * operations.kind + nodes
     for kind in np.unique(kinds):
         ours = kinds == kind

@@ -54,16 +54,21 @@ WHERE operation.end_ns >= $begin AND operation.start_ns <= $end
 """
 """The host runs ahead, so operations of a part may have been launched before it."""
 _KERNEL_NAMES = """
-SELECT name_id, coalesce(name.short, name.demangled, ''), coalesce(name.class, ''),
-    CASE WHEN bits = 64 THEN 'fp64' WHEN unit = 'cuda' THEN 'fp32' WHEN unit = 'tensor' THEN
-        CASE bits WHEN 8 THEN 'fp8' WHEN 16 THEN 'fp16' WHEN 32 THEN 'tf32' ELSE '' END
+SELECT name.name_id, coalesce(name.short, name.demangled, ''), coalesce(name.class, ''),
+    CASE WHEN double_kernel.name_id IS NOT NULL THEN CASE WHEN is_product THEN 'fp64' ELSE 'double' END
+        WHEN product_name.unit = 'cuda' THEN 'fp32'
+        WHEN product_name.unit = 'tensor' THEN
+            CASE bits WHEN 8 THEN 'fp8' WHEN 16 THEN 'fp16' WHEN 32 THEN 'tf32' ELSE '' END
         ELSE '' END AS precision,
     coalesce(name.class = 'matmul' AND is_vector_product(name.demangled), false) AS of_vectors
-FROM kernel_name AS name LEFT JOIN product_name USING (name_id)
+FROM kernel_name AS name LEFT JOIN product_name USING (name_id) LEFT JOIN double_kernel USING (name_id)
 """
 _PEAKS = """
 SELECT precision, min(peak_flops_per_s) FROM (
-    SELECT 'fp32' AS precision, peak_flops_per_s FROM gpu_peak('fp32')
+    SELECT 'fp64' AS precision, peak_flops_per_s * CASE WHEN compute_capability IN ('8.0', '9.0') THEN 2 ELSE 1 END
+        AS peak_flops_per_s
+    FROM gpu_peak('fp64') JOIN gpu USING (gpu_id)  -- tensor cores of these compute FP64 at twice the rate
+    UNION ALL SELECT 'fp32', peak_flops_per_s FROM gpu_peak('fp32')
     UNION ALL SELECT 'tf32', peak_flops_per_s FROM gpu_peak('tf32')
     UNION ALL SELECT 'fp16', peak_flops_per_s FROM gpu_peak('fp16')
     UNION ALL SELECT 'bf16', peak_flops_per_s FROM gpu_peak('bf16')
@@ -110,8 +115,9 @@ class Operations:
 
     ``call`` is the index in ``Calls`` of the call that launched the operation, or -1 if the capture lacks it. ``name``
     is an index into ``names``, ``classes``, ``precisions`` and ``of_vectors``, or -1 if the operation is not a kernel.
-    ``precisions`` are those of matrix products (fp32 on CUDA cores, tf32, fp16, fp8, fp64), or "" if the name does not
-    tell. ``of_vectors`` tells products with a vector or a few. ``blocks`` is the size of the grid, or 0 if unknown.
+    ``precisions`` are those of products (fp32 on CUDA cores, tf32, fp16, fp8, fp64), "double" of other kernels in FP64,
+    or "" if the name does not tell. ``of_vectors`` tells products with a vector or a few. ``blocks`` is the size of the
+    grid, or 0 if unknown.
     ``id`` is that of the report's table of the kind.
     """
 
@@ -137,7 +143,7 @@ class Operations:
         return len(self.start)
 
     def in_precision(self, precision: str) -> Flags:
-        """Return which operations are matrix products of a precision."""
+        """Return which operations are matrix products of a precision, or "double"."""
         return self._find_kernels(one == precision for one in self.precisions)
 
     def in_class(self, name: str) -> Flags:

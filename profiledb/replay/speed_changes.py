@@ -20,7 +20,7 @@ FULL_WAVES = 4
 FREE_VECTORS = 16
 """How many times as many vectors a product takes as long with: 128 operations for each element of the matrix are below
 the ridge of GPUs since 2017."""
-PRECISIONS = {"fp32": 32, "tf32": 32, "bf16": 16, "fp16": 16, "fp8": 8}
+PRECISIONS = {"fp64": 64, "fp32": 32, "tf32": 32, "bf16": 16, "fp16": 16, "fp8": 8}
 """Precisions of matrix products, the widest first, with the bits of their numbers in memory."""
 _FIXED = frozenset({"optimizer", "communication"})
 """Classes of kernels whose work does not depend on the batch."""
@@ -85,7 +85,8 @@ def parse_precision(value: str) -> tuple[str]:
 def precision(graph: Graph, part: Part, value: str) -> Graph | None:
     """Compute matrix products in a narrower precision: as many times as fast as its peak is higher.
 
-    A product takes a fixed time, that of the shortest kernel, and the time of its arithmetic.
+    A product takes a fixed time, that of the shortest kernel, and the time of its arithmetic. Other kernels in FP64
+    are as many times as fast as their numbers become shorter.
     """
     return _change_precision(graph, part, value, lambda _, ratio: ratio)
 
@@ -105,7 +106,9 @@ def list_precisions(graph: Graph, part: Part) -> list[str]:
     operations, peaks = graph.recording.operations, graph.recording.peaks
     took = {one: int(graph.length[operations.in_precision(one) & part.operations].sum()) for one in PRECISIONS}
     most = max(took, key=took.__getitem__)
-    following = {"fp32": "tf32", "tf32": "bf16", "fp16": "fp8"}.get(most, "")
+    following = {"fp64": "tf32" if "tf32" in peaks else "fp32", "fp32": "tf32", "tf32": "bf16", "fp16": "fp8"}.get(
+        most, ""
+    )
     return [following] if took[most] and following in peaks and most in peaks else []
 
 
@@ -119,6 +122,9 @@ def _change_precision(
         raise NotCapturedError(f"The peak of this GPU in {wanted.upper()} is unknown, or it has none.")
     kernels = part.operations & (operations.kind == KERNEL)
     fixed = int(length[kernels].min()) if kernels.any() else 0
+    if (others := operations.in_precision("double") & part.operations).any():
+        moved = np.maximum(length[others] - fixed, 0)
+        length[others] -= (moved * (1 - PRECISIONS[wanted] / PRECISIONS["fp64"])).astype(np.int64)
     for name, bits in PRECISIONS.items():
         ratio = peaks[wanted] / peaks[name] if name in peaks else 1.0
         mine = operations.in_precision(name) & part.operations

@@ -4,8 +4,8 @@
 -- operation of each GPU). In a name that also has a smaller type, `double` counts only as a pointer or as the first
 -- argument of a template: elsewhere it is a number passed to the kernel, like the learning rate of a fused optimizer or
 -- the mean of random numbers. Simulations need FP64; networks rarely do, and get it from NumPy arrays, which have 64
--- bits by default. The saving is a bound: for products, TF32 at the peaks of this GPU; for other kernels, which move
--- twice the bytes, half of the time.
+-- bits by default. The saving supposes TF32 for products (FP32 before Ampere) at the peaks of this GPU, and half of the
+-- time for other kernels, which move twice the bytes.
 -- needs: kernel
 -- includes: finding, work, tensor, peak
 -- selects: part
@@ -18,6 +18,7 @@
 -- column: double_ns | ns | | kernel time of these kernels: those that overlap count each
 -- column: product_pct | % | .1f | share of matrix products in it
 -- column: kernel | name | | the one with the most time
+-- column: precision | text | | precision of products that the saving supposes
 -- says: Kernels in FP64 take {double_ns} of kernel time and run {value} of the time, {product_pct} of it in matrix products, mostly in {kernel}.
 -- says: Kernels in FP64 take {double_ns} of kernel time and run {value} of the time, mostly in {kernel}.
 -- clear: Kernels in FP64 take {value} of the time.
@@ -28,24 +29,15 @@
 -- advice: [else, products] Multiply in FP32 or TF32 (`sgemm` instead of `dgemm`) unless you need FP64.
 -- advice: [else] Write `1.0f` and `sqrtf` unless you need FP64: constants such as `1.0` and functions such as `sqrt` are double in C.
 -- advice: If only sums need FP64, compute in FP32 and accumulate in FP64.
+-- change: precision={precision}
 -- source: ours; peaks of NVIDIA's data sheets. Pair on H100: a network in FP64 takes ten times as long as in TF32
-WITH double_name AS MATERIALIZED (
-    SELECT name_id, coalesce(bits = 64, false) AS is_product, unit
-    FROM (SELECT name_id, demangled FROM kernel_name) AS named
-    LEFT JOIN (SELECT name_id, bits, unit FROM product_name) USING (name_id)
-    WHERE bits = 64 OR (
-            bits IS NULL AND (
-                regexp_matches(demangled, 'dgemm|[^a-z]d884|dgemv|<double\b|\bdouble( const)? ?\*') OR (
-                    regexp_matches(demangled, '\bdouble\b')
-                    AND NOT regexp_matches(demangled, '\b(float[248]?|(__)?half2?|Half|BFloat16|(__nv_)?bfloat16)\b')
-                )
-            )
-        )
-), board AS (
-    SELECT gpu.gpu_id, fp64.peak_flops_per_s / tf32.peak_flops_per_s AS cuda_part
+WITH double_name AS MATERIALIZED (FROM double_kernel), board AS (
+    SELECT gpu.gpu_id, fp64.peak_flops_per_s / tf32.peak_flops_per_s AS cuda_part,
+        CASE WHEN tf32.peak_flops_per_s IS NULL THEN 'FP32' ELSE 'TF32' END AS precision
     FROM gpu LEFT JOIN gpu_peak('tf32') AS tf32 USING (gpu_id) LEFT JOIN gpu_peak('fp64') AS fp64 USING (gpu_id)
 ), ran AS (
     SELECT device_id, name_id, is_product, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches,
+        any_value(precision) AS precision,
         -- tensor cores compute FP64 at twice the rate of CUDA cores
         any_value(CASE WHEN is_product THEN 1 - least(1, cuda_part * CASE unit WHEN 'tensor' THEN 2 ELSE 1 END)
             ELSE 0.5 END) AS saved
@@ -53,6 +45,7 @@ WITH double_name AS MATERIALIZED (
     GROUP BY device_id, name_id, is_product
 ), total AS (
     SELECT coalesce(sum(ns), 0) AS ns, coalesce(sum(ns * saved), 0) AS saved_ns,
+        coalesce(any_value(precision), 'FP32') AS precision,
         100.0 * sum(ns) FILTER (is_product) / nullif(sum(ns), 0) AS product_pct
     FROM ran
 ), slow AS MATERIALIZED (  -- kernels that overlap count once
@@ -66,7 +59,7 @@ WITH double_name AS MATERIALIZED (
 )
 SELECT 100.0 * taken.ns / nullif(finding_window.ns, 0) AS value,
     (taken.ns * saved_ns / nullif(total.ns, 0))::BIGINT AS saving_ns, total.ns::BIGINT AS double_ns,
-    product_pct, CASE WHEN product_pct >= 50 THEN 'products' END AS cause,
+    product_pct, total.precision, CASE WHEN product_pct >= 50 THEN 'products' END AS cause,
     (SELECT name FROM by_name ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
     (
         SELECT list({'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} ORDER BY ns DESC, kernel)

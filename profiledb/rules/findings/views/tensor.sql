@@ -30,3 +30,18 @@ WHERE class IN ('matmul', 'convolution', 'attention') AND NOT regexp_matches(dem
 -- Whether a matrix product is one with a vector, or with at most eight of them: tiles of nvjet with eight columns.
 CREATE OR REPLACE MACRO is_vector_product(name) AS regexp_matches(name,
     '(?i)gemv|gemmk1|(^|[^a-z])dot_kernel|mat_?vec|nvjet_(sm\d+_)?[a-z]+_(\d+x8|8x\d+)_');
+
+-- Kernels that compute in FP64. In a name that also has a smaller type, `double` counts only as a pointer or as the first
+-- argument of a template: elsewhere it is a number passed to the kernel.
+CREATE OR REPLACE VIEW double_kernel AS
+SELECT name_id, coalesce(bits = 64, false) AS is_product, unit
+FROM (SELECT name_id, demangled FROM kernel_name) AS named
+LEFT JOIN (SELECT name_id, bits, unit FROM product_name) USING (name_id)
+WHERE bits = 64 OR (
+        bits IS NULL AND (
+            regexp_matches(demangled, 'dgemm|[^a-z]d884|dgemv|<double\b|\bdouble( const)? ?\*') OR (
+                regexp_matches(demangled, '\bdouble\b')
+                AND NOT regexp_matches(demangled, '\b(float[248]?|(__)?half2?|Half|BFloat16|(__nv_)?bfloat16)\b')
+            )
+        )
+    );
