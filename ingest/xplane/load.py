@@ -280,7 +280,7 @@ def _read_gpu(plane: Plane) -> dict[str, Any] | None:
     vendor = str(facts.get("device_vendor") or "")
     major, minor = facts.get("compute_cap_major"), facts.get("compute_cap_minor")
     is_amd = vendor == "AMD"
-    named = f"AMD GPU, gfx{major}{minor}" if is_amd and major else "AMD GPU" if is_amd else ""
+    named = f"AMD GPU, gfx{major}{minor}x" if is_amd and major else "AMD GPU" if is_amd else ""
     return {
         "id": int(match[1]), "name": named or None, "numSms": facts.get("core_count"),
         "totalGlobalMem": facts.get("memory_size"), "computeMajor": major, "computeMinor": minor,
