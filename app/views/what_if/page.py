@@ -34,7 +34,8 @@ COLUMNS = (
 
 def show() -> None:
     manifest = session.report()
-    every = predicted(manifest, ())
+    with st.spinner("Replaying the program…"):
+        every = predicted(manifest, ())
     asked, without_effect = _predict_asked(manifest, every)
     options = {_format_change(one): one for one in [*every.predictions, *asked]}
     chosen = st.multiselect(
