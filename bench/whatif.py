@@ -81,6 +81,13 @@ CHANGES: Mapping[str, str] = {
     "sharded_texts.uneven_batches": "balanced_ranks",
     "translator.decoding_without_graph": "cuda_graph",
     "wide_and_deep.pageable_batches": "pinned_copies",
+    "kmeans.double_precision": "precision=fp32",
+    "pose_solver.double_precision": "precision=tf32",
+    "surrogate.double_precision": "precision=tf32",
+    "particles.decoding_without_graph": "cuda_graph",
+    "edit_distance.python_between_launches": "host_code=word_error_rate",
+    "moving_average.optimizer_per_parameter": "fused_optimizer=average",
+    "clip_by_hand.many_synchronizations": "without_waits",
 }
 """Changes that mend a fault, for the faults and programs that have one."""
 SAMPLES = {

@@ -1,17 +1,14 @@
 """Predict how long a program would take with a change, and with what uncertainty."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
-import duckdb
 import numpy as np
 
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
-from profiledb.query import views
-from profiledb.query.views import Views
 from profiledb.replay import critical_path, graph, lanes, ranks, recording, simulation, slack
 from profiledb.replay.changes import CHANGES, Apply, Change
 from profiledb.replay.critical_path import Piece, Segment
@@ -21,16 +18,13 @@ from profiledb.replay.moments import find_first_call, map_moments, measure_step_
 from profiledb.replay.part import Part, cut_part, find_launched
 from profiledb.replay.ranks import MOST_RANKS
 from profiledb.replay.recording import KERNEL, Flags, Floats, Integers
-from profiledb.replay.roofs import Roofs, read_roofs
+from profiledb.replay.roofs import Roofs
 from profiledb.replay.simulation import Replayed
+from profiledb.replay.source import Source, find_views, read_source
 from profiledb.replay.window import (
     Window,
     bound_steps,
     choose_window,
-    read_drivers,
-    read_operators,
-    read_profiler,
-    read_ranges,
     read_steps,
 )
 
@@ -47,8 +41,6 @@ MOST_CHANGES = 20
 """Maximum number of changes per question; each needs a replay of its own."""
 LEAST_SAVING_PCT = 0.5
 """Savings below this are not listed unless the user names the change."""
-MOST_ORPHANS = 0.05
-"""Maximum fraction of kernels without the call that launched them."""
 LEAST_COMMON = 0.5
 """Minimum fraction of the steps of a report that all others of its run have, too."""
 MOST_OPERATIONS = 30_000
@@ -137,19 +129,6 @@ def _compute_share_pct(ns: int, whole_ns: int) -> float:
     return 100 * ns / whole_ns if whole_ns else 0.0
 
 
-@dataclass(frozen=True)
-class Source:
-    """The input of a replay from one report: recording and window; the rest as in ``Part``."""
-
-    recording: recording.Recording
-    window: Window
-    ranges: Mapping[str, Integers]
-    operators: frozenset[str]
-    drivers: Mapping[int, int]
-    profiler: Integers
-    roofs: Callable[[], Roofs]
-
-
 def predict(
     library: Library, report_id: str, wanted: Sequence[tuple[str, str]] = (), peers: Sequence[str] = ()
 ) -> WhatIf:
@@ -202,8 +181,8 @@ def open_case(library: Library, report_id: str, peers: Sequence[str] = ()) -> "C
         NotCapturedError: the report has no calls or no operations, or its unchanged replay is too inaccurate.
     """
     count = min(1 + len(peers), MOST_RANKS)
-    with library.cursor(report_id, views=_find_views()) as db:
-        own = _read_source(library, report_id, db, choose_window(library, report_id, db, MOST_OPERATIONS // count))
+    with library.cursor(report_id, views=find_views()) as db:
+        own = read_source(library, report_id, db, choose_window(library, report_id, db, MOST_OPERATIONS // count))
     case = Case(graph.build(own.recording), own)
     if peers:
         try:
@@ -222,11 +201,6 @@ def open_case(library: Library, report_id: str, peers: Sequence[str] = ()) -> "C
             " events, for other processes or for other GPUs.",
         )
     return case
-
-
-@cache
-def _find_views() -> tuple[Views, ...]:
-    return tuple(views.needed(recording.VIEWS))
 
 
 def kinds(pieces: Iterable[Piece | Segment]) -> tuple[tuple[str, int], ...]:
@@ -253,51 +227,13 @@ def find_change(name: str, value: str) -> tuple[Change, str]:
     return change, value
 
 
-def check_launches(recorded: recording.Recording, begin_ns: int) -> None:
-    calls, operations = recorded.calls, recorded.operations
-    if not len(operations):
-        raise NotCapturedError("Nothing ran on a GPU, so there is nothing to replay.")
-    if not len(calls):
-        raise NotCapturedError(
-            "This report has no CUDA calls, so nothing tells what launched its kernels.",
-            command="nsys profile --trace=cuda,nvtx ...",
-        )
-    kernels = (operations.kind == KERNEL) & (operations.start >= begin_ns)  # the calls of earlier ones are not read
-    orphans = int(np.sum(kernels & (operations.call < 0))) / max(1, int(np.sum(kernels)))
-    if orphans > MOST_ORPHANS:
-        raise NotCapturedError(
-            f"The calls that launched {100 * orphans:.0f} % of the kernels are missing or begin after them, so nothing"
-            " can be replayed.",
-            why="Capture a shorter part of the program: events were lost, the capture began after the launches, or the"
-            " clocks of host and GPU disagree.",
-        )
-
-
-def _has_sums(db: duckdb.DuckDBPyConnection) -> bool:
-    try:
-        return db.execute("SELECT 1 FROM path_sum LIMIT 1").fetchone() is not None
-    except duckdb.CatalogException:  # a report from before this table
-        return False
-
-
-def _read_source(library: Library, report_id: str, db: duckdb.DuckDBPyConnection, window: Window) -> Source:
-    recorded = recording.read(db, window.begin_ns, window.end_ns)
-    if not len(recorded.operations) and _has_sums(db):
-        raise NotCapturedError("This report has sums of launches and no times, so there is nothing to replay.")
-    check_launches(recorded, window.begin_ns)
-    return Source(
-        recorded, window, read_ranges(db, window), read_operators(db), read_drivers(db), read_profiler(db, window),
-        cache(partial(read_roofs, library, report_id, window.begin_ns, window.end_ns)),
-    )  # fmt: skip
-
-
 def _join_ranks(library: Library, report_id: str, own: Source, peers: Sequence[str]) -> "Case":
     """Return the case of all ranks of a run, whose parts are the same steps."""
     if not own.window.steps:
         raise NotCapturedError("No steps tell which parts are the same.")
     found = {}
     for one in (report_id, *peers[: MOST_RANKS - 1]):
-        with library.cursor(one, views=_find_views()) as db:
+        with library.cursor(one, views=find_views()) as db:
             found[one] = read_steps(library, one, db)
     common = [number for number in own.window.steps if all(number in steps for steps in found.values())]
     if len(common) < LEAST_COMMON * len(own.window.steps):
@@ -308,9 +244,9 @@ def _join_ranks(library: Library, report_id: str, own: Source, peers: Sequence[s
         if one == report_id and len(common) == len(own.window.steps):
             sources.append(own)
             continue
-        with library.cursor(one, views=_find_views()) as db:
+        with library.cursor(one, views=find_views()) as db:
             window = replace(window, represents_ns=own.window.represents_ns)
-            sources.append(_read_source(library, one, db, window))
+            sources.append(read_source(library, one, db, window))
     joined = ranks.join([one.recording for one in sources], [
         find_launched(one.recording, _find_inside(one.recording.calls, one.window)) for one in sources
     ])  # fmt: skip

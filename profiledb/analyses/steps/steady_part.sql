@@ -6,9 +6,9 @@
 -- lies outside; nor if the GPUs do less than a fifth of their work in it, unless their working share of its time is
 -- `denser` times that outside: start-up may hold more work than a few steps. Kernel iterations are a guess: they must
 -- hold half of the work, cover `kernels_pct` of the time and leave `outside_pct`. If they hold `all_pct` of the work,
--- they may cover less of the time: start-up is long, and nothing else runs on the GPU. The last one has no known end, so
--- one less is enough, but only if no more than an iteration's time follows. Leading iterations, within the
--- first third, that take longer than the others are warm-up.
+-- they may cover less of the time: start-up is long, and nothing else runs on the GPU. The last one has no known end,
+-- so one less is enough, but only if no more than an iteration's time follows. Leading iterations, within the first
+-- third, that take longer than the others are warm-up.
 -- needs: kernel or memop or graph_launch
 -- includes: selection, step, waiting
 -- selects: part

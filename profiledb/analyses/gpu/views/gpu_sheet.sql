@@ -1,4 +1,4 @@
--- Data sheets of GPUs: dense peaks in TFLOP/s, halved if the sheet includes sparsity, and the bandwidth of the memory in
+-- Data sheets of GPUs: dense peaks in TFLOP/s, halved if the sheet includes sparsity, and the memory's bandwidth in
 -- TB/s; NULL where the sheet's figure is not used. The first pattern that matches the product name holds; H20 is no
 -- H200, and L4 no L40. H800 computes like H100, and A800 like A100. `gpu` names those that a program may move to.
 --

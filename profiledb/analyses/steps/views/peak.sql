@@ -14,8 +14,8 @@ FROM sm_rate JOIN (VALUES
 ) AS rate (precision, unit, times, from_cc) ON cc::DOUBLE >= from_cc;
 
 -- Peak of each GPU of the report in a precision: from the data sheet, else SMs times FLOPs per cycle times the highest
--- clock, which comes first for CUDA cores; NULL if neither is known. Tensor cores of a GeForce accumulate in FP32 at half
--- their rate.
+-- clock, which comes first for CUDA cores; NULL if neither is known. Tensor cores of a GeForce accumulate in FP32 at
+-- half their rate.
 CREATE OR REPLACE MACRO gpu_peak(wanted) AS TABLE
 WITH rate AS (
     SELECT gpu_id, name, sm_count, clock_hz, is_tensor,

@@ -3,7 +3,8 @@
 -- The rise, from the first step to the last, of a straight line through the tensor memory at the start of each step
 -- that counts (`tensor_growth`), as a share of the most that was held. It is 0 unless the 95 % interval of the slope
 -- lies above 0. Without tensor events the rule takes CUDA allocations in the second half of the steps: an allocator
--- takes its pool in the first ones; one step that allocates is no growth. The device with the largest share counts. The rule needs at least three steps.
+-- takes its pool in the first ones; one step that allocates is no growth. The device with the largest share counts. The
+-- rule needs at least three steps.
 -- needs: tensor_event or memory_event
 -- needs: range
 -- includes: finding, tensor_step, memory

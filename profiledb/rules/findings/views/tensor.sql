@@ -31,8 +31,8 @@ WHERE class IN ('matmul', 'convolution', 'attention') AND NOT regexp_matches(dem
 CREATE OR REPLACE MACRO is_vector_product(name) AS regexp_matches(name,
     '(?i)gemv|gemmk1|(^|[^a-z])dot_kernel|mat_?vec|nvjet_(sm\d+_)?[a-z]+_(\d+x8|8x\d+)_');
 
--- Kernels that compute in FP64. In a name that also has a smaller type, `double` counts only as a pointer or as the first
--- argument of a template: elsewhere it is a number passed to the kernel.
+-- Kernels that compute in FP64. In a name that also has a smaller type, `double` counts only as a pointer or as the
+-- first argument of a template: elsewhere it is a number passed to the kernel.
 CREATE OR REPLACE VIEW double_kernel AS
 SELECT name_id, coalesce(bits = 64, false) AS is_product, unit
 FROM (SELECT name_id, demangled FROM kernel_name) AS named
