@@ -103,8 +103,8 @@ def _is_error(element: Element) -> bool:
 
 
 @contextmanager
-def open_session(address: str) -> Iterator[Session]:
-    """Open the dashboard as a browser does."""
+def open_session(address: str, source: str | None = None) -> Iterator[Session]:
+    """Open the dashboard as a browser does, from a source address: a proxy limits the pages of each."""
     with urllib.request.urlopen(f"{address}/_stcore/health", timeout=60) as answer:
         cookies = [line.partition(";")[0] for line in answer.headers.get_all("Set-Cookie")]
     token = next(one.partition("=")[2] for one in cookies if one.startswith("_streamlit_xsrf="))
@@ -117,6 +117,7 @@ def open_session(address: str) -> Iterator[Session]:
         open_timeout=_TIMEOUT_S,
         ping_interval=None,  # a browser sends none, and waits
         proxy=None,
+        source_address=(source, 0) if source else None,
     ) as socket:
         yield Session(socket)
 

@@ -106,10 +106,14 @@ def run_phase(place: Place, numbers: Iterator[int], sessions: int, clicks: int, 
     return Phase(tuple(wait for wait, _ in looks), errors, spent, os.getloadavg()[0], len(dropped), imported)
 
 
-def wait_until_settled(place: Place, patience_s: float = 120) -> None:
-    """Wait until all files of an inbox are done."""
+def wait_until_settled(place: Place, patience_s: float = 120, files: int = 0) -> None:
+    """Wait until all files of an inbox are done, and at least so many are known."""
     limit = time.monotonic() + patience_s
-    while {"waiting", "converting", "loading"} & team_parts.count_states(place).keys():
+    while (states := team_parts.count_states(place)).total() < files or {
+        "waiting",
+        "converting",
+        "loading",
+    } & states.keys():
         if time.monotonic() > limit:
             raise BenchError(f"{place.name}: files are still to be done: {team_parts.count_states(place)}")
         time.sleep(0.2)

@@ -21,6 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from websockets.exceptions import WebSocketException
+
 from bench import team, team_parts
 from bench.day import choose_addresses, drop_report
 from bench.load import compute_percentiles, open_session
@@ -51,7 +53,7 @@ class Hour:
     Args:
         waits: each view's start since the beginning and its duration, in seconds.
         ages_s: age of the queue at each look.
-        errors: views that showed an error, by page.
+        errors: views that showed an error, by page, and visits that were refused, by reason.
         memory: resident MB of each process by part and number, at each look.
     """
 
@@ -60,6 +62,11 @@ class Hour:
     errors: Counter[str] = field(default_factory=Counter)
     memory: list[dict[str, float]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note_refusal(self, error: Exception) -> None:
+        """Count a visit that did not come about or was cut."""
+        with self.lock:
+            self.errors[f"{type(error).__name__}: {error}"[:80]] += 1
 
     def note_view(self, began: float, wait_s: float, path: str, *, good: bool) -> None:
         with self.lock:
@@ -96,13 +103,17 @@ def visit(
     rng, began = random.Random(seed), time.monotonic()
     ended.wait(rng.uniform(0, options.pause))
     while not ended.is_set():
-        with open_session(place.address) as one:
-            for path in choose_addresses(newest.reports, rng, VISIT):
-                start = time.monotonic()
-                good = one.look(path)
-                hour.note_view(start - began, time.monotonic() - start, path, good=good)
-                if ended.wait(rng.uniform(0.5, 1.5) * options.pause):
-                    return
+        try:
+            with open_session(place.address, f"127.0.1.{1 + seed % 250}") as one:
+                for path in choose_addresses(newest.reports, rng, VISIT):
+                    start = time.monotonic()
+                    good = one.look(path)
+                    hour.note_view(start - began, time.monotonic() - start, path, good=good)
+                    if ended.wait(rng.uniform(0.5, 1.5) * options.pause):
+                        return
+        except (OSError, TimeoutError, WebSocketException) as error:
+            hour.note_refusal(error)
+            ended.wait(options.pause)
 
 
 def watch_queue(hour: Hour, newest: Newest, catalog: Catalog, ended: threading.Event) -> None:
@@ -168,7 +179,7 @@ def measure(root: Path, options: argparse.Namespace) -> Iterator[str]:
                 one.result()
         spent = Counter(team_parts.measure_cpu_s()) - before
         ready = team_parts.count_states(place)["ready"]
-        team.wait_until_settled(place)
+        team.wait_until_settled(place, files=options.files + 1)
         states = dict(team_parts.count_states(place))
         yield f"{options.files} files in {seconds:.0f} s, {ready - 1} ready then; {states} after"
         yield from format_waits(hour, seconds)
