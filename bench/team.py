@@ -107,7 +107,7 @@ def run_phase(place: Place, numbers: Iterator[int], sessions: int, clicks: int, 
 
 
 def wait_until_settled(place: Place, patience_s: float = 120, files: int = 0) -> None:
-    """Wait until all files of an inbox are done, and at least so many are known."""
+    """Wait until the library knows at least this many files of an inbox and all of them are done."""
     limit = time.monotonic() + patience_s
     while (states := team_parts.count_states(place)).total() < files or {
         "waiting",

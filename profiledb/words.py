@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 MISSING = "–"
+NOT_MEASURED = "not measured"
+"""The verdict on launches of which nothing tells what limits them."""
 DURATION_UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 FLOP_UNITS = (("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6), ("kFLOP", 1e3), ("FLOP", 1.0))
 BYTE_UNITS = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("KB", 1e3), ("B", 1.0))

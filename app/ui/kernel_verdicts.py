@@ -8,6 +8,7 @@ import streamlit as st
 from app import session
 from app.ui import format as fmt
 from app.ui import profile_links, table_columns, verdicts
+from profiledb import words
 from profiledb.errors import WarpdeckError
 
 IN_LIST = table_columns.of(
@@ -32,10 +33,10 @@ def section(report_id: str, kernel: int) -> None:
     Nothing of a GPU that Nsight Compute cannot measure.
     """
     row = session.run(report_id, "kernel_verdicts", kernel=kernel).iloc[0]
-    if row["verdict"] == verdicts.UNKNOWN and _OTHER_VENDOR.search(session.report().gpu or ""):
+    if row["verdict"] == words.NOT_MEASURED and _OTHER_VENDOR.search(session.report().gpu or ""):
         return
     st.subheader("What limits it", anchor=False)
-    if row["verdict"] == verdicts.UNKNOWN:
+    if row["verdict"] == words.NOT_MEASURED:
         st.markdown(f"**Not measured**: {fmt.plain(row['reason'])}. Measure it, and drop the file into the Library:")
         st.code(fmt.visible(row["command"]), language=None, wrap_lines=True)
         return

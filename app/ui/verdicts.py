@@ -6,11 +6,21 @@ from typing import Any
 from app.ui import format as fmt
 from app.ui import theme
 from app.ui.charts import Theme
+from profiledb import words
 
-UNKNOWN = "not measured"
 COLORS: dict[Theme, dict[str, str]] = {
-    "light": {"memory bound": "#0072B2", "compute bound": "#E69F00", "latency bound": "#B5569B", UNKNOWN: "#8A929E"},
-    "dark": {"memory bound": "#008DDD", "compute bound": "#EBA200", "latency bound": "#C873B2", UNKNOWN: "#8B95A3"},
+    "light": {
+        "memory bound": "#0072B2",
+        "compute bound": "#E69F00",
+        "latency bound": "#B5569B",
+        words.NOT_MEASURED: "#8A929E",
+    },
+    "dark": {
+        "memory bound": "#008DDD",
+        "compute bound": "#EBA200",
+        "latency bound": "#C873B2",
+        words.NOT_MEASURED: "#8B95A3",
+    },
 }
 LEVELS = {"dram": "DRAM", "l2": "L2", "l1": "L1"}
 ROOFS = {"tensor": "tensor core"}
@@ -56,7 +66,7 @@ def sentence(row: Mapping[Any, Any]) -> str:
     Return "" for a launch that was not measured. Where the three seem to disagree, the sentence explains why they do
     not.
     """
-    if row["verdict"] == UNKNOWN:
+    if row["verdict"] == words.NOT_MEASURED:
         return ""
     parts = [f"{row['verdict'].capitalize()}: {row['reason']}", _describe_roof(row), _describe_stall(row)]
     return "; ".join(part for part in parts if part) + "."

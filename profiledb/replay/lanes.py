@@ -11,7 +11,7 @@ from profiledb.replay.recording import Flags, Floats, Integers
 from profiledb.replay.simulation import Replayed
 
 SLICES = 300
-"""Number of equal slices of a step; each shows what takes most of it."""
+"""Number of equal slices of a step; each shows the kind that takes most of its time."""
 WAITS = "synchronization"
 
 
@@ -54,7 +54,7 @@ def draw(graph: Graph, replayed: Replayed, begin_ns: int, end_ns: int, calls: Fl
 
 
 def _cut_slices(intervals: dict[str, tuple[Integers, Integers]], begin_ns: int, end_ns: int) -> list[Stretch]:
-    """Return the stretches of what takes most of each slice, if it takes half of it."""
+    """Return stretches of the kind that takes most of each slice; none where all kinds take less than half."""
     edges = np.linspace(0, end_ns - begin_ns, SLICES + 1)
     covered = {
         kind: np.diff(_sum_until(begin - begin_ns, edges) - _sum_until(end - begin_ns, edges))

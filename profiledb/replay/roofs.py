@@ -46,7 +46,7 @@ class Roofs:
 
 
 def read_roofs(library: Library, report_id: str, begin_ns: int, end_ns: int) -> Roofs:
-    """Read what is known of the kernels of a part of a report; what Nsight Compute measured comes first."""
+    """Read the roofs of the kernels in a part of a report: measured by Nsight Compute, else modeled from shapes."""
     found = _read_operators(library, report_id, begin_ns, end_ns)
     found |= _read_measured(library, report_id, begin_ns, end_ns)
     ids = np.array(sorted(found), np.int64)

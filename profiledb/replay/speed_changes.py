@@ -9,7 +9,7 @@ from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.replay.gpus import read_gpus
 from profiledb.replay.graph import Graph
 from profiledb.replay.part import HOST_WORK_NS, Part, measure_waits, require_nodes
-from profiledb.replay.recording import COPY, KERNEL, Integers
+from profiledb.replay.recording import COPY, KERNEL, Flags, Integers
 
 LEAST_TIMES, MOST_TIMES = 0.001, 1_000_000.0
 """Bounds of factors that a question may assume."""
@@ -122,19 +122,22 @@ def _change_precision(
         raise NotCapturedError(f"The peak of this GPU in {wanted.upper()} is unknown, or it has none.")
     kernels = part.operations & (operations.kind == KERNEL)
     fixed = int(length[kernels].min()) if kernels.any() else 0
-    if (others := operations.in_precision("double") & part.operations).any():
-        moved = np.maximum(length[others] - fixed, 0)
-        length[others] -= (moved * (1 - PRECISIONS[wanted] / PRECISIONS["fp64"])).astype(np.int64)
+    others = operations.in_precision("double") & part.operations
+    _speed_up(length, others, fixed, PRECISIONS["fp64"] / PRECISIONS[wanted])
     for name, bits in PRECISIONS.items():
         ratio = peaks[wanted] / peaks[name] if name in peaks else 1.0
         mine = operations.in_precision(name) & part.operations
         if unknown and name == "fp32" and mine.any():
             mine |= operations.in_class("convolution") & operations.in_precision("") & part.operations
         if ratio > 1 and bits >= PRECISIONS[wanted] and mine.any():
-            times = min(ratio, speed_up(bits / PRECISIONS[wanted], ratio))
-            moved = np.maximum(length[mine] - fixed, 0)
-            length[mine] -= (moved * (1 - 1 / times)).astype(np.int64)
+            _speed_up(length, mine, fixed, min(ratio, speed_up(bits / PRECISIONS[wanted], ratio)))
     return replace(graph, length=length) if np.any(length != graph.length) else None
+
+
+def _speed_up(length: Integers, chosen: Flags, fixed: int, times: float) -> None:
+    """Run the chosen operations so many times as fast, beyond their fixed time."""
+    moved = np.maximum(length[chosen] - fixed, 0)
+    length[chosen] -= (moved * (1 - 1 / times)).astype(np.int64)
 
 
 def parse_gpu(value: str) -> tuple[str]:

@@ -18,6 +18,7 @@ from app.ui import (
 from app.ui import format as fmt
 from app.ui.analysis_table import AnalysisTable
 from app.views.kernel_profiles import launch as ncu_launch
+from profiledb import words
 
 FLAGS = "ncu --section SpeedOfLight --section LaunchStats --section Occupancy"
 LAUNCHES = AnalysisTable(
@@ -41,7 +42,7 @@ def page() -> None:
     number = _draw_launches(rows)
     launch = None if number is None else rows[rows["launch_id"] == number].iloc[0]
     is_read = st.query_params.get("show", ncu_launch.READING) == ncu_launch.READING
-    if launch is None or launch["verdict"] != verdicts.UNKNOWN or not is_read:  # else its reading says so
+    if launch is None or launch["verdict"] != words.NOT_MEASURED or not is_read:  # else its reading says so
         _draw_unmeasured(found)
     if launch is None:
         st.info("Select a launch to see its limits, ncu's rules and all metrics.")
@@ -73,7 +74,7 @@ def _draw_unmeasured(rows: pd.DataFrame) -> None:
 
 def _count_known(rows: pd.DataFrame) -> tuple[int, int]:
     """Return the number of launches, and of those with a verdict."""
-    return int(rows["launches"].sum()), int(rows.loc[rows["verdict"] != verdicts.UNKNOWN, "launches"].sum())
+    return int(rows["launches"].sum()), int(rows.loc[rows["verdict"] != words.NOT_MEASURED, "launches"].sum())
 
 
 def _make_part(row: "pd.Series[Any]") -> charts.Part:

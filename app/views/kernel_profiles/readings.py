@@ -9,6 +9,7 @@ from app.ui import chart_element, column_pair, theme, verdicts
 from app.ui import format as fmt
 from app.views.kernel_profiles import charts, occupancy, sentences
 from app.views.kernel_profiles import elements as ncu_parts
+from profiledb import words
 
 THRESHOLDS = (0, 60, 80, 100)
 """Percentages at which the verdict changes, plus both ends of the scale."""
@@ -49,7 +50,7 @@ def _draw_light(report_id: str, launch: "pd.Series[Any]") -> None:
     ]
     if rows:
         chart_element.chart(charts.bars(rows, theme.theme(), ticks=THRESHOLDS), "light")
-    if launch["verdict"] != verdicts.UNKNOWN:
+    if launch["verdict"] != words.NOT_MEASURED:
         st.markdown(verdicts.advice(launch["verdict"]))
     else:
         ncu_parts.lacking(f"Not measured: {fmt.plain(launch['reason'])}.", "light")

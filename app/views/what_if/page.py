@@ -105,7 +105,7 @@ def _predict_asked(manifest: Manifest, every: WhatIf) -> tuple[list[Predicted], 
 
 
 def _list_changes() -> None:
-    """List what can be typed, with what it assumes."""
+    """List all changes that a person can type, each with its assumption."""
     rows = [
         f"| `{one.name}={one.value}` | {one.assumes} |" if one.value else f"| `{one.name}` | {one.assumes} |"
         for one in CHANGES.values()

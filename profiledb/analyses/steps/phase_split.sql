@@ -15,7 +15,7 @@
 -- column: share_pct | % | .2f | share of all kernel time of the selection
 -- column: phase_pct | % | .2f | share of the kernel time of the phase
 -- column: calls = Launches | count | | number of launches
--- column: passes = Steps | count | | steps of the selection that count; empty if it has none, or if they hold less than a quarter of the kernel time from the first to the last from the first to the last
+-- column: passes = Steps | count | | steps of the selection that count; empty if it has none, or if they hold less than a quarter of the kernel time from the first to the last
 -- column: pass_ns = Time per step | ns | .1f | mean kernel time per step
 -- column: pass_calls = Launches per step | count | .2f | mean number of launches per step
 SELECT phase, coalesce(class, 'other') AS class, sum(total_ns)::BIGINT AS total_ns,

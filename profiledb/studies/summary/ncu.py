@@ -12,8 +12,6 @@ from profiledb.studies.summary.answers import Answers, Section, Shown, list_cont
 TOP = 10
 _ADVICE_CHARS = 240
 RANDOM = "random"
-UNKNOWN = "not measured"
-"""The verdict on launches of which nothing tells what limits them."""
 _PREPARES = re.compile(r"fill|memset|(^|[^a-z])init|arange", re.IGNORECASE)
 """Kernels that prepare data: with random number generators, they run before the actual work."""
 
@@ -69,7 +67,7 @@ def _state_largest(rows: pd.DataFrame) -> str:
         f"**{name} takes {words.percent(100 * times.iloc[0] / times.sum())} of the measured time**:"
         f" {words.duration(times.iloc[0])} in {words.counted(len(launches), 'launch')}"
     )
-    if top["verdict"] != UNKNOWN:
+    if top["verdict"] != words.NOT_MEASURED:
         text += f", {words.plain(top['verdict'])}"
     if words.number(top["occupancy_pct"]) is not None:
         text += f", occupancy {words.percent(top['occupancy_pct'])}"
@@ -81,9 +79,9 @@ def _state_largest(rows: pd.DataFrame) -> str:
 def _state_limit(answers: Answers, measured: pd.DataFrame) -> str:
     """Return the limit of most of the measured time, unless that of the largest kernel holds for every launch."""
     rows = answers.rows("ncu_verdicts")
-    if measured["name"].nunique() == 1 and len(rows) == 1 and rows["verdict"].iloc[0] != UNKNOWN:
+    if measured["name"].nunique() == 1 and len(rows) == 1 and rows["verdict"].iloc[0] != words.NOT_MEASURED:
         return ""
-    known = rows[(rows["verdict"] != UNKNOWN) & rows["share_pct"].notna()]
+    known = rows[(rows["verdict"] != words.NOT_MEASURED) & rows["share_pct"].notna()]
     if known.empty:
         return "**Nothing tells what limits the launches**: speed of light was not collected (`ncu --set basic` does)."
     top = known.sort_values("duration_ns", ascending=False, kind="stable").iloc[0]

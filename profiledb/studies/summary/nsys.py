@@ -135,7 +135,7 @@ def top(answers: Answers) -> str:
     without = f", and top {TOP} without matmul" if matmul else ""
     lacks = {"Without matmul"} if not matmul else set()
     lacks |= {"Launches per step"} if rows["pass_calls"].isna().all() else set()
-    lacks |= {"Verdict"} if (rows["verdict"] == "not measured").all() else set()
+    lacks |= {"Verdict"} if (rows["verdict"] == words.NOT_MEASURED).all() else set()
     shown = {head: one for head, one in _KERNELS.items() if head not in lacks}
     for phase in present if len(present) > 2 else [ALL]:  # a single phase is everything
         part = rows[rows["phase"] == phase]

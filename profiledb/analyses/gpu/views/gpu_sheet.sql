@@ -13,7 +13,7 @@
 -- Intel: "Data Center GPU Max Series Product Brief"; vector and matrix engines times 32 (FP64, FP32), 256 (TF32) or 512
 -- (FP16, BF16) FLOPs per cycle at 1.6 GHz (1550: 1,024 engines, 512 of which are a stack, which programs see as a GPU
 -- of 64 GB) and 1.55 GHz (1100: 448). Arc: half of the INT8 TOPS of the product page. A trace tells no clock of GPUs of
--- AMD and Intel, so FP32 and FP64 are those of matrix units where there are any.
+-- AMD and Intel, so FP32 and FP64 are those of the matrix units of GPUs that have them.
 CREATE OR REPLACE VIEW gpu_sheet AS
 SELECT * FROM (VALUES
     (1, 'H100 PCIe', '\bH[18]00\b.*PCIe', 756.5, 378.0, 1513.0, 51.0, NULL, 2.0, NULL),

@@ -8,8 +8,8 @@
 -- waits those of the GPU that waits least: equal work does not remove waits that all GPUs have in turn. If the last GPU
 -- is idle for most of that time because its CPU has launched nothing, a faster CPU saves its idle time, too. Its CPU
 -- has work of its own if no other thread spends half as long in the range of most of that time: then the saving is the
--- part of both times that this range explains. Else it is slow at what all do. The rule cannot judge a report of one
--- rank: `warpdeck scaling` compares several.
+-- part of both times that this range explains. Else it takes longer for the same work. The rule cannot judge a report
+-- of one rank: `warpdeck scaling` compares several.
 -- needs: kernel
 -- includes: finding, work, nccl, waiting, idle
 -- selects: part

@@ -36,7 +36,7 @@ WITH step AS (
 ), late AS (
     SELECT number, start_ns, end_ns, device_id FROM step CROSS JOIN (SELECT DISTINCT device_id FROM memory_held)
     WHERE 2 * nth > steps AND NOT EXISTS (FROM tensor_event) AND selected_tensor_device(1, device_id)
-), held AS (  -- what was allocated before the capture has one time
+), held AS (  -- all memory allocated before the capture has the same time
     SELECT device_id, moment_ns, arg_max(held_bytes, event_id) AS held_bytes FROM memory_held GROUP BY ALL
 ), allocated AS MATERIALIZED (
     SELECT concat('GPU ', late.device_id) AS device, 1 AS device_type, late.device_id, number,
