@@ -64,12 +64,15 @@ from profiledb.replay.speed_changes import (
     faster_link,
     faster_link_hopeful,
     list_precisions,
+    list_without_fp64,
     parse_gpu,
     parse_precision,
     parse_times,
     precision,
     precision_cautious,
     precision_hopeful,
+    without_fp64,
+    without_fp64_cautious,
 )  # fmt: skip
 
 LEAST_WAITS = 5
@@ -414,6 +417,13 @@ CHANGES = {
             "They are as many times as fast as the GPU's peak is higher, beyond the time of the shortest kernel.",
             precision, "a precision", list_precisions, lambda value: (parse_precision(value)[0].upper(),),
             precision_cautious, precision_hopeful,
+        ),
+        Change(
+            "without_fp64", "Kernels in FP64 compute in {}",
+            "Products are as many times as fast as the GPU's peak is higher, other kernels as their numbers are"
+            " shorter, beyond the time of the shortest kernel.",
+            without_fp64, "a precision", list_without_fp64, lambda value: (parse_precision(value)[0].upper(),),
+            without_fp64_cautious,
         ),
         Change(
             "another_gpu", "Kernels run on {}",

@@ -20,8 +20,9 @@ FULL_WAVES = 4
 FREE_VECTORS = 16
 """How many times as many vectors a product takes as long with: 128 operations for each element of the matrix are below
 the ridge of GPUs since 2017."""
-PRECISIONS = {"fp64": 64, "fp32": 32, "tf32": 32, "bf16": 16, "fp16": 16, "fp8": 8}
-"""Precisions of matrix products, the widest first, with the bits of their numbers in memory."""
+FP64_BITS = 64
+PRECISIONS = {"fp32": 32, "tf32": 32, "bf16": 16, "fp16": 16, "fp8": 8}
+"""Precisions of matrix products below FP64, the widest first, with the bits of their numbers in memory."""
 _FIXED = frozenset({"optimizer", "communication"})
 """Classes of kernels whose work does not depend on the batch."""
 
@@ -85,8 +86,7 @@ def parse_precision(value: str) -> tuple[str]:
 def precision(graph: Graph, part: Part, value: str) -> Graph | None:
     """Compute matrix products in a narrower precision: as many times as fast as its peak is higher.
 
-    A product takes a fixed time, that of the shortest kernel, and the time of its arithmetic. Other kernels in FP64
-    are as many times as fast as their numbers become shorter.
+    A product takes a fixed time, that of the shortest kernel, and the time of its arithmetic.
     """
     return _change_precision(graph, part, value, lambda _, ratio: ratio)
 
@@ -106,24 +106,15 @@ def list_precisions(graph: Graph, part: Part) -> list[str]:
     operations, peaks = graph.recording.operations, graph.recording.peaks
     took = {one: int(graph.length[operations.in_precision(one) & part.operations].sum()) for one in PRECISIONS}
     most = max(took, key=took.__getitem__)
-    following = {"fp64": "tf32" if "tf32" in peaks else "fp32", "fp32": "tf32", "tf32": "bf16", "fp16": "fp8"}.get(
-        most, ""
-    )
+    following = {"fp32": "tf32", "tf32": "bf16", "fp16": "fp8"}.get(most, "")
     return [following] if took[most] and following in peaks and most in peaks else []
 
 
 def _change_precision(
     graph: Graph, part: Part, value: str, speed_up: Callable[[float, float], float], *, unknown: bool = False
 ) -> Graph | None:
-    (wanted,) = parse_precision(value)
+    wanted, fixed = _find_peak(graph, part, value)
     operations, peaks, length = graph.recording.operations, graph.recording.peaks, graph.length.copy()
-    require_nodes(graph, part)
-    if wanted not in peaks:
-        raise NotCapturedError(f"The peak of this GPU in {wanted.upper()} is unknown, or it has none.")
-    kernels = part.operations & (operations.kind == KERNEL)
-    fixed = int(length[kernels].min()) if kernels.any() else 0
-    others = operations.in_precision("double") & part.operations
-    _speed_up(length, others, fixed, PRECISIONS["fp64"] / PRECISIONS[wanted])
     for name, bits in PRECISIONS.items():
         ratio = peaks[wanted] / peaks[name] if name in peaks else 1.0
         mine = operations.in_precision(name) & part.operations
@@ -132,6 +123,49 @@ def _change_precision(
         if ratio > 1 and bits >= PRECISIONS[wanted] and mine.any():
             _speed_up(length, mine, fixed, min(ratio, speed_up(bits / PRECISIONS[wanted], ratio)))
     return replace(graph, length=length) if np.any(length != graph.length) else None
+
+
+def without_fp64(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Compute products in FP64 in a narrower precision, and other kernels in FP64 with numbers of its size.
+
+    Products are as many times as fast as the peak is higher, other kernels as their numbers are shorter, both beyond
+    the time of the shortest kernel.
+    """
+    return _replace_fp64(graph, part, value, lambda _, ratio: ratio)
+
+
+def without_fp64_cautious(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Limit products by memory, too."""
+    return _replace_fp64(graph, part, value, lambda narrower, _: narrower)
+
+
+def list_without_fp64(graph: Graph, part: Part) -> list[str]:
+    """Return the next precision for products if any kernel computes in FP64."""
+    operations, peaks = graph.recording.operations, graph.recording.peaks
+    slow = (operations.in_precision("fp64") | operations.in_precision("double")) & part.operations
+    return [one for one in ("tf32", "fp32") if one in peaks][:1] if slow.any() else []
+
+
+def _replace_fp64(graph: Graph, part: Part, value: str, speed_up: Callable[[float, float], float]) -> Graph | None:
+    wanted, fixed = _find_peak(graph, part, value)
+    operations, peaks, length = graph.recording.operations, graph.recording.peaks, graph.length.copy()
+    narrower = FP64_BITS / PRECISIONS[wanted]
+    _speed_up(length, operations.in_precision("double") & part.operations, fixed, narrower)
+    ratio = peaks[wanted] / peaks["fp64"] if "fp64" in peaks else 1.0
+    if ratio > 1:
+        products = operations.in_precision("fp64") & part.operations
+        _speed_up(length, products, fixed, min(ratio, speed_up(narrower, ratio)))
+    return replace(graph, length=length) if np.any(length != graph.length) else None
+
+
+def _find_peak(graph: Graph, part: Part, value: str) -> tuple[str, int]:
+    """Return a precision whose peak this GPU has, and the time of the shortest kernel in ns."""
+    (wanted,) = parse_precision(value)
+    require_nodes(graph, part)
+    if wanted not in graph.recording.peaks:
+        raise NotCapturedError(f"The peak of this GPU in {wanted.upper()} is unknown, or it has none.")
+    kernels = part.operations & (graph.recording.operations.kind == KERNEL)
+    return wanted, int(graph.length[kernels].min()) if kernels.any() else 0
 
 
 def _speed_up(length: Integers, chosen: Flags, fixed: int, times: float) -> None:

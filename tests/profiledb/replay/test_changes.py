@@ -395,12 +395,40 @@ def test_a_precision_needs_the_peak_of_the_gpu() -> None:
     assert apply(PRODUCTS, "precision", "tf32", bound="cautious") is None, "TF32 is as long in memory as FP32"
     with pytest.raises(NotCapturedError, match="FP8 is unknown"):
         apply(PRODUCTS, "precision", "fp8")
-    with pytest.raises(AnalysisError, match="precision takes one of fp64, fp32"):
+    with pytest.raises(AnalysisError, match="precision takes one of fp32, tf32"):
         CHANGES["precision"].parse("fp12")
     built = graph.build(PRODUCTS)
     part = Part(np.ones(6, np.bool_), np.ones(6, np.bool_), {}, 1)
     assert CHANGES["precision"].values(built, part) == ["tf32"]
     assert CHANGES["precision"].describe("bf16") == "Matrix products compute in BF16"
+
+
+DOUBLES = _make_products(
+    (100, "elementwise", ""), (500, "elementwise", "double"), (900, "matmul", "fp64"), (740, "matmul", "fp32"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "expected"),
+    [
+        # The peak of TF32 is 16 times that of FP64; numbers of 32 bits move in half the time. 100 ns are fixed.
+        ("tf32", "apply", [100, 300, 150, 740]),
+        ("tf32", "cautious", [100, 300, 500, 740]),
+        ("bf16", "cautious", [100, 200, 300, 740]),
+    ],
+)
+def test_kernels_in_fp64_gain_alone(value: str, bound: str, expected: list[int]) -> None:
+    recorded = replace(DOUBLES, peaks={**DOUBLES.peaks, "fp64": DOUBLES.peaks["tf32"] / 16})
+    edited = apply(recorded, "without_fp64", value, bound=bound)
+    assert edited is not None
+    assert edited.length.tolist() == expected
+
+
+def test_products_in_fp64_stay_without_their_peak() -> None:
+    edited = apply(DOUBLES, "without_fp64", "fp32")
+    assert edited is not None
+    assert edited.length.tolist() == [100, 300, 900, 740]
+    assert CHANGES["without_fp64"].describe("tf32") == "Kernels in FP64 compute in TF32"
 
 
 THREE = recording(

@@ -29,7 +29,7 @@
 -- advice: [else, products] Multiply in FP32 or TF32 (`sgemm` instead of `dgemm`) unless you need FP64.
 -- advice: [else] Write `1.0f` and `sqrtf` unless you need FP64: constants such as `1.0` and functions such as `sqrt` are double in C.
 -- advice: If only sums need FP64, compute in FP32 and accumulate in FP64.
--- change: precision={precision}
+-- change: without_fp64={precision}
 -- source: ours; peaks of NVIDIA's data sheets. Pair on H100: a network in FP64 takes ten times as long as in TF32
 WITH double_name AS MATERIALIZED (FROM double_kernel), board AS (
     SELECT gpu.gpu_id, fp64.peak_flops_per_s / tf32.peak_flops_per_s AS cuda_part,
