@@ -6,6 +6,7 @@ shortest kernel: that is the time of the transfer, and others wait for the rest 
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from profiledb.query.header import Column
@@ -142,11 +143,7 @@ def operation_rows(run: Run) -> pd.DataFrame:
             "count": round(len(mine) / len(run.ranks)),
             "mean_ns": mine["duration_ns"].mean(),
         }
-        rows.append(
-            row
-            | {"matched": pairs["key"].nunique()}
-            | (_compute_bandwidth(str(operation), pairs) if len(pairs) else {})
-        )
+        rows.append(row | {"matched": pairs["key"].nunique()} | (_sum_transfers(pairs) if len(pairs) else {}))
     frame = pd.DataFrame(rows, columns=[column.name for column in OPERATIONS])
     order = (frame["count"] * frame["mean_ns"]).sort_values(ascending=False).index
     return cast_columns(frame.loc[order].reset_index(drop=True), OPERATIONS)
@@ -159,7 +156,7 @@ def size_rows(run: Run) -> pd.DataFrame:
     if len(matches) and "size_bytes" in matches:
         known = matches[matches["size_bytes"].notna()]
         for (operation, ranks, size), pairs in known.groupby(["operation", "ranks", "size_bytes"]):
-            row = _compute_bandwidth(str(operation), pairs)
+            row = _sum_transfers(pairs)
             count = pairs["key"].nunique()
             rows.append(row | {
                 "operation": operation, "ranks": ranks, "size_bytes": size, "matched": count,
@@ -185,18 +182,23 @@ def estimate_uncertainty(run: Run) -> float | None:
     return float(spread.quantile(0.95))
 
 
-def _compute_bandwidth(operation: str, pairs: pd.DataFrame) -> dict[str, object]:
+def _sum_transfers(pairs: pd.DataFrame) -> dict[str, object]:
     transfers = pairs.drop_duplicates("key")
-    transfer = float(transfers["shortest_ns"].sum())
-    row: dict[str, object] = {
-        "transfer_ns": transfer,
+    return {
+        "transfer_ns": float(transfers["shortest_ns"].sum()),
         "wait_ns": float(pairs.groupby("rank")["wait_ns"].sum().mean()),
-    }
-    if transfers["size_bytes"].isna().any() or not transfer:
-        return row
+    } | compute_bandwidth(transfers)
+
+
+def compute_bandwidth(transfers: pd.DataFrame) -> dict[str, object]:
+    """Return bytes, algorithm and bus bandwidth of matched operations, a row each; {} if a size is unknown."""
+    transfer = float(transfers["shortest_ns"].sum())
+    if "size_bytes" not in transfers or transfers["size_bytes"].isna().any() or not transfer:
+        return {}
     sizes = transfers["size_bytes"].astype(float)
-    factors = transfers["ranks"].astype(int).map(lambda ranks: bus_factor(operation, ranks))
-    return row | {
+    alike = zip(transfers["operation"].astype(str), transfers["ranks"].astype(int), strict=True)
+    factors = np.fromiter((bus_factor(operation, ranks) for operation, ranks in alike), float, len(transfers))
+    return {
         "bytes": sizes.sum(),
         "algbw_gb_per_s": sizes.sum() / transfer,
         "busbw_gb_per_s": (sizes * factors).sum() / transfer,
