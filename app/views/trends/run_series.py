@@ -19,16 +19,16 @@ from profiledb.studies.trends.series_lines import MAIN, RECENT
 
 _VERDICTS = {"worse": "Worse", "better": "Better", "same": "No change"}
 COLUMNS = (
-    Col("series", "Runs", width=330, click=True, help="Name, ranks, GPU. A click opens the newest run."),
+    Col("series", "Runs", width=270, click=True, help="Name, ranks, GPU. A click opens the newest run."),
+    Col("kind", "What", width=84, help="By the limits of warpdeck check --run"),
     Col(
         "measure", "Measure", width=150, help="What changed; step time where nothing did. Mean per step over the ranks"
     ),
-    Col("spark", "Over runs", kind="line", width=150, help=f"Of the last {RECENT} runs"),
-    Col("newest", "Newest", width=84, help="Of the newest run"),
     Col("change", "Change", width=84, help="Newest run against the median of those before"),
-    Col("kind", "What", width=90, help="By the limits of warpdeck check --run"),
+    Col("newest", "Newest", width=84, help="Of the newest run"),
+    Col("spark", "Over runs", kind="line", width=130, help=f"Of the last {RECENT} runs"),
     Col("straggler", "Straggler", kind="count", width=80, help="Rank that holds up the others in the newest run"),
-    Col("runs", "Count", kind="count", width=70),
+    Col("runs", "Count", kind="count", width=60),
     Col("last", "Newest run", width=104),
 )
 

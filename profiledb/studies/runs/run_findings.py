@@ -25,11 +25,12 @@ TITLES = {
     "restarted": "The run was restarted",
     "out_of_step": "Ranks have different steps",
     "no_collectives": "Ranks have no collectives",
+    "no_figures": "Ranks have no figures",
 }
 """Titles of the findings, by rule."""
 ABOUT_RANKS = ("straggler", "slow_node", "moving_imbalance", "pipeline_bubbles")
 """Rules that say who waits for whom; without one, no rank holds the others up."""
-WARNINGS = ("ranks_missing", "restarted", "out_of_step", "no_collectives")
+WARNINGS = ("ranks_missing", "restarted", "out_of_step", "no_collectives", "no_figures")
 """Rules whose figures are incomplete rather than slow."""
 IMBALANCE = straggler.LEAST
 """Share of the step from which waits for changing ranks count, as in the rule ``rank_imbalance``."""
@@ -204,8 +205,10 @@ def _find_incomplete(tables: RunTables) -> Iterator[RunFinding]:
     run = tables.run
     for rule, sentence in sentences.state_gaps(run):
         yield RunFinding(rule, sentence)
-    having = set(tables.operations["rank"])
-    silent = [rank for rank in tables.numbers if rank not in having]
+    measured, having = set(tables.steps["rank"]), set(tables.operations["rank"])
+    if measured and (unread := [rank for rank in tables.numbers if rank not in measured]):
+        yield RunFinding("no_figures", sentences.state_unread(unread))
+    silent = [rank for rank in tables.numbers if rank in measured and rank not in having]
     if having and silent:
         yield RunFinding("no_collectives", sentences.state_silent(silent))
     sources = {one.rank or 0: one.told_by for one in run.ranks}

@@ -8,7 +8,7 @@ import pandas as pd
 from profiledb.query.header import Column
 from profiledb.studies.runs import communicators
 from profiledb.studies.runs.run_tables import RunTables
-from profiledb.studies.scaling import nccl
+from profiledb.studies.scaling import members, nccl
 
 Row = dict[Any, Any]
 
@@ -101,17 +101,17 @@ def list_kernels(tables: RunTables) -> pd.DataFrame:
 def list_communicators(tables: RunTables) -> pd.DataFrame:
     """Return one row per operation and communicator (``COMMUNICATORS``), the most waiting first."""
     every = communicators.list_communicators(tables.matches)
-    kinds = {one.name: communicators.tell_kind(one, every) or None for one in every}
+    kinds = {one.name: communicators.tell_kind(one, every, tables.run.size) or None for one in every}
     rows: list[Row] = []
     for (operation, name), group in tables.matches.groupby(["operation", "communicator"], dropna=False):
-        members = sorted(group["rank"].unique().tolist())
+        ranks = sorted(group["rank"].unique().tolist())
         transfers = group.drop_duplicates("key")
-        row = _describe_members(tables, None if pd.isna(name) else name, members) | {
+        row = _describe_members(tables, None if pd.isna(name) else name, ranks) | {
             "operation": operation,
             "kind": None if pd.isna(name) else kinds[name],
             "count": len(transfers),
             "transfer_ns": transfers["shortest_ns"].sum(),
-            "wait_ns": group["wait_ns"].sum() / len(members),
+            "wait_ns": group["wait_ns"].sum() / len(ranks),
         }
         rows.append(row | {"busbw_gb_per_s": nccl.compute_bandwidth(transfers).get("busbw_gb_per_s")})
     for name, ranks, group in communicators.split_sends(tables.operations):
@@ -123,10 +123,10 @@ def list_communicators(tables: RunTables) -> pd.DataFrame:
     return _tabulate(sorted(rows, key=lambda row: -(row["wait_ns"] or 0)), COMMUNICATORS)
 
 
-def _describe_members(tables: RunTables, name: str | None, members: Sequence[int]) -> Row:
-    known = {} if name is None else {"members": communicators.list_members(members)}
-    nodes = communicators.count_nodes(members, tables.hosts)
-    return known | {"communicator": name, "ranks": len(members), "nodes": nodes}
+def _describe_members(tables: RunTables, name: str | None, ranks: Sequence[int]) -> Row:
+    known = {} if name is None else {"members": members.list_members(ranks)}
+    nodes = communicators.count_nodes(ranks, tables.hosts)
+    return known | {"communicator": name, "ranks": len(ranks), "nodes": nodes}
 
 
 def _tabulate(rows: list[Row], columns: tuple[Column, ...]) -> pd.DataFrame:

@@ -54,7 +54,7 @@ class RunTables:
     @cached_property
     def matches(self) -> pd.DataFrame:
         """Collectives that every rank of their communicator has (``nccl.match_operations``)."""
-        return nccl.match_rows(communicators.name_members(self.operations), not self.run.missing)
+        return nccl.match_rows(self.operations, not self.run.missing)
 
     @cached_property
     def hosts(self) -> Mapping[int, str]:

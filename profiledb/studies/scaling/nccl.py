@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from profiledb.query.header import Column
+from profiledb.studies.scaling import members
 from profiledb.studies.scaling.runs import Run
 
 PAIRED = ("AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "AlltoAll", "Gather", "Scatter")
@@ -95,6 +96,7 @@ def match_rows(every: pd.DataFrame, whole: bool) -> pd.DataFrame:
     """
     if every.empty or every["rank"].nunique() < 2:
         return every.iloc[:0].assign(key=[], shortest_ns=[], wait_ns=[])
+    every = members.name_members(every, PAIRED)
     numbered = every["sequence"].notna()
     every["of_step"] = every["step"].mask(numbered, -1)  # a number identifies the operation without step and size
     is_uneven = every["operation"].eq("AlltoAll")  # ranks may send different sizes
@@ -102,11 +104,11 @@ def match_rows(every: pd.DataFrame, whole: bool) -> pd.DataFrame:
     alike = ["of_step", "operation", "of_bytes", "communicator", "sequence"]
     every["nth"] = every.groupby([*alike, "rank"], dropna=False).cumcount()
     every["key"] = every.groupby([*alike, "nth"], dropna=False).ngroup()
-    members = every.groupby("communicator", dropna=False)["rank"].transform("nunique")
+    ranks = every.groupby("communicator", dropna=False)["rank"].transform("nunique")
     present = every.groupby("key")["rank"].transform("nunique")
-    matches = every[(present == members) & (members > 1) & every["operation"].isin(PAIRED)].copy()
+    matches = every[(present == ranks) & (ranks > 1) & every["operation"].isin(PAIRED)].copy()
     if whole:  # then a communicator has as many ranks as appear in it
-        matches["ranks"] = members[matches.index]
+        matches["ranks"] = ranks[matches.index]
         parts = matches["operation"].isin(_PARTS)
         matches["size_bytes"] = matches["bytes"] * matches["ranks"].where(parts, 1)
     matches["shortest_ns"] = matches.groupby("key")["duration_ns"].transform("min")

@@ -440,6 +440,8 @@ def test_damaged_tables_of_a_rank_leave_the_others() -> None:
     }
     known = run_answer.answer(run_tables.join_tables(run, content))
     assert known.ranks["step_ns"].notna().tolist() == [True, False, True, True]
+    (finding,) = [one for one in known.findings if one.severity == "warning"]
+    assert finding.sentence.startswith("Rank 1 has a report without figures")
 
 
 def test_tables_are_bounded() -> None:
@@ -475,9 +477,11 @@ def test_a_communicator_has_the_machines_of_its_ranks() -> None:
     assert work_out(unknown)[1].communicators["nodes"].isna().all()
 
 
-def regroup(ranks: Sequence[RankSummary], groups: Mapping[str, Sequence[Sequence[int]]], *, named: bool) -> list[Any]:
-    """The ranks with these collectives, each by groups of ranks; groups drift apart by up to 0.4 ms."""
-    made, late = [], np.random.default_rng(3).uniform(0, 400_000, (len(ranks), 400))
+def regroup(
+    ranks: Sequence[RankSummary], groups: Mapping[str, Sequence[Sequence[int]]], *, named: bool, apart: int = 5 * MS
+) -> list[Any]:
+    """The ranks with these collectives, each by groups of ranks that drift apart by up to ``apart`` ns."""
+    made, late = [], np.random.default_rng(3).uniform(0, apart, (len(ranks), 400))
     for one in ranks:
         rows = rank_summary.decode(one.tables["operation_rows"]).to_pandas()
         parts = []
@@ -513,6 +517,8 @@ def test_kinds_of_parallelism_are_told_by_who_takes_part(named: bool) -> None:
     [
         ({"AllReduce": [(0, 1, 2, 3)]}, {None}),  # data or tensor parallel: the same ranks take part
         ({"AlltoAll": [(0, 1, 2, 3)]}, {"expert"}),
+        ({"AllReduce": PAIRS}, {None}),  # a single axis
+        ({"AllReduce": PAIRS, "ReduceScatter": STRIDES, "Broadcast": [(0, 1, 2, 3)]}, {"tensor", "data", None}),
         ({"ReduceScatter": PAIRS, "AllReduce": STRIDES}, {"data"}),  # each shard is reduced over its replicas
     ],
 )
@@ -533,11 +539,27 @@ def test_stages_are_a_pipeline_and_exchanges_by_many_messages_are_experts() -> N
     assert pd.isna(row["wait_ns"])
 
 
-def test_ranks_whose_ends_tell_no_groups_stay_without() -> None:
-    """Each rank drifts by itself: nothing tells who takes part, and no number of ranks is made up."""
-    ranks = regroup(list(vary(real(), 4, 40)), {"AllReduce": [(0,), (1,), (2,), (3,)]}, named=False)
-    (row,) = work_out(ranks)[1].communicators.to_dict("records")
-    assert pd.isna([row["communicator"], row["members"], row["kind"]]).all()
+def test_a_rank_whose_partner_has_no_report_waits_for_nobody_known() -> None:
+    """Three of four ranks, reduced by pairs: rank 0 is alone, and ranks 2 and 3 wait for each other."""
+    ranks = regroup(list(vary(real(), 4, 40)), {"AllReduce": PAIRS}, named=False)
+    known = work_out([one for one in ranks if one.rank != 1])[1]
+    (row,) = known.communicators.to_dict("records")
+    assert (row["members"], row["ranks"]) == ("2, 3", 2)
+    assert known.ranks.set_index("rank")["wait_ns"].notna().to_dict() == {0: False, 2: True, 3: True}
+
+
+@pytest.mark.parametrize("apart", [5 * MS, 400_000])
+def test_ranks_whose_ends_have_nothing_in_common_are_not_matched(apart: int) -> None:
+    """Each of four ranks drifts by itself, up to five transfers of 1 ms, or by less than one: then nothing is clear."""
+    alone = {"AllReduce": [(0,), (1,), (2,), (3,)]}
+    _, known = work_out(regroup(list(vary(real(), 4, 40)), alone, named=False, apart=apart))
+    assert known.is_matched == (apart < MS)
+    if known.is_matched:
+        (row,) = known.communicators.to_dict("records")
+        assert pd.isna([row["communicator"], row["members"], row["kind"]]).all()
+    else:
+        assert known.straggler is None
+        assert known.headline.startswith("The collectives of the ranks differ")
 
 
 def spread(hosts: Sequence[str], slower: float, bytes_: float = 4e6) -> RunAnswer:
