@@ -20,11 +20,10 @@ by less than it takes. Between the two nothing is told."""
 FEWEST = 8
 """Fewest collectives that tell anything."""
 _MOST = 256
-"""Collectives of a kind that are looked at."""
+"""Collectives of a kind and rank that are looked at, the first ones."""
 _NAMED = 4
 
 Members = tuple[int, ...]
-Ends = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 
 def name_members(operations: pd.DataFrame, kinds: Sequence[str]) -> pd.DataFrame:
@@ -43,19 +42,21 @@ def name_members(operations: pd.DataFrame, kinds: Sequence[str]) -> pd.DataFrame
 
 def find_members(rows: pd.DataFrame) -> list[Members]:
     """Return the ranks of each communicator, from collectives of one kind; none if it is unclear."""
+    rows = rows.groupby("rank").head(_MOST)
     places = rows.assign(nth=rows.groupby(["rank", "step"]).cumcount(), end_ns=rows["start_ns"] + rows["duration_ns"])
     wide = places.pivot_table(index=["step", "nth"], columns="rank", values=["end_ns", "duration_ns"]).dropna()
     if len(wide) <= FEWEST:
         return []
-    ends: Ends = wide["end_ns"].head(_MOST).to_numpy(dtype=float).T
-    transfer_ns = float(wide["duration_ns"].min(axis=1).median())
+    ranks = places["rank"].drop_duplicates().sort_values().to_numpy()
+    durations, ends = np.split(wide.to_numpy(dtype=float).T, 2)  # columns are in the order of their names
+    transfer_ns = float(np.median(durations.min(axis=0)))
     left, found = np.arange(len(ends)), []
     while len(left):
         change = np.quantile(np.abs(np.diff(ends[left] - ends[left[0]])), TOGETHER, axis=1)
         is_member = change <= TOGETHER_NS
         if (change[~is_member] < APART * transfer_ns).any():
             return []
-        found.append(tuple(wide["end_ns"].columns[left[is_member]].tolist()))
+        found.append(tuple(ranks[left[is_member]].tolist()))
         left = left[~is_member]
     return found
 
