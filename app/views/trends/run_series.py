@@ -60,5 +60,5 @@ def _make_row(one: RunSeries) -> dict[str, Any]:
         "spark": values[-RECENT:] if len(values) >= LEAST_SPARK else None,
         "newest": value(measure, values[-1]) if values else fmt.MISSING, "change": signed_share(share),
         "kind": _VERDICTS[told.verdict] if told else "First run", "straggler": last.straggler,
-        "runs": len(one.lines), "last": f"{pd.Timestamp(last.run.begin_ns):%Y-%m-%d}",
+        "runs": len(one.lines), "last": f"{pd.Timestamp(last.run.begin_ns or 0):%Y-%m-%d}",
     }  # fmt: skip

@@ -33,13 +33,18 @@ class Communicator:
         return self.members[-1] - self.members[0] == len(self.members) - 1
 
 
+def read_name(value: object) -> str | None:
+    """Return the name of a communicator; None for a missing value."""
+    return value if isinstance(value, str) else None
+
+
 def list_communicators(matches: pd.DataFrame) -> list[Communicator]:
     """Return the communicators of matched collectives."""
     return [
         Communicator(
-            None if pd.isna(name) else str(name),
+            read_name(name),
             tuple(sorted(rows["rank"].unique().tolist())),
-            rows.groupby("operation")["key"].nunique().to_dict(),
+            {str(operation): int(count) for operation, count in rows.groupby("operation")["key"].nunique().items()},
         )
         for name, rows in matches.groupby("communicator", dropna=False)
     ]
@@ -120,4 +125,4 @@ def split_sends(operations: pd.DataFrame) -> Iterator[tuple[str | None, Members,
     """Yield sends and receives by communicator, with the ranks that have them."""
     sent = operations[operations["operation"].eq("SendRecv") & operations["step"].notna()]
     for name, rows in sent.groupby("communicator", dropna=False):
-        yield None if pd.isna(name) else str(name), tuple(sorted(rows["rank"].unique().tolist())), rows
+        yield read_name(name), tuple(sorted(rows["rank"].unique().tolist())), rows

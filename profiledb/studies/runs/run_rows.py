@@ -103,23 +103,23 @@ def list_communicators(tables: RunTables) -> pd.DataFrame:
     every = communicators.list_communicators(tables.matches)
     kinds = {one.name: communicators.tell_kind(one, every, tables.run.size) or None for one in every}
     rows: list[Row] = []
-    for (operation, name), group in tables.matches.groupby(["operation", "communicator"], dropna=False):
-        ranks = sorted(group["rank"].unique().tolist())
+    for (operation, named), group in tables.matches.groupby(["operation", "communicator"], dropna=False):
+        ranks, name = sorted(group["rank"].unique().tolist()), communicators.read_name(named)
         transfers = group.drop_duplicates("key")
-        row = _describe_members(tables, None if pd.isna(name) else name, ranks) | {
+        row = _describe_members(tables, name, ranks) | {
             "operation": operation,
-            "kind": None if pd.isna(name) else kinds[name],
+            "kind": kinds[name],
             "count": len(transfers),
             "transfer_ns": transfers["shortest_ns"].sum(),
             "wait_ns": group["wait_ns"].sum() / len(ranks),
         }
         rows.append(row | {"busbw_gb_per_s": nccl.compute_bandwidth(transfers).get("busbw_gb_per_s")})
-    for name, ranks, group in communicators.split_sends(tables.operations):
+    for name, senders, group in communicators.split_sends(tables.operations):
         stages = tables.sends[tables.sends.index.isin(group.index)]
         is_pipeline = len(stages) == len(group)
         row = {"operation": "SendRecv", "kind": "pipeline" if is_pipeline else "expert", "count": len(group)}
-        waited = stages["wait_ns"].sum() / len(ranks) if is_pipeline else None
-        rows.append(_describe_members(tables, name, ranks) | row | {"wait_ns": waited})
+        waited = stages["wait_ns"].sum() / len(senders) if is_pipeline else None
+        rows.append(_describe_members(tables, name, senders) | row | {"wait_ns": waited})
     return _tabulate(sorted(rows, key=lambda row: -(row["wait_ns"] or 0)), COMMUNICATORS)
 
 
