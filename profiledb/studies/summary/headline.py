@@ -51,6 +51,7 @@ ENOUGH = 3
 """Number of steps from which one can be the slowest."""
 MANY = 5
 """Number of steps from which the slowest is mentioned."""
+ONE_TELLS_NOTHING = "That tells nothing about a program: record several of its steps."
 MOST = 3
 NAMED = 3
 """Number of kernels without a class that are named."""
@@ -276,6 +277,8 @@ def state_kernel(ask: Ask) -> Statement | None:
     name = words.code(words.shortened(top["name"], 60))
     share, total = words.percent(top["share_pct"]), words.duration(top["total_ns"])
     text = f"**{name} takes {share} of kernel time**: {total} in {calls}."
+    if len(busy := rows_or_none(ask, "gpu_busy")) and busy["operations"].sum() == 1:
+        text = f"**The GPU ran one operation**: {name}, for {total}. {ONE_TELLS_NOTHING}"
     query = {"kernel": str(top["kernel"])}
     return Statement(text, float(top["total_ns"]), "Dominant kernel", _get_page("kernel_instances"), query)
 

@@ -66,6 +66,15 @@ def test_nothing_tells_why_a_gpu_is_idle() -> None:
     assert told(idle_reasons=idle)[0].text.endswith("(4.00 ms). Nothing in the report tells why.")
 
 
+def test_a_single_operation_tells_nothing_of_a_program() -> None:
+    (said,) = told(kernels=KERNELS, gpu_busy=BUSY.assign(operations=[1, 0]))
+    assert said.text.startswith(
+        "**The GPU ran one operation**: ``a`b``, for 2.00 ms. That tells nothing about a program"
+    )
+    (said,) = told(kernels=KERNELS, gpu_busy=BUSY.assign(operations=[2, 0]))
+    assert "takes 61.2 % of kernel time" in said.text
+
+
 def test_little_idle_time_is_not_worth_a_statement() -> None:
     assert [one.page for one in told(idle_reasons=IDLE.assign(window_pct=[5.0, 4.9]), kernels=KERNELS)] == ["kernel"]
 
