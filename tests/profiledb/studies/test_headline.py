@@ -122,6 +122,12 @@ def test_the_class_that_takes_most_beside_matmul() -> None:
     )
 
 
+def test_two_classes_with_the_same_share_have_one_number() -> None:
+    classes = pd.DataFrame({"class": ["matmul", "copy"], "share_pct": [50.0, 49.99], "total_ns": [6e5, 6e5]})
+    (said,) = told(class_split=classes)
+    assert said.text == "**Matmul and Copy and layout take 50.0 % of kernel time each**."
+
+
 def test_matmul_is_no_word_where_nothing_is_of_a_model() -> None:
     rows = pd.DataFrame({"class": ["loop", "reduction"], "share_pct": [98.0, 2.0], "total_ns": [9.8e6, 2e5]})
     (only,) = told(class_split=rows)
