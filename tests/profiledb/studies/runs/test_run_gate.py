@@ -49,6 +49,8 @@ def test_a_run_like_those_before_passes(library: Library, capsys: pytest.Capture
     said = capsys.readouterr().out
     assert said.startswith("### Warpdeck: within all limits")
     assert "Run `train_6` against the median of 5 earlier runs of `train · 4 ranks · H100`." in said
+    assert main(["check", "train_6", "--library", str(library.folder), "--against", "series"]) == 0
+    assert capsys.readouterr().out == said, "the name of a run needs no --run"
 
 
 def test_a_run_with_a_straggler_fails_and_says_what_it_costs(
