@@ -48,7 +48,8 @@ WITH launching AS MATERIALIZED (  -- names are few and calls many
     SELECT function, count(*) AS calls FROM call ANTI JOIN within USING (call_id)
     WHERE is_outermost AND NOT has_run GROUP BY function
 ), total AS (
-    SELECT (SELECT count(*) FROM call WHERE is_outermost) AS calls, (SELECT coalesce(sum(calls), 0)::BIGINT FROM alone) AS without
+    SELECT (SELECT count(*) FROM call WHERE is_outermost) AS calls,
+        (SELECT coalesce(sum(calls), 0)::BIGINT FROM alone) AS without
 ), shown AS (
     SELECT {'name': function, 'count': calls} AS piece FROM alone ORDER BY calls DESC, function LIMIT 10
 )

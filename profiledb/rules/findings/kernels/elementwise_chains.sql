@@ -67,7 +67,7 @@ WITH light AS (
         greatest(0, max(end_ns) - min(start_ns) - max(end_ns - start_ns)) AS saved_ns,
         list((start_ns, kernel_id, name)) AS run
     FROM member GROUP BY device_id, stream_id, number, round HAVING count(*) > 1 AND bool_or(computes)
-), chain AS MATERIALIZED (  -- sorted here: most rounds have one kernel, and sorting in the aggregate costs as much for each
+), chain AS MATERIALIZED (  -- an aggregate would sort each round, most of them of one kernel
     SELECT * EXCLUDE (run), array_to_string(list_transform(list_sort(run), LAMBDA one: one[3]), ' + ') AS names
     FROM grouped
 ), total AS (
