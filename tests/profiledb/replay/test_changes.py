@@ -453,7 +453,10 @@ def test_kernels_on_another_gpu() -> None:
         found[bound] = edited.length.tolist()
     assert found["apply"] == [5_000 + 95_000 // 4, 5_000 + 45_000 // 2, 7_500]
     assert found["cautious"] == [5_000 + 95_000 // 2, 5_000 + 45_000 // 2, 7_500]
-    assert found["hopeful"] == [5_000 + 95_000 // 4, *(5_000 + int(ns / (67e12 / PEAKS["fp32"])) for ns in (45_000, 5_000))]
+    assert found["hopeful"] == [
+        5_000 + 95_000 // 4,
+        *(5_000 + int(ns / (67e12 / PEAKS["fp32"])) for ns in (45_000, 5_000)),
+    ]
     with pytest.raises(NotCapturedError, match="lacks the bandwidth"):
         apply(replace(THREE, bandwidth=0.0), "another_gpu", "H200")
     with pytest.raises(AnalysisError, match="another_gpu takes one of H100 PCIe, H100 NVL"):
