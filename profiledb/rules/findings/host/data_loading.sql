@@ -7,8 +7,9 @@
 -- more to the GPU, if at least half of the steps have one, or without steps if there are `times`: the CPU makes input
 -- there, unless the gap follows a copy to the host, whose data it may process, is short enough to fill a buffer
 -- (`staged_bytes_per_s`), or precedes the GPU's first kernel, like the copies of weights. Without either, the rule
--- cannot judge, unless the GPU is hardly idle at all; nor can it if ranges of such names launch most of the kernel time,
--- like a range around a loop over a DataLoader: the name then says nothing about the CPU.
+-- cannot judge, unless the GPU is hardly idle at all; nor can it if
+-- ranges of such names launch most of the kernel time, like a range around a loop over a DataLoader: the name then says
+-- nothing about the CPU.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting, ranges
 -- selects: part
