@@ -3,11 +3,12 @@
 The analysis ``time_split`` splits the time into parts, and a rule names the parts that its saving comes from. Findings
 claim the parts in turn: causes first, then places, symptoms and frames, the costliest first within each level. The time
 that a finding obtains is its own saving. If that is less than half of its saving, the finding is nested under the one
-that took most of its parts, provided that one's claim is at least half of this saving; a frame is nested in any case. A
-rule may explain more time than it saves (``explains_ns``): it claims all of that, but its own saving never exceeds its
-saving. A cause that names another rule among its parts details that rule's time and is nested under it whenever it
-fires. Any other rule that names one shares its cause: the two never stand side by side. The other one comes first if
-it saves at least half as much, unless this one knows its cause.
+that took most of its parts, provided that one's claim is at least half of this saving (a quarter for a frame, or
+anything if nothing of the frame is left). A rule may explain more time than it saves (``explains_ns``): it claims all
+of that, but its own saving never exceeds its saving. A cause that names another rule among its parts details that
+rule's time and is nested under it whenever it fires. Any other rule that names one shares its cause: the two never
+stand side by side. The other one comes first if it saves at least half as much, unless this one knows its cause. A
+remark that names a rule among its parts is nested under it if both fire with the same cause.
 
 A place leads the causes within it if none of them explains a quarter of it (``LEAST_OF_PLACE``), or if its rule says
 that none removes it (``is_cause``). So does a symptom whose rule knows its cause (``is_cause``). For example, if the
@@ -57,15 +58,31 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
         own[one.rule.name] = gets
         others = _sum_takers(one.rule.name, names, took)
         taker = max(others, key=lambda other: (others[other], other), default="")
-        if 2 * gets < saving and taker and (2 * others[taker] >= saving or one.rule.level == LEVELS[-1]):
+        if 2 * gets < saving and taker and others[taker] >= _least_taken(one, gets) * saving:
             parents[one.rule.name] = parents.get(taker, taker)
     _join_rules(costs, leading, parents)
+    parents |= {
+        one.rule.name: parents.get(other.rule.name, other.rule.name)
+        for one in every
+        for other in costs
+        if one.verdict == "fires"
+        and not one.rule.costs
+        and one.cause == other.cause
+        and other.rule.name in one.rule.parts
+    }
     return [
         replace(
             one, own_saving_ns=own.get(one.rule.name), parent=parents.get(one.rule.name), leads=one.rule.name in leading
         )
         for one in every
     ]
+
+
+def _least_taken(one: Finding, gets: int) -> float:
+    """Return the part of a finding's saving that another one takes at least if it is nested under that one."""
+    if one.rule.level != LEVELS[-1]:
+        return 0.5
+    return LEAST_OF_PLACE if gets else 0.0
 
 
 def _join_rules(costs: Iterable[Finding], leading: Container[str], parents: dict[str, str]) -> None:

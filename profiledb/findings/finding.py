@@ -129,6 +129,11 @@ class Finding:
         return _cut_path(self.place, _OPERATOR)
 
     @property
+    def outermost(self) -> str | None:
+        """Return the outermost range of its part: the whole step or pass, or None if nothing is left."""
+        return SLASH.split(self.part)[0] if self.part else None
+
+    @property
     def severity(self) -> str:
         """Return one of SEVERITIES if it fires, else an empty string."""
         if self.verdict != "fires":

@@ -171,6 +171,11 @@ def leading(findings: Iterable[Finding], most: int) -> list[Finding]:
     return [one for one in costs if one.rule.is_choice or one in others]
 
 
+def warnings(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the warnings that fire and stand under no finding, in order."""
+    return [one for one in findings if one.verdict == "fires" and one.rule.weight == "warning" and not one.parent]
+
+
 def below(finding: Finding, findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings that are nested under this one."""
     return [one for one in findings if one.parent == finding.rule.name]
@@ -179,7 +184,8 @@ def below(finding: Finding, findings: Iterable[Finding]) -> list[Finding]:
 def _order_findings(found: Sequence[Finding], savings: Savings | None, window: Window) -> list[Finding]:
     """Return the findings in display order: by the saving that they show, the largest first.
 
-    A cause with a large part of the time of a place, symptom or frame precedes it, because fixing the cause shrinks it.
+    A cause with a large part of the time of a place, symptom or frame precedes it, because fixing the cause shrinks it,
+    unless that one leads its causes (causes.py).
     """
     top = [one for one in found if one.parent is None]
 
@@ -198,6 +204,7 @@ def _containers(one: Finding, top: Iterable[Finding], window: Window) -> Iterato
     for other in costly(top):
         if (
             _level(other) > _level(one)
+            and not other.leads
             and weight >= LEAST_OF_PLACE * _weigh_saving(other)
             and mine.intersection(causes.claimed(other.rule, window.parts))
         ):

@@ -90,8 +90,8 @@ _KEYS = (
 )  # fmt: skip
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
 _MUST = ("title", "question", "unit", "fires", "says", "clear", "advice", "source", "param")
-WHERE = ("place", "part")
-"""Placeholders in advice for the range of a finding, and for the same without operators and the ranges inside them."""
+WHERE = ("place", "part", "pass")
+"""Placeholders in advice: the range of a finding, the same up to the first operator, and its outermost range."""
 _LIMITED = re.compile(r"^(?P<part>[^()]+) \((?P<column>\w+)\)$")
 PLACE = re.compile(r"\{(?P<column>\w+)(?:\|(?P<one>[^{}|]+)(?:\|(?P<many>[^{}|]+))?)?\}")
 """A column in a sentence. One text after it is a fallback for a missing value; two texts are the singular and plural

@@ -149,8 +149,8 @@ def do_first(findings: Sequence[Finding], capture_ns: int | None = None) -> str:
     """
     one = next(iter([*judge.at_roof(findings), *judge.costly(findings)]), None)
     if one is None:
-        warnings = [one for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
-        return " ".join([*advice(warnings[0])[:1], says(warnings[0])]) if warnings else ""
+        warning = next(iter(judge.warnings(findings)), None)
+        return " ".join([*advice(warning)[:1], says(warning)]) if warning else ""
     first = next(iter(advice(one)), says(one))
     if not one.shown_ns:
         return f"{first} {says(one)}"
@@ -231,7 +231,7 @@ def _fill_text(finding: Finding, text: str, name: Callable[[Any], str]) -> str:
 
 def _find_value(finding: Finding, column: str) -> Any:
     own = {"value": finding.value, "threshold": finding.threshold, "saving": finding.saving_ns, "cause": finding.cause}
-    own |= {"place": finding.place or finding.line, "part": finding.part or finding.line}
+    own |= {"place": finding.place or finding.line, "part": finding.part or finding.line, "pass": finding.outermost}
     return own[column] if column in own else finding.facts.get(column)
 
 
@@ -247,5 +247,5 @@ def _write_value(finding: Finding, place: re.Match[str], name: Callable[[Any], s
     if unit != "name":
         return amount(value, unit)
     named = name(words.shortened(value, LONGEST_NAME))
-    line = finding.line if column in WHERE and value != finding.line else None
+    line = finding.line if column in WHERE and column != "pass" and value != finding.line else None
     return f"{named} ({name(words.shortened(line, LONGEST_NAME))})" if line else named

@@ -64,7 +64,9 @@ SELECT device_id, min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM busy GRO
 -- A kernel name short enough for a table: without templates and arguments, and for generic launchers such as
 -- vectorized_elementwise_kernel the function, functor or operation that they run. Numba appends a tag of its ABI.
 CREATE OR REPLACE MACRO readable_name(short, demangled) AS (
-    SELECT CASE WHEN detail IN ('', plain) THEN plain ELSE plain || ' · ' || detail END
+    SELECT CASE WHEN detail NOT IN ('', plain) THEN plain || ' · ' || detail
+        WHEN plain = 'kernel' THEN coalesce(nullif(regexp_extract(demangled, '\w+::kernel\b'), ''), plain)
+        ELSE plain END
     FROM (
         SELECT regexp_replace(coalesce(
             nullif(regexp_extract(demangled, '(\w+)\([^()]*\)(?: const)?::[\[{]lambda', 1), ''),

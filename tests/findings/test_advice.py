@@ -133,6 +133,20 @@ def test_no_change_is_asked_for_inside_a_library(path: str | None, place: str | 
     assert path is None or path == place or path not in sentences.advice(told)[0]
 
 
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("pass_*/Attention/vllm::attention", "in `pass_*`:"), ("aten::mm/aten::to", "in each pass:"),
+        (None, "in each pass:"),
+    ],
+)  # fmt: skip
+def test_a_pass_is_named_by_its_outermost_range(path: str | None, told: str) -> None:
+    """And by no source line: that is one of many lines of the pass."""
+    of = tuple(Trait(trait, "") for trait in ("PyTorch", "vLLM"))
+    one = Finding(rulebook.load()["launch_bound"], "fires", facts={"range": path}, program=of, line="model.py(7): go")
+    assert told in sentences.advice(one)[0]
+
+
 def test_the_change_is_told_at_its_place() -> None:
     line = "Compile {place|the step}."
     assert sentences.advice(finding(line))[0] == "Compile the step."

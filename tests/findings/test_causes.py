@@ -92,6 +92,25 @@ def test_a_place_leads_causes_that_explain_little_of_it() -> None:
     ]
 
 
+def test_a_frame_stands_under_no_finding_that_explains_little_of_it() -> None:
+    """By hand: 450 of idle time, of which 300 are taken; the largest taker is below a quarter of it, or is above."""
+    several = [finding(f"loading_{n}", 100, "data loading") for n in range(3)]
+    assert nested(*several, finding("idle", 450, "idle", "frame"))["idle"] == (150, None)
+    two = [finding("loading", 200, "data loading"), finding("other", 100, "data loading")]
+    assert nested(*two, finding("idle", 450, "idle", "frame"))["idle"] == (150, "loading")
+    every = [*several, finding("collector", 50, "host code"), finding("rest", 50, "host code"),
+        finding("launches", 50, "launch call")]  # fmt: skip
+    assert nested(*every, finding("idle", 450, "idle", "frame"))["idle"] == (0, "loading_2"), "nothing of it is left"
+
+
+def test_a_remark_stands_under_a_finding_of_its_cause() -> None:
+    grows = replace(finding("allocations", 50, "copies"), cause="growth")
+    remark = replace(finding("held", 0, "allocations", weight="warning"), cause="growth")
+    assert nested(grows, remark) == {"allocations": (50, None), "held": (None, "allocations")}
+    assert nested(grows, replace(remark, cause=None))["held"] == (None, None)
+    assert nested(replace(grows, verdict="clear"), remark)["held"] == (None, None)
+
+
 def test_a_rule_that_says_more_of_another_one_stands_under_it() -> None:
     layers = finding("layers", 40, "waits, host code")
     assert nested(finding("waits", 60, "host code"), layers) == {"waits": (60, None), "layers": (0, "waits")}

@@ -107,6 +107,17 @@ def test_a_cause_precedes_the_place_of_whose_time_it_explains_a_quarter(nsys_sam
     assert list(found) == ["large", "place", "elsewhere", "small"]
 
 
+def test_no_cause_precedes_a_place_that_leads_it(nsys_samples: Library) -> None:
+    """Copies of 150 ms that no fix of a wait within them removes, and such a wait of 80 ms."""
+    copies = HEADER + "-- parts: copies\n"
+    found = judged(
+        nsys_samples,
+        rule("wait", "SELECT 12.0 AS value, 80000000 AS saving_ns;", copies),
+        rule("copied", "SELECT 12.0 AS value, 150000000 AS saving_ns, true AS is_cause;", copies + "-- level: place\n"),
+    )
+    assert [(name, one.parent) for name, one in found.items()] == [("copied", None), ("wait", None)]
+
+
 def test_of_a_frame_counts_what_no_other_finding_claims() -> None:
     frame = rule("idle", "SELECT 12.0 AS value;", HEADER + "-- level: frame\n")
     found = Finding(frame, "fires", value=12.0, saving_ns=100_000, saving_pct=50.0, own_saving_ns=40_000)

@@ -135,6 +135,17 @@ def test_input_is_made_ahead_of_copies(
     assert "before copies to the GPU" in plain(found)
 
 
+def test_what_is_copied_before_the_first_kernel_is_no_input(library: Library, publish: Publish) -> None:
+    """Ten copies after 200 µs of host code each, as of weights, and 20 kernels without one."""
+    sent = [
+        made.copy(n, at, at + 10_000, 200_000, (0, 2), call_id=n) for n, at in enumerate(range(0, 2_100_000, 210_000))
+    ]
+    calls = [made.call(n, 4, n * 210_000 - 10, n * 210_000 + 10_000) for n in range(10)]
+    work = [(at, at + 10, at + 20, at + 50_000) for at in range(2_400_000, 3_400_000, 50_000)]
+    found = judged(library, by_hand(publish, work, memop=sent, api_call=calls), "data_loading")
+    assert found.verdict == "cannot_judge"
+
+
 def test_input_made_in_the_step_has_no_range_of_its_own(library: Library, publish: Publish) -> None:
     work = [(at, at + 10, at + 20, at + 50_000) for at in range(0, 3_000_000, 300_000)]
     sent = [made.copy(n, at + 250_000, at + 260_000, 200_000, (0, 2), call_id=n) for n, (at, *_) in enumerate(work)]
@@ -259,6 +270,19 @@ def test_functions_of_a_thread_that_computes(
     assert ("GIL" in said, "CUDA graphs" in said) == (cause == "Python", cause == "Python")
     alone = judged(library, by_hand(publish, KERNELS, sched_event=events), "cpu_saturated")
     assert (alone.cause, "--sample" in alone.rule.advised(alone.cause)[0]) == ("other", True)
+
+
+@pytest.mark.parametrize(("program", "other", "cause"), [("jacobi", "python3", "other"), ("python3", "bash", "Python")])
+def test_python_is_the_language_of_the_program_alone(
+    library: Library, publish: Publish, program: str, other: str, cause: str
+) -> None:
+    """The switches of a machine name all of its processes."""
+    events = [{"time_ns": 0, "cpu": 0, "scheduled_in": True, "global_tid": made.MAIN}]
+    processes = [{"global_pid": pid, "pid": pid % 999, "name": name} for pid, name in ((made.PID, program), (5, other))]
+    report = by_hand(
+        publish, KERNELS, sched_event=events, process=processes, string=[{"string_id": 50, "value": "python3"}]
+    )
+    assert judged(library, report, "cpu_saturated").cause == cause
 
 
 def long_off(events: list[tuple[int, bool]], least: int) -> list[Span]:

@@ -1,12 +1,13 @@
 """Rules about programs on several GPUs, on small captures by hand: no report at hand has these faults."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import duckdb
 import pytest
 
-from profiledb.findings import rulebook
+from profiledb.findings import judge, rulebook
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import Span, bare, judged
@@ -198,6 +199,19 @@ def test_a_rank_that_is_late(library: Library, two: Ranks) -> None:
     busy = [*rounds, *((GEMM, n * 100 + 30, n * 100 + 60, 1, n * 100) for n in range(10))]
     uneven = judged(library, two(busy), "rank_imbalance")
     assert (uneven.verdict, uneven.cause, uneven.saving_ns) == ("fires", None, 300 * US), "GPU 1 computes meanwhile"
+
+
+def test_collectives_that_wait_for_a_late_rank_have_one_finding(library: Library, two: Ranks) -> None:
+    """GPU 0 waits 30 µs in every third round and 8 µs in the others: slow collectives are those that wait."""
+    rounds = [one for n in range(10) for one in late(n)]
+    waits = [(name_, a + 22 if gpu == 0 and name_ == REDUCED and a // 100 % 3 else a, *more, gpu, launched)
+        for name_, a, *more, gpu, launched in rounds]  # fmt: skip
+    waits += [(LISTED, n * 100 + 63, n * 100 + 93, gpu, n * 100 + 62) for n in range(10) for gpu in (0, 1)]
+    rules = [rulebook.load()[one] for one in ("slow_collectives", "rank_imbalance")]
+    found = judge.judge(library, library.find(two(waits)), {}, [replace(one, changes=()) for one in rules])
+    assert [(one.rule.name, one.verdict, one.parent) for one in found] == [
+        ("rank_imbalance", "fires", None), ("slow_collectives", "fires", "rank_imbalance"),
+    ]  # fmt: skip
 
 
 def test_a_wait_that_holds_nothing_up(library: Library, two: Ranks) -> None:

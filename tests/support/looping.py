@@ -77,6 +77,18 @@ def growing_grids(_: random.Random) -> Iterable[Launch]:
 
 
 @program
+def decoding(_: random.Random) -> Iterable[Launch]:
+    """Three generations of 12 tokens, whose attention grows: they are not two iterations from start to start."""
+    for _generation in range(3):
+        yield from run("pq")
+        for token in range(12):
+            for _layer in range(25):
+                yield from run("abcdefg")
+                yield from run("h", grid=8 + token)
+            yield from run("t")
+
+
+@program
 def missing_last(_: random.Random) -> Iterable[Launch]:
     for _step in range(12):
         yield from run("abcdef")

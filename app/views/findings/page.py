@@ -19,7 +19,7 @@ def show() -> None:
     open_ = [one for one in findings if one.verdict == "cannot_judge"]
     clear = [one for one in findings if one.verdict == "clear"]
     costly = judge.costly(findings)
-    remarks = [one for one in fires if not one.rule.costs]
+    remarks = [one for one in fires if not one.rule.costs and not one.parent]
     page_elements.facts(
         [
             (

@@ -12,10 +12,10 @@
 -- or 25 % if the marker is at most one of four kernels, or a single one. Several launches of the marker alone are a
 -- period only if they take the same time: the 10th and the 90th percentile are at most 20 % of the median apart. Of the
 -- periods that repeat best and within one point of the steadiest, one from pause to pause comes first, then those whose
--- grids and blocks also repeat, then the shortest. No row means that no period explains the kernels. It is a guess:
--- equal layers without anything between the iterations count as iterations, so do several that always come together,
--- and the start of an iteration is arbitrary. Periods within one step of a range do not count: layers repeat there.
--- Kernels before the first and after the last marker belong to no iteration.
+-- grids and blocks also repeat (three periods or more), then the shortest. No row means that no period explains the
+-- kernels. It is a guess: equal layers without anything between the iterations count as iterations, so do several that
+-- always come together, and the start of an iteration is arbitrary. Periods within one step of a range do not count:
+-- layers repeat there. Kernels before the first and after the last marker belong to no iteration.
 -- page: phases
 -- show: number 90, start_ns, duration_ns, busy_ns, kernels
 -- prefetch: whole

@@ -94,8 +94,7 @@ def _format_findings(findings: Sequence[Finding]) -> str:
     shown = judge.costly(findings)[:MOST_FINDINGS]
     told = [top_findings.line(one, shown[:nth]) for nth, one in enumerate(shown)]
     told += [f"- {one}" for one in [sentences.together(shown)] if one]
-    warnings = [one for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
-    told += map(top_findings.line, warnings)
+    told += map(top_findings.line, judge.warnings(findings))
     return "\n".join(["## Findings", "", *told]) if told else ""
 
 

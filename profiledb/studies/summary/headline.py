@@ -51,6 +51,7 @@ ENOUGH = 3
 """Number of steps from which one can be the slowest."""
 MANY = 5
 """Number of steps from which the slowest is mentioned."""
+ONE_TELLS_NOTHING = "That tells nothing about a program: record several of its steps."
 MOST = 3
 NAMED = 3
 """Number of kernels without a class that are named."""
@@ -227,16 +228,19 @@ def state_classes(ask: Ask) -> Statement | None:
         return _state_without_class(ask, top)
     if top["share_pct"] >= ALL_PCT:
         return None
-    text = f"**{class_title(top['class'])} takes {words.percent(top['share_pct'])} of kernel time**"
-    matmul = rows[rows["class"] == MATMUL]
-    if top["class"] == MATMUL or not is_neural_network(rows):
-        second = rows.iloc[1]
-        text += f", then {class_title(second['class'])} with {words.percent(second['share_pct'])}."
+    second, matmul = rows.iloc[1], rows[rows["class"] == MATMUL]
+    first, title = (class_title(one["class"]) for one in (top, second))
+    share, other = (words.percent(one["share_pct"]) for one in (top, second))
+    told = MATMUL in (top["class"], second["class"]) or not is_neural_network(rows)
+    if share == other:
+        text = f"**{first} and {title} take {share} of kernel time each**"
+    elif second["class"] == MATMUL and is_neural_network(rows):
+        text = f"**{first} takes {share} of kernel time**, matmul {other}"
     else:
-        second = rows.iloc[1]
-        if second["class"] != MATMUL:
-            text += f", then {class_title(second['class'])} with {words.percent(second['share_pct'])}"
-        text += f", matmul {words.percent(matmul['share_pct'].iloc[0])}." if len(matmul) else ". No kernel is a matmul."
+        text = f"**{first} takes {share} of kernel time**, then {title} with {other}"
+    if not told:
+        text += f", matmul {words.percent(matmul['share_pct'].iloc[0])}" if len(matmul) else ". No kernel is a matmul"
+    text += "."
     label = "Matmul and other work by phase" if is_neural_network(rows) else "Kernel time by class and phase"
     return Statement(text, float(top["total_ns"]), label, _get_page("phase_split"))
 
@@ -276,6 +280,8 @@ def state_kernel(ask: Ask) -> Statement | None:
     name = words.code(words.shortened(top["name"], 60))
     share, total = words.percent(top["share_pct"]), words.duration(top["total_ns"])
     text = f"**{name} takes {share} of kernel time**: {total} in {calls}."
+    if len(busy := rows_or_none(ask, "gpu_busy")) and busy["operations"].sum() == 1:
+        text = f"**The GPU ran one operation**: {name}, for {total}. {ONE_TELLS_NOTHING}"
     query = {"kernel": str(top["kernel"])}
     return Statement(text, float(top["total_ns"]), "Dominant kernel", _get_page("kernel_instances"), query)
 

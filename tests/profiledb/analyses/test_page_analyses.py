@@ -182,6 +182,13 @@ def test_readable_names(library: Library, small: str, demangled: str, readable: 
     assert analysis.query(library, small, sql, {"name": demangled})["found"].iloc[0] == readable
 
 
+def test_a_kernel_of_that_name_is_named_with_its_scope(library: Library, small: str) -> None:
+    sql = "SELECT readable_name('kernel', $name) AS found"
+    full = "std::enable_if<!T7, void>::type internal::gemvx::kernel<int, (bool)0, cublasGemvParamsEx<int>>(T13)"
+    for demangled, readable in ((full, "gemvx::kernel"), ("kernel(int)", "kernel"), ("a::kernel(int)", "a::kernel")):
+        assert analysis.query(library, small, sql, {"name": demangled})["found"].iloc[0] == readable
+
+
 def test_numba_tags_no_name(library: Library, small: str) -> None:
     sql = "SELECT readable_name('diffuse[abi:v1,cw51cXTL_3d]', 'a::diffuse[abi:v1,cw51cXTL_3d](Array<float>)') AS found"
     assert analysis.query(library, small, sql)["found"].iloc[0] == "diffuse"

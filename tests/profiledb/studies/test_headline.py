@@ -66,6 +66,15 @@ def test_nothing_tells_why_a_gpu_is_idle() -> None:
     assert told(idle_reasons=idle)[0].text.endswith("(4.00 ms). Nothing in the report tells why.")
 
 
+def test_a_single_operation_tells_nothing_of_a_program() -> None:
+    (said,) = told(kernels=KERNELS, gpu_busy=BUSY.assign(operations=[1, 0]))
+    assert said.text.startswith(
+        "**The GPU ran one operation**: ``a`b``, for 2.00 ms. That tells nothing about a program"
+    )
+    (said,) = told(kernels=KERNELS, gpu_busy=BUSY.assign(operations=[2, 0]))
+    assert "takes 61.2 % of kernel time" in said.text
+
+
 def test_little_idle_time_is_not_worth_a_statement() -> None:
     assert [one.page for one in told(idle_reasons=IDLE.assign(window_pct=[5.0, 4.9]), kernels=KERNELS)] == ["kernel"]
 
@@ -111,6 +120,12 @@ def test_the_class_that_takes_most_beside_matmul() -> None:
     assert (
         "takes 60.0 % of kernel time**, then Convolution with 39.8 %, matmul 0.2 %." in told(class_split=three)[0].text
     )
+
+
+def test_two_classes_with_the_same_share_have_one_number() -> None:
+    classes = pd.DataFrame({"class": ["matmul", "copy"], "share_pct": [50.0, 49.99], "total_ns": [6e5, 6e5]})
+    (said,) = told(class_split=classes)
+    assert said.text == "**Matmul and Copy and layout take 50.0 % of kernel time each**."
 
 
 def test_matmul_is_no_word_where_nothing_is_of_a_model() -> None:

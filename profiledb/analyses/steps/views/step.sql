@@ -78,7 +78,7 @@ WITH stream AS (
     FROM period JOIN equal USING (name_id, every) GROUP BY name_id, every
 ), fit AS ( -- 0: nearly all periods run the same, 1: most do, 2: each runs about as many kernels
     SELECT *, kernels_cv_pct * sqrt(every) AS spread_pct, kernels < 4 * every AS is_few,
-        is_regular(unlike_shapes, periods, kernels_cv_pct) AS same_shapes,
+        periods >= 3 AND is_regular(unlike_shapes, periods, kernels_cv_pct) AS same_shapes,
         CASE
             WHEN explained < 0.5 THEN 2
             WHEN is_regular(unlike, periods, kernels_cv_pct) THEN 0

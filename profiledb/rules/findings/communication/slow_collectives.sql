@@ -2,12 +2,13 @@
 -- question: Do some collectives take far longer than others of their kind and size?
 -- The time that slow collectives take beyond the median, at most that in which the GPU computes nothing beside them, as
 -- a share of the active span (first to last operation of each GPU). Slow ones take `times` the median or more, among at
--- least `least` of the same name, grid and size (if NCCL states it). They waited for a late rank or shared the link.
+-- least `least` of the same name, grid and size (if NCCL states it). They waited for a late rank or shared the link:
+-- in a report of several ranks the finding stands under `rank_imbalance`.
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
 -- once: compute, communication, messages
--- parts: communication
+-- parts: rank_imbalance, communication
 -- unit: %
 -- fires: above
 -- param: threshold = 2 fires at or above this share of the active span

@@ -9,6 +9,7 @@
 -- needs: range
 -- includes: finding, tensor_step, memory
 -- selects: part
+-- parts: allocation_in_loop
 -- unit: %
 -- fires: above
 -- weight: warning
@@ -64,6 +65,7 @@ WITH step AS (
 )
 SELECT pct AS value, CASE WHEN pct IS NULL THEN 'The selection has fewer than three steps'
         || CASE WHEN EXISTS (FROM tensor_event) THEN '.' ELSE ' in its second half.' END END AS unjudged,
+    CASE holder WHEN 'CUDA allocations' THEN 'growth' END AS cause,
     holder, device, steps, slope AS slope_bytes, first_bytes, last_bytes, left_steps, (
         SELECT list({'name': device, 'bytes': TRY_CAST(slope AS BIGINT), 'count': steps,
             'device': CASE WHEN device_type = 1 THEN device_id END} ORDER BY pct DESC, device)

@@ -34,7 +34,7 @@
 -- says: The CPU is the bottleneck: the GPU waits {value} of the time ({idle_ns}) for threads that run {run_pct} of that time without a pause.
 -- clear: The GPU waits {value} of the time for threads that run without a pause.
 -- advice: [compiling] The program compiles kernels while it runs. Run each kernel once before the part you measure, and keep the cache of compiled kernels between runs.
--- advice: [Python, vLLM or SGLang] -> launch_less
+-- advice: [Python, vLLM or SGLang or CuPy or Numba] -> launch_less
 -- advice: [Python, else, PyTorch, not torch.compile, not CUDA graphs] Give the threads less to do in {range|the loop}: compile the model (`torch.compile(model, mode="reduce-overhead")`), and move data preparation, metrics and logging into other processes.
 -- advice: [Python, else] Take work off the threads in {range|the loop}: data preparation, metrics and logging into other processes, or into threads that do not hold the GIL.
 -- advice: [Python, CUDA graphs] If they launch kernels outside the CUDA graphs, put these into the graphs, too.
@@ -42,8 +42,7 @@
 -- advice: [Python, else, PyTorch, torch.compile] If the model's own Python takes this time, find out what the compiler left out: `TORCH_LOGS="graph_breaks"`.
 -- advice: [Python, else, PyTorch] Use fewer and larger operations, and larger batches: Python takes the same time for each.
 -- advice: [Python, else, JAX or XLA] If dispatching steps takes this time, loop over them inside `jax.jit` (`jax.lax.scan`).
--- advice: [Python, else, CuPy or Numba] -> launch_less
--- advice: [Python, else] Launch fewer and larger kernels, or use CUDA graphs.
+-- advice: [Python, else, not CuPy, not Numba] Launch fewer and larger kernels, or use CUDA graphs.
 -- advice: [polling] Balance the work of the ranks, and send while the GPU computes: `MPI_Isend` and `MPI_Irecv` early, `MPI_Wait` where the data is needed.
 -- advice: [sampled] Speed up {functions} with more threads or vectorized loops, or run them on the GPU. Work that does not need the GPU's last result can run while the GPU computes.
 -- advice: [other, HIP] Take CPU samples (`perf record -g`): they name the functions to speed up with more threads, vectorized loops or the GPU.
@@ -81,8 +80,10 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
         100 * sum(samples) FILTER (is_mpi) / sum(samples) AS mpi_pct
     FROM function
 ), language AS (
-    SELECT EXISTS (FROM program_sign WHERE trait = 'PyTorch') OR EXISTS (
+    SELECT EXISTS (FROM program_sign WHERE trait = 'PyTorch')
+        OR EXISTS (FROM report WHERE regexp_matches(command, '(^|[ /])python[0-9.]*( |$)')) OR EXISTS (
             SELECT 1 FROM string WHERE regexp_matches(value, '(^|/)(lib)?python[0-9.]*(\.so[0-9.]*)?$')
+                AND value NOT IN (SELECT name FROM process ANTI JOIN program_process USING (global_pid, name))
         ) AS python
 ), shown AS (
     SELECT core_ns, s, {

@@ -5,8 +5,8 @@
 -- transform_image ...), or in a range inside one. Loading that overlaps the GPU's work costs nothing and does not
 -- count. Without a range of such a name, the gaps of `least_ns` or more count that end with a copy of `least_bytes` or
 -- more to the GPU, if at least half of the steps have one, or without steps if there are `times`: the CPU makes input
--- there, unless the gap follows a copy to the host, whose data it may process, or is short enough to fill a buffer
--- (`staged_bytes_per_s`). Without either, the rule cannot judge, unless the GPU is hardly idle at all; nor can it if
+-- there, unless the gap follows a copy to the host, whose data it may process, is short enough to fill a buffer
+-- (`staged_bytes_per_s`), or precedes the GPU's first kernel, like the copies of weights. Without either, the rule cannot judge, unless the GPU is hardly idle at all; nor can it if
 -- ranges of such names launch most of the kernel time, like a range around a loop over a DataLoader: the name then says
 -- nothing about the CPU.
 -- needs: kernel or memop or graph_launch
@@ -64,7 +64,8 @@ WITH loading AS MATERIALIZED (
     ANTI JOIN (
         SELECT device_id, end_ns AS start_ns FROM memop WHERE copy_kind = 2 AND bytes >= $least_bytes::BIGINT
     ) AS back USING (device_id, start_ns)
-    WHERE ns * $staged_bytes_per_s::DOUBLE > 1e9 * bytes
+    JOIN (SELECT device_id, min(start_ns) AS first_ns FROM kernel GROUP BY device_id) USING (device_id)
+    WHERE ns * $staged_bytes_per_s::DOUBLE > 1e9 * bytes AND start_ns > first_ns
     QUALIFY count(*) OVER () >= coalesce((SELECT steps FROM step) / 2, $times::BIGINT)
 ), piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, pattern, path_id FROM selected_idle(2000, NULL) JOIN range USING (pre)
