@@ -407,7 +407,7 @@ class Catalog:
         return cleaned
 
     def columns(self, path: str) -> Columns | None:
-        """Return what somebody said of the columns of a table beside a report."""
+        """Return the meanings that somebody gave to the columns of a table beside a report."""
         self.visibility.require_inbox_file(path)
         with self._connect() as db:
             row = db.execute("SELECT columns FROM sidecar_columns WHERE path = ?", [path]).fetchone()
