@@ -5,6 +5,7 @@ import gc
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Collection, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -99,6 +100,14 @@ def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
 
 Ingest = Callable[..., Ingested]
 Once = Callable[[str, Callable[[Path], object]], Path]
+
+
+@pytest.fixture(autouse=True)
+def main_module() -> Generator[None]:
+    """Give `__main__` back: Streamlit puts the script that it runs in its place, and spawned processes would run it."""
+    kept = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = kept
 
 
 @pytest.fixture

@@ -80,7 +80,6 @@ def answers(
     analyses = [
         _make_window_analysis(compute),
         *(_choose_analysis(rule) for rule in rules),
-        *([] if compute else [_make_parts_analysis()]),
     ]
     asked = {one.name: Request(report.id, one, header.bind(one, {}), selection, partner) for one in analyses}
     found = {
@@ -93,9 +92,9 @@ def answers(
         found |= _answer_rules(library, missing, compute=compute)
     except BROKEN:  # the library has reconnected
         found |= _answer_rules(library, missing, compute=compute)
-    window, split = found.pop("window"), found.pop(_make_parts_analysis().name, {})
+    window = found.pop("window")
     ns, begin_ns = window.get("ns"), int(window.get("begin_ns") or 0)
-    parts = tuple(Part(**one) for one in split.get("parts") or ())
+    parts = () if compute else _read_parts(library, report, selection)
     slower = slowed(library, report, window)
     return Window(None if ns is None else int(ns), begin_ns, parts, slower), found
 
@@ -116,12 +115,15 @@ def _make_window_analysis(compute: bool) -> Analysis:
     )
 
 
-@cache
-def _make_parts_analysis() -> Analysis:
-    """Return the analysis ``time_split`` as a single row."""
+def _read_parts(library: Library, report: Manifest, selection: Selection) -> tuple[Part, ...]:
+    """Return the parts of the time; none of a report without work of a GPU."""
     split = header.get("time_split")
-    sql = f"SELECT list({{'name': part, 'kind': kind, 'ns': ns}}) AS parts FROM ({split.sql.rstrip().rstrip(';')}\n)"
-    return replace(split, name="parts", sql=sql)
+    asked = Request(report.id, split, header.bind(split, {}), selection, None)
+    try:
+        rows = answer_store.rows(library, asked).select(["part", "kind", "ns"]).to_pylist()
+    except (WarpdeckError, duckdb.Error):
+        return ()
+    return tuple(Part(row["part"], row["kind"], row["ns"]) for row in rows)
 
 
 @cache

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
 
 import duckdb
 
@@ -185,7 +186,35 @@ INCLUDES = ("ncu", "program")
 """View files that ``missing`` reads (views.py)."""
 
 
-def has_rows(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
+class Reader(Protocol):
+    """A cursor on a report, or what one read before."""
+
+    def execute(self, sql: str, /) -> Any:
+        """Execute a statement; return what has its rows."""
+
+
+class Facts:
+    """A reader that asks a cursor each question once: a report does not change. Its questions have few rows."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        self._cursor = cursor
+        self._rows: dict[str, list[Any]] = {}
+        self._last: list[Any] = []
+
+    def execute(self, sql: str, /) -> Self:
+        if sql not in self._rows:
+            self._rows[sql] = self._cursor.execute(sql).fetchall()
+        self._last = self._rows[sql]
+        return self
+
+    def fetchall(self) -> list[Any]:
+        return self._last
+
+    def fetchone(self) -> Any:
+        return next(iter(self._last), None)
+
+
+def has_rows(cursor: Reader, table: str) -> bool:
     """Return True if a table of this report has any rows; a report that was made before the table existed has none."""
     try:
         return cursor.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone() is not None
@@ -195,7 +224,7 @@ def has_rows(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
         raise
 
 
-def was_asked_for(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
+def was_asked_for(cursor: Reader, table: str) -> bool:
     """Return True if the capture settings show that the data in this table was traced."""
     if table in BY_ONE_TRACE and any(has_rows(cursor, one) for one in BY_ONE_TRACE):
         return True
@@ -205,17 +234,17 @@ def was_asked_for(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
     return cursor.execute(asked).fetchone() is not None
 
 
-def _find_own_advice(cursor: duckdb.DuckDBPyConnection) -> Advice | None:
+def _find_own_advice(cursor: Reader) -> Advice | None:
     """Return the advice specific to the profiler that wrote this report, or None."""
     kinds = cursor.execute("SELECT kind FROM report").fetchall()
     return next((BY_KIND[kind] for (kind,) in kinds if kind in BY_KIND), None)
 
 
-def _is_wsl(cursor: duckdb.DuckDBPyConnection) -> bool:
+def _is_wsl(cursor: Reader) -> bool:
     return cursor.execute("SELECT 1 FROM machine WHERE wsl").fetchone() is not None
 
 
-def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
+def missing(cursor: Reader) -> list[Capture]:
     """Return the data that this report lacks compared with other reports on the same subject, most important first."""
     program = find_program(cursor)
     if own := _find_own_advice(cursor):
@@ -233,7 +262,7 @@ def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
     ]  # fmt: skip
 
 
-def find_program(cursor: duckdb.DuckDBPyConnection) -> str:
+def find_program(cursor: Reader) -> str:
     """Return the command line of the program, quoted for a shell; ``PROGRAM`` if the report has none."""
     row = cursor.execute("FROM recorded_program").fetchone()
     return str(row[0]) if row else PROGRAM
@@ -262,7 +291,7 @@ def join_commands(commands: Iterable[str]) -> list[str]:
     return [*ours, *dict.fromkeys(others)]
 
 
-def _drop_command(cursor: duckdb.DuckDBPyConnection, one: Capture) -> Capture:
+def _drop_command(cursor: Reader, one: Capture) -> Capture:
     """Return the capture for data that was requested but not recorded.
 
     If kernels were recorded, missing copies mean that the program copied nothing.
@@ -271,13 +300,13 @@ def _drop_command(cursor: duckdb.DuckDBPyConnection, one: Capture) -> Capture:
     return replace(one, command="", none=NO_COPIES) if copied else replace(one, command="")
 
 
-def _uses_openacc(cursor: duckdb.DuckDBPyConnection) -> bool:
+def _uses_openacc(cursor: Reader) -> bool:
     """Return True if a kernel comes from an OpenACC directive; other programs get no advice to trace OpenACC."""
     named = f"SELECT 1 FROM kernel_name WHERE regexp_matches(short, {quote(_OPENACC)}) LIMIT 1"
     return cursor.execute(named).fetchone() is not None
 
 
-def _has_openmp_events(cursor: duckdb.DuckDBPyConnection) -> bool:
+def _has_openmp_events(cursor: Reader) -> bool:
     """Return True if OpenMP was requested or an OpenMP runtime that reports to tools was loaded; libgomp does not."""
     seen = "SELECT 1 FROM string WHERE regexp_matches(value, '/lib(omp|iomp5)[^/]*[.]so') LIMIT 1"
     return was_asked_for(cursor, "openmp_event") or cursor.execute(seen).fetchone() is not None
@@ -309,7 +338,7 @@ OF_SIDECARS = {
 """Errors for data that no profiler writes (sidecar.py), by table."""
 
 
-def lacking(cursor: duckdb.DuckDBPyConnection, table: str) -> NotCapturedError:
+def lacking(cursor: Reader, table: str) -> NotCapturedError:
     """Return the error for a question that needs an empty table. Reads the views of ``program``."""
     if own := _find_own_advice(cursor):
         error = _make_own_error(own, table)

@@ -1,7 +1,5 @@
 """Check that a report has the data that an analysis needs."""
 
-import duckdb
-
 from profiledb.errors import NotLinkedError
 from profiledb.query import captures
 from profiledb.query.header import Analysis
@@ -14,7 +12,7 @@ OF_TRACE = "trace_operator"
 report."""
 
 
-def check(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, *, alone: bool = True) -> None:
+def check(cursor: captures.Reader, analysis: Analysis, *, alone: bool = True) -> None:
     """Raise NotCapturedError if all alternatives of a need are empty.
 
     ``alone`` means that no other report is joined; an analysis that joins one then raises NotLinkedError.

@@ -14,7 +14,6 @@ the other, has one cursor, on which the selection is applied and each file runs 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -25,7 +24,7 @@ from profiledb import config
 from profiledb.errors import NotCapturedError, NotLinkedError
 from profiledb.library.library import Library
 from profiledb.library.report_links import Partner
-from profiledb.query import header, needs, views
+from profiledb.query import captures, header, needs, views
 from profiledb.query.header import Analysis
 from profiledb.report.attachments import Opened
 from profiledb.rules import phases
@@ -72,20 +71,13 @@ class Part:
     def __init__(self, opened: Opened, selection: Selection, *, alone: bool) -> None:
         self.cursor: duckdb.DuckDBPyConnection = opened.cursor
         self._made = opened.made
+        self._facts: captures.Facts = opened.made.setdefault("facts", captures.Facts(opened.cursor))
         self._selection = selection
         self._alone = alone
 
     def check(self, analysis: Analysis) -> None:
         """Raise NotCapturedError or NotLinkedError if the report lacks what an analysis needs."""
-        asked = (analysis.needs, analysis.joins, self._alone)
-        if asked not in self._made:
-            try:
-                needs.check(self.cursor, analysis, alone=self._alone)
-                self._made[asked] = None
-            except (NotCapturedError, NotLinkedError) as error:
-                self._made[asked] = error.with_traceback(None)
-        if self._made[asked] is not None:
-            raise copy(self._made[asked])
+        needs.check(self._facts, analysis, alone=self._alone)
 
     def prepare(self, analysis: Analysis) -> None:
         """Make what an analysis builds on, unless it is there: the selection, the phases, shared rows."""

@@ -414,21 +414,21 @@ CHANGES = {
         ),
         Change(
             "precision", "Matrix products compute in {}",
-            "They are as many times as fast as the GPU's peak is higher, beyond the time of the shortest kernel.",
+            "They are as many times as fast as the GPU's peak is higher, beyond the fixed time of a kernel.",
             precision, "a precision", list_precisions, lambda value: (parse_precision(value)[0].upper(),),
             precision_cautious, precision_hopeful,
         ),
         Change(
             "without_fp64", "Kernels in FP64 compute in {}",
             "Products are as many times as fast as the GPU's peak is higher, other kernels as their numbers are"
-            " shorter, beyond the time of the shortest kernel.",
+            " shorter, beyond the fixed time of a kernel.",
             without_fp64, "a precision", list_without_fp64, lambda value: (parse_precision(value)[0].upper(),),
             without_fp64_cautious,
         ),
         Change(
             "another_gpu", "Kernels run on {}",
             "Products are as many times as fast as the peak of their precision is higher, other kernels as the memory"
-            " is faster, beyond the time of the shortest kernel. The host and all links stay.",
+            " is faster, beyond the fixed time of a kernel. The host and all links stay.",
             another_gpu, "a GPU", lambda _graph, _part: [], parse_gpu, another_gpu_cautious, another_gpu_hopeful,
         ),
         Change(
@@ -452,7 +452,7 @@ CHANGES = {
         Change(
             "kernels_at_roof", "{} run at their roof",
             "Kernels that Nsight Compute measured keep their busiest unit busy all the time; those of operators do the"
-            " FLOPs or move the bytes of their shapes at the GPU's peak. The time of the shortest kernel stays, and so"
+            " FLOPs or move the bytes of their shapes at the GPU's peak. The fixed time of a kernel stays, and so"
             " do kernels of which nothing is known.",
             kernels_at_roof, "CLASS, TEXT or all", list_roofs, name_kernels, cautious=kernels_at_roof_cautious,
             hopeful=kernels_at_roof_hopeful,

@@ -109,7 +109,10 @@ class _Walk:
     def _add_time(self, kind: str, name: str, begin: int, end: int, call: int, operation: int = -1) -> None:
         """Add a stretch up to the one that follows it: operations of a stream may overlap."""
         until = self.until_ns
-        begin, end = max(begin, self.begin_ns), min(end, until)
+        if begin < self.begin_ns:  # noqa: PLR1730 (max takes three times as long, a million times)
+            begin = self.begin_ns
+        if end > until:  # noqa: PLR1730
+            end = until
         if end > begin:
             self.found.append(Segment(begin, end, kind, name, call, operation))
         if begin < until:

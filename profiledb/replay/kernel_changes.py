@@ -14,7 +14,7 @@ from profiledb.replay.graph import (
 )
 from profiledb.replay.part import HOST_WORK_NS, Part, only_launching, require_nodes, shorten_leads, without
 from profiledb.replay.recording import GRAPH, KERNEL, Flags
-from profiledb.replay.speed_changes import LEAST_TIMES, MOST_TIMES
+from profiledb.replay.speed_changes import LEAST_TIMES, MOST_TIMES, find_fixed_time
 
 LEAST_FUSED = 8
 """Minimum number of kernels of an optimizer from which it counts as not fused."""
@@ -86,7 +86,7 @@ def _find_kernels(graph: Graph, part: Part, wanted: str) -> Flags:
 def kernels_at_roof(graph: Graph, part: Part, value: str) -> Graph | None:
     """Let kernels use the busiest unit of the GPU at its peak, as far as a measurement or a model of shapes knows them.
 
-    A kernel takes a fixed time, that of the shortest one, and its share at the roof of the rest.
+    A kernel takes a fixed time and its share at the roof of the rest.
     """
     return _reach_roof(graph, part, value, 1.0)
 
@@ -114,7 +114,7 @@ def _reach_roof(graph: Graph, part: Part, value: str, reached: float, *, least: 
             why="Link a report of Nsight Compute (warpdeck link), or record the shapes of operators in a trace.",
         )
     length = graph.length.copy()
-    fixed = int(length[kernels].min())
+    fixed = find_fixed_time(length[kernels])
     length[chosen] = fixed + ((length[chosen] - fixed) * np.minimum(1.0, shares[chosen])).astype(np.int64)
     return replace(graph, length=length) if np.any(length != graph.length) else None
 
@@ -185,7 +185,7 @@ def _fuse_kernels(graph: Graph, part: Part, classes: frozenset[str]) -> Graph | 
 def fused_optimizer(graph: Graph, part: Part, value: str) -> Graph | None:
     """Do in one kernel what a range of an optimizer does in many.
 
-    Each operation beyond the fixed time of the shortest one moves its share of the data. A fused optimizer reads and
+    Each operation moves, beyond its fixed time, its share of the data. A fused optimizer reads and
     writes each tensor once: AdamW seven times in all, where its formula by single operations takes 28. Launches shrink
     to a twentieth, as in PyTorch (lists of up to 48 tensors for a kernel).
     """
@@ -220,7 +220,7 @@ def _fuse_optimizer(graph: Graph, part: Part, value: str, *, moved: float, launc
         mine = mine[np.isin(operations.call[mine], inside)]
         if len(mine) < LEAST_FUSED:
             continue
-        fixed = int(length[mine].min())
+        fixed = find_fixed_time(length[mine])
         length[mine[0]] = fixed + int((length[mine] - fixed).sum() * moved)
         length[mine[1:]] = 0
         for lag in (stream_lag, launch_lag):

@@ -17,6 +17,8 @@ LEAST_COLLECTIVES = 0.1
 """Minimum fraction of the time of operations in collectives for which a faster link needs all ranks."""
 FULL_WAVES = 4
 """Number of waves of blocks from which a kernel takes longer in proportion to its blocks."""
+MOST_FIXED_NS = 5_000
+"""A kernel without work takes 2 to 5 µs."""
 FREE_VECTORS = 16
 """How many times as many vectors a product takes as long with: 128 operations for each element of the matrix are below
 the ridge of GPUs since 2017."""
@@ -86,7 +88,7 @@ def parse_precision(value: str) -> tuple[str]:
 def precision(graph: Graph, part: Part, value: str) -> Graph | None:
     """Compute matrix products in a narrower precision: as many times as fast as its peak is higher.
 
-    A product takes a fixed time, that of the shortest kernel, and the time of its arithmetic.
+    A product takes a fixed time and the time of its arithmetic.
     """
     return _change_precision(graph, part, value, lambda _, ratio: ratio)
 
@@ -129,7 +131,7 @@ def without_fp64(graph: Graph, part: Part, value: str) -> Graph | None:
     """Compute products in FP64 in a narrower precision, and other kernels in FP64 with numbers of its size.
 
     Products are as many times as fast as the peak is higher, other kernels as their numbers are shorter, both beyond
-    the time of the shortest kernel.
+    their fixed time.
     """
     return _replace_fp64(graph, part, value, lambda _, ratio: ratio)
 
@@ -159,13 +161,18 @@ def _replace_fp64(graph: Graph, part: Part, value: str, speed_up: Callable[[floa
 
 
 def _find_peak(graph: Graph, part: Part, value: str) -> tuple[str, int]:
-    """Return a precision whose peak this GPU has, and the time of the shortest kernel in ns."""
+    """Return a precision whose peak this GPU has, and the fixed time of kernels in ns."""
     (wanted,) = parse_precision(value)
     require_nodes(graph, part)
     if wanted not in graph.recording.peaks:
         raise NotCapturedError(f"The peak of this GPU in {wanted.upper()} is unknown, or it has none.")
     kernels = part.operations & (graph.recording.operations.kind == KERNEL)
-    return wanted, int(graph.length[kernels].min()) if kernels.any() else 0
+    return wanted, find_fixed_time(graph.length[kernels])
+
+
+def find_fixed_time(length: Integers) -> int:
+    """Return the time that a kernel takes whatever it does: that of the shortest, and ``MOST_FIXED_NS`` at most."""
+    return min(int(length.min()), MOST_FIXED_NS) if len(length) else 0
 
 
 def _speed_up(length: Integers, chosen: Flags, fixed: int, times: float) -> None:
@@ -185,7 +192,7 @@ def parse_gpu(value: str) -> tuple[str]:
 def another_gpu(graph: Graph, part: Part, value: str) -> Graph | None:
     """Run kernels on another GPU: products by the ratio of the peaks of their precision, others by that of the memory.
 
-    A kernel takes a fixed time, that of the shortest one, and the time of its arithmetic or its data.
+    A kernel takes a fixed time and that of its arithmetic or its data.
     """
     return _change_gpu(graph, part, value, lambda known, of_memory, _: known or of_memory)
 
@@ -215,7 +222,7 @@ def _change_gpu(
     ratios = {one: other.peaks[one] / peaks[one] for one in PRECISIONS if one in other.peaks and one in peaks}
     every = sorted(ratios.values()) or [of_memory]
     kernels = part.operations & (recording.operations.kind == KERNEL)
-    fixed = int(length[kernels].min()) if kernels.any() else 0
+    fixed = find_fixed_time(length[kernels])
     for precision_name in {*recording.operations.precisions}:
         mine = kernels & recording.operations.in_precision(precision_name)
         times = speed_up(ratios.get(precision_name, 0.0), of_memory, every)
@@ -227,7 +234,7 @@ def batch(graph: Graph, part: Part, value: str) -> Graph | None:
     """Compute so many times the items in each step; the length is that for as many items as before.
 
     Kernels grow with their number of blocks: up to ``FULL_WAVES`` waves of blocks on all multiprocessors by the number
-    of waves, then in proportion, beyond the fixed time of the shortest kernel. Products with a vector or a few read
+    of waves, then in proportion, beyond their fixed time. Products with a vector or a few read
     their matrix once for up to ``FREE_VECTORS`` times as many. Copies from the host grow in proportion.
     So does host code of ``HOST_WORK_NS`` or more in one piece, which prepares data. Launches, the framework's time
     between them, optimizers and collectives stay.
@@ -261,7 +268,7 @@ def _enlarge_batch(graph: Graph, part: Part, value: str, *, per_multiprocessor: 
     copies = operations.from_host & part.operations
     if not kernels.any():
         return None
-    fixed = int(length[kernels].min())
+    fixed = find_fixed_time(length[kernels])
     grown = _compute_growth(operations.blocks[kernels], graph.recording.multiprocessors * per_multiprocessor, times)
     if per_multiprocessor:
         grown[operations.with_vectors()[kernels]] = max(1.0, times / FREE_VECTORS)

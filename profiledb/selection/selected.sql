@@ -88,9 +88,10 @@ SELECT name_id FROM kernel_name WHERE demangled IN (
     SELECT demangled FROM kernel_name WHERE name_id = TRY_CAST(chosen AS INTEGER) OR demangled = chosen::VARCHAR
 );
 
--- Kernel names with their representative number: the smallest among equal full names.
+-- Kernel names with their representative number, the smallest among equal full names, and their readable name.
 CREATE OR REPLACE VIEW kernel_key AS
-SELECT name_id, min(name_id) OVER (PARTITION BY demangled) AS kernel, demangled, short, mangled, class
+SELECT name_id, min(name_id) OVER (PARTITION BY demangled) AS kernel, demangled, short, mangled, class,
+    readable_name(short, demangled) AS readable
 FROM kernel_name;
 
 -- The one verdict on a launch that ncu measured, by the thresholds of Nsight Compute's own SpeedOfLight rule (2024.1,

@@ -88,7 +88,14 @@ def collect_content(cursor: duckdb.DuckDBPyConnection, instances: str) -> Conten
         UNION SELECT range_id FROM range ASOF JOIN around USING (global_tid, start_ns)
         WHERE end_global_tid IS NULL AND (end_ns, -range.start_ns, -range_id) < widest
     """)
-    stretches = cursor.execute(f"SELECT pre, post FROM {inside}_outermost ORDER BY pre LIMIT {_FEW + 1}").fetchall()
+    stretches = cursor.execute(f"""
+        WITH swept AS (
+            SELECT pre, post, coalesce(pre > lag(post) OVER (ORDER BY pre) + 1, true) AS begins FROM {inside}_outermost
+        ), joined AS (  -- ranges that follow each other are one stretch
+            SELECT pre, post, count_if(begins) OVER (ORDER BY pre) AS stretch FROM swept
+        )
+        SELECT min(pre), max(post) FROM joined GROUP BY stretch ORDER BY 1 LIMIT {_FEW + 1}
+    """).fetchall()
     if len(stretches) <= _FEW:
         return Content(inside, tuple(stretches))
     cursor.execute(f"""

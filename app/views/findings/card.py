@@ -20,7 +20,12 @@ _KINDS: dict[str, Kind] = {"%": "percent", "ns": "duration", "bytes": "bytes", "
 def show(report_id: str, finding: Finding, below: Sequence[Finding] = ()) -> None:
     """Draw the card; ``below`` are the findings that share most of their time with this one."""
     with st.container(border=True, key=f"finding-{finding.rule.name}", gap="xsmall"):
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        with st.container(
+            horizontal=True,
+            horizontal_alignment="distribute",
+            vertical_alignment="center",
+            key=f"saving-{finding.rule.name}",
+        ):
             st.markdown(f"{judged_findings.badge(finding)} **{fmt.plain(finding.rule.title)}**", width="content")
             _draw_saving(report_id, finding)
         st.markdown(judged_findings.sentence(finding))

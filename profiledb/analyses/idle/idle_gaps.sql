@@ -9,7 +9,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection, memory, idle
 -- selects: part
--- once: functions, idle
+-- once: names, functions, idle
 -- param: min_ns = 2000 leaves out shorter gaps
 -- param: limit = 50 at most this many rows
 -- column: start_ns = Start | ns | | start of the gap, from the start of the capture
@@ -48,12 +48,12 @@ SELECT gap.start_ns - capture_window.start_ns AS start_ns, gap.duration_ns, devi
     reason_of.main.reason AS reason, 100.0 * reason_of.main.ns / gap.duration_ns AS covered_pct,
     reason_of.main.function AS function, open.path AS range,
     CASE WHEN open.path IS NOT NULL THEN 100.0 * range_of.main.ns / gap.duration_ns END AS range_pct,
-    coalesce(readable_name(short, demangled), regexp_replace(next.operation, '^\[CUDA (.*)\]$', '\1')) AS next,
+    coalesce(readable, regexp_replace(next.operation, '^\[CUDA (.*)\]$', '\1')) AS next,
     next_path.path AS next_range, api_call.start_ns - gap.start_ns AS launched_ns, api_function.function AS launch,
     thread_label(api_call.global_tid) AS thread
 FROM gap CROSS JOIN capture_window JOIN reason_of USING (gap_id) JOIN range_of USING (gap_id)
 LEFT JOIN range_path AS open ON open.path_id = range_of.main.path_id
-LEFT JOIN kernel_name ON kernel_name.name_id = next.name_id
+LEFT JOIN kernel_key ON kernel_key.name_id = next.name_id
 LEFT JOIN range ON range.pre = next.process_range LEFT JOIN range_path AS next_path ON next_path.path_id = range.path_id
 LEFT JOIN api_call ON api_call.call_id = next.call_id LEFT JOIN api_function ON api_function.name_id = api_call.name_id
 ORDER BY gap.duration_ns DESC, gap.start_ns, gpu_id;

@@ -11,6 +11,7 @@
 -- needs: kernel
 -- includes: selection, nsys
 -- selects: part
+-- once: names
 -- param: search =  keeps kernels whose full name contains this text, ignoring case; not a pattern
 -- param: class =  keeps kernels of this class
 -- param: limit =  at most this many rows
@@ -34,12 +35,12 @@ WITH total AS (
     SELECT name_id, sum(end_ns - start_ns) AS total_ns FROM selected_kernel AS kernel GROUP BY name_id
 ), kept AS (
     SELECT name_id, kernel, sum(sum(total_ns)) OVER () AS whole_ns, any_value(demangled) AS demangled,
-        any_value(short) AS short, any_value(class) AS class
+        any_value(readable) AS name, any_value(class) AS class
     FROM total JOIN kernel_key USING (name_id) GROUP BY name_id, kernel
     QUALIFY ($search::VARCHAR IS NULL OR contains(lower(any_value(demangled)), lower($search::VARCHAR)))
         AND ($class::VARCHAR IS NULL OR any_value(class) = $class::VARCHAR)
 ), duration AS (
-    SELECT kernel, any_value(demangled) AS demangled, any_value(short) AS short, any_value(class) AS class,
+    SELECT kernel, any_value(demangled) AS demangled, any_value(name) AS name, any_value(class) AS class,
         sum(end_ns - start_ns)::BIGINT AS total_ns, any_value(whole_ns) AS whole_ns, count(*) AS calls,
         avg(end_ns - start_ns) AS avg_ns, median(end_ns - start_ns) AS median_ns, min(end_ns - start_ns) AS min_ns,
         max(end_ns - start_ns) AS max_ns, deviation(end_ns - start_ns) AS stddev_ns
@@ -55,7 +56,7 @@ WITH total AS (
         any_value(dimensions(block_x, block_y, block_z)) AS block, max(registers_per_thread) AS registers
     FROM shape GROUP BY kernel
 )
-SELECT kernel, readable_name(short, demangled) AS name, class, total_ns,
+SELECT kernel, name, class, total_ns,
     100.0 * total_ns / nullif(whole_ns, 0) AS share_pct, calls, avg_ns, median_ns, min_ns, max_ns, stddev_ns,
     CASE WHEN grids > 1 THEN grids || ' shapes' ELSE grid END AS grid,
     CASE WHEN blocks > 1 THEN blocks || ' shapes' ELSE block END AS block, shapes, registers, demangled

@@ -12,6 +12,7 @@
 -- needs: api_call
 -- includes: selection, memory
 -- selects: part
+-- once: names
 -- param: idle_ns = 5000 longest queue time of a kernel for which the GPU was waiting
 -- column: kernel | text | | number of the kernel, empty for all kernels
 -- column: name = Kernel | text | | name without templates and arguments
@@ -39,7 +40,7 @@ WITH launch AS (
         100.0 * count(*) FILTER (run < call AND coalesce(queue, 0) <= $idle_ns::BIGINT) / count(*) AS host_bound_pct
     FROM keyed GROUP BY ROLLUP(kernel) HAVING count(*) > 0
 )
-SELECT kernel, CASE WHEN is_all = 0 THEN readable_name(short, demangled) END AS name, class, launches, call_ns,
+SELECT summary.kernel, CASE WHEN is_all = 0 THEN readable END AS name, class, launches, call_ns,
     median_call_ns, queued, queue_ns, median_queue_ns, kernel_ns, median_kernel_ns, host_bound_pct
-FROM summary LEFT JOIN kernel_name ON kernel_name.name_id = kernel
-ORDER BY is_all DESC, call_ns DESC, kernel;
+FROM summary LEFT JOIN kernel_key ON kernel_key.name_id = summary.kernel
+ORDER BY is_all DESC, call_ns DESC, summary.kernel;

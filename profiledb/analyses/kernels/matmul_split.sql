@@ -8,7 +8,7 @@
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases
--- once: steps
+-- once: phase_times
 -- column: phase | text | | phase; `none`: outside all phases, `all`: everything
 -- column: total_ns = Kernel time | ns | | sum of durations
 -- column: share_pct | % | .2f | share of all kernel time of the selection

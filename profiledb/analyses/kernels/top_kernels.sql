@@ -8,7 +8,7 @@
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases
--- once: steps
+-- once: names, phase_times
 -- param: phase =  phases to merge, separated by commas: forward,backward; empty: each one, and `all`
 -- param: limit =  at most this many kernels per phase, by rank, and as many non-matmul kernels
 -- column: phase | text | | phase; `none`: outside all phases, `all`: everything, or the requested phases
@@ -32,7 +32,7 @@ WITH wanted AS (
     WHERE $phase::VARCHAR IS NULL OR list_contains(string_split($phase::VARCHAR, ','), phase)
 ), kernel_time AS (
     SELECT CASE GROUPING(phase) WHEN 1 THEN 'all' ELSE phase END AS phase, kernel, GROUPING(phase) AS is_all,
-        any_value(demangled) AS demangled, any_value(short) AS short, coalesce(any_value(class), 'other') AS class,
+        any_value(demangled) AS demangled, any_value(readable) AS name, coalesce(any_value(class), 'other') AS class,
         sum(total_ns)::BIGINT AS total_ns, sum(calls)::BIGINT AS calls, any_value(passes) AS passes,
         coalesce(sum(total_ns) FILTER (in_pass), 0) / any_value(passes) AS pass_ns,
         coalesce(sum(calls) FILTER (in_pass), 0) / any_value(passes) AS pass_calls
@@ -45,7 +45,7 @@ WITH wanted AS (
         100.0 * total_ns / nullif(sum(total_ns) OVER (PARTITION BY phase), 0) AS share_pct
     FROM kernel_time WHERE is_all = 0 OR $phase::VARCHAR IS NULL
 )
-SELECT phase, rank, rest_rank, kernel, readable_name(short, demangled) AS name, class, total_ns, share_pct, calls,
+SELECT phase, rank, rest_rank, kernel, name, class, total_ns, share_pct, calls,
     total_ns / calls AS avg_ns, passes, pass_ns, pass_calls, demangled
 FROM ranked
 WHERE $limit::BIGINT IS NULL OR rank <= $limit::BIGINT OR rest_rank <= $limit::BIGINT

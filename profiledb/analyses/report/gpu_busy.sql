@@ -10,7 +10,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle
 -- selects: part
--- once: busy
+-- once: pauses
 -- column: gpu_id | id | | number of the GPU
 -- column: gpu | text | | product name, empty if the report does not state it
 -- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs

@@ -4,6 +4,7 @@
 -- known to be in use.
 -- page: findings
 -- includes: program, tensor
+-- once: signs
 -- column: trait | text | | property of the program, or technique in use
 -- column: evidence | text | | evidence: kind and name
 -- column: ranks | count | | number of ranks that share the work, if the report states it

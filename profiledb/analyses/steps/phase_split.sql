@@ -8,7 +8,7 @@
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases
--- once: steps
+-- once: phase_times
 -- column: phase | text | | phase, or `none` if no range around the launch has one
 -- column: class | class | | kernel class
 -- column: total_ns = Kernel time | ns | | sum of durations

@@ -17,7 +17,7 @@ __all__ = ["make_gaps", "make_library", "make_publish"]  # fixtures
 SELECTIONS: tuple[dict[str, Any], ...] = (
     {}, {"warmup": "exclude"}, {"within": "steps", "warmup": "exclude"}, {"from_ns": 1_000_000, "to_ns": 60_000_000},
 )  # fmt: skip
-SHARING = [one.name for one in header.analyses().values() if one.once]
+SHARING = [one.name for one in header.analyses().values() if one.once and one.by_part]
 
 
 def of_all(library: Library, name: str, selection: dict[str, Any]) -> dict[str, Any]:

@@ -55,11 +55,11 @@ WITH stretch AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM selected_a
         ), low)) AS a
     FROM taken JOIN edge USING (device_id)
 )
-SELECT device_id, a, b, EXISTS(
-        SELECT 1 FROM earlier_work AS earlier WHERE earlier.device_id = hole.device_id AND hole.b <= earlier.b
-            AND 10 * (hole.b - greatest(a, launched_ns)) >= 9 * (hole.b - a)
-    ) AS is_earlier
-FROM hole WHERE b > a AND b - a >= min_ns;
+SELECT device_id, a, b, coalesce(list_bool_or(list_transform(works, LAMBDA one:
+    b <= one.b AND 10 * (b - greatest(a, one.launched_ns)) >= 9 * (b - a))), false) AS is_earlier
+FROM hole LEFT JOIN (
+    SELECT device_id, list({'launched_ns': launched_ns, 'b': b}) AS works FROM earlier_work GROUP BY device_id
+) USING (device_id) WHERE b > a AND b - a >= min_ns;
 
 -- The gaps of each GPU: the stretches in which it is idle.
 CREATE OR REPLACE MACRO selected_hole(min_ns) AS TABLE

@@ -132,7 +132,7 @@ WITH stream AS (
 SELECT row_number() OVER (ORDER BY low) AS number, low AS start_ns, high AS end_ns, high - low AS duration_ns, kernels,
     busy_ns::BIGINT AS busy_ns, count(*) OVER () AS iterations, every, kernels_cv_pct,
     100 * stddev_samp(high - low) OVER () / nullif(avg(high - low) OVER (), 0) AS cv_pct, device_id AS gpu_id,
-    CASE WHEN NOT shared THEN stream_id END AS stream, kernel, readable_name(short, demangled) AS marker
+    CASE WHEN NOT shared THEN stream_id END AS stream, kernel, readable AS marker
 FROM iteration CROSS JOIN marker CROSS JOIN lane LEFT JOIN kernel_key USING (name_id)
 WHERE high IS NOT NULL AND NOT EXISTS ( -- repetition within one step comes from its layers
         FROM projection JOIN range USING (range_id) JOIN range_path USING (path_id)

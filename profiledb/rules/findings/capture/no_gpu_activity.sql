@@ -33,22 +33,23 @@ WITH launching AS MATERIALIZED (  -- names are few and calls many
     WHERE coalesce(depth, 0) <= 0
 ), ran AS (
     SELECT call_id FROM kernel UNION ALL SELECT call_id FROM memop UNION ALL SELECT call_id FROM graph_launch
-), call AS MATERIALIZED ( -- with nested calls of libraries that wrap CUDA functions: one of them has the operation
-    SELECT any_value(function) AS function, bool_or(call_id IN (FROM ran)) AS has_run
-    FROM (
-        SELECT *, sum(begins) OVER (PARTITION BY global_tid ORDER BY start_ns, end_ns DESC, call_id) AS outermost
-        FROM (
-            SELECT call_id, global_tid, start_ns, end_ns, function, (start_ns >= coalesce(max(end_ns) OVER (
-                    PARTITION BY global_tid ORDER BY start_ns, end_ns DESC, call_id
-                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-                ), start_ns))::INTEGER AS begins
-            FROM issued JOIN launching USING (name_id)
-        )
-    ) GROUP BY global_tid, outermost
+), call AS MATERIALIZED (
+    SELECT call_id, global_tid, start_ns, function, call_id IN (FROM ran) AS has_run, start_ns >= coalesce(
+            max(end_ns) OVER (
+                PARTITION BY global_tid ORDER BY start_ns, end_ns DESC, call_id
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ), start_ns) AS is_outermost
+    FROM issued JOIN launching USING (name_id)
+), within AS (  -- libraries that wrap CUDA functions nest calls: one of them has the operation
+    SELECT one.call_id FROM (FROM call WHERE NOT is_outermost AND has_run) AS inner_call
+    ASOF JOIN (FROM call WHERE is_outermost) AS one
+        ON one.global_tid = inner_call.global_tid AND one.start_ns <= inner_call.start_ns
 ), alone AS MATERIALIZED (
-    SELECT function, count(*) AS calls FROM call WHERE NOT has_run GROUP BY function
+    SELECT function, count(*) AS calls FROM call ANTI JOIN within USING (call_id)
+    WHERE is_outermost AND NOT has_run GROUP BY function
 ), total AS (
-    SELECT (SELECT count(*) FROM call) AS calls, (SELECT coalesce(sum(calls), 0)::BIGINT FROM alone) AS without
+    SELECT (SELECT count(*) FROM call WHERE is_outermost) AS calls,
+        (SELECT coalesce(sum(calls), 0)::BIGINT FROM alone) AS without
 ), shown AS (
     SELECT {'name': function, 'count': calls} AS piece FROM alone ORDER BY calls DESC, function LIMIT 10
 )

@@ -54,7 +54,8 @@ WITH numbered AS (
 ), launch AS (  -- of compute, and when the CPU was free for it: a synchronization before may wait for the collective
     SELECT device_id, kernel.start_ns, call.end_ns AS launched_ns, call.global_tid AS tid
     FROM selected_kernel AS kernel JOIN api_call AS call USING (call_id)
-    WHERE kernel.name_id NOT IN (SELECT name_id FROM kernel_name WHERE is_communication(short, class))
+    WHERE EXISTS (FROM alike)
+        AND kernel.name_id NOT IN (SELECT name_id FROM kernel_name WHERE is_communication(short, class))
 ), followed AS (
     SELECT computed.*, launched_ns, tid FROM computed
     ASOF LEFT JOIN launch ON launch.device_id = computed.device_id AND computed.until_ns <= launch.start_ns

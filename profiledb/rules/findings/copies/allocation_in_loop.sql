@@ -10,7 +10,7 @@
 -- needs: api_call
 -- includes: finding, work, memory, waiting
 -- selects: part
--- once: functions, idle, compute, signs
+-- once: compute, synced_gaps
 -- parts: allocation, other CUDA call, module loading, host code, launch call, launch latency, synchronization
 -- unit: %
 -- fires: above

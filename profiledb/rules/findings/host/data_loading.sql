@@ -6,7 +6,8 @@
 -- count. Without a range of such a name, the gaps of `least_ns` or more count that end with a copy of `least_bytes` or
 -- more to the GPU, if at least half of the steps have one, or without steps if there are `times`: the CPU makes input
 -- there, unless the gap follows a copy to the host, whose data it may process, is short enough to fill a buffer
--- (`staged_bytes_per_s`), or precedes the GPU's first kernel, like the copies of weights. Without either, the rule cannot judge, unless the GPU is hardly idle at all; nor can it if
+-- (`staged_bytes_per_s`), or precedes the GPU's first kernel, like the copies of weights. Without either, the rule
+-- cannot judge, unless the GPU is hardly idle at all; nor can it if
 -- ranges of such names launch most of the kernel time, like a range around a loop over a DataLoader: the name then says
 -- nothing about the CPU.
 -- needs: kernel or memop or graph_launch

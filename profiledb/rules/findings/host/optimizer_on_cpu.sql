@@ -10,7 +10,7 @@
 -- needs: api_call
 -- includes: finding, idle, waiting, training
 -- selects: part
--- once: functions, idle, trained
+-- once: functions, idle, updates
 -- parts: host code, copies, copy call, synchronization, OS runtime call, other CUDA call, launch call, launch latency
 -- parts: between operations
 -- unit: %

@@ -7,7 +7,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
--- once: sums
+-- once: names, sums
 -- parts: copy
 -- unit: %
 -- fires: above
@@ -26,7 +26,7 @@
 -- advice: [not CuPy, not Numba] Keep one precision through a block, and write results where they are read: `out=`, views, preallocated buffers.
 -- source: XProf (data shuffle operations 30 % of the time)
 WITH by_kernel AS (
-    SELECT kernel, any_value(class) AS class, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
+    SELECT kernel, any_value(class) AS class, any_value(readable) AS name, sum(ns)::BIGINT AS ns,
         sum(launches)::BIGINT AS launches
     FROM finding_kernel_sum JOIN kernel_key USING (name_id) WHERE NOT is_communication(short, class) GROUP BY kernel
 ), moving AS MATERIALIZED (

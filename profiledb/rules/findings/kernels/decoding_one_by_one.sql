@@ -9,7 +9,7 @@
 -- needs: kernel
 -- includes: finding, work, idle, tensor
 -- selects: part
--- once: sums
+-- once: names, sums
 -- parts: matmul
 -- weight: low
 -- unit: %
@@ -40,7 +40,7 @@ WITH product AS MATERIALIZED (
 ), pause AS (
     SELECT coalesce(sum(b - a), 0)::BIGINT AS ns FROM selected_hole(1) WHERE b - a <= $gap_ns::BIGINT
 ), by_kernel AS (
-    SELECT kernel, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
+    SELECT kernel, any_value(readable) AS name, sum(ns)::BIGINT AS ns,
         sum(launches)::BIGINT AS launches
     FROM summed JOIN kernel_key USING (name_id) WHERE of_vector GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10
 )

@@ -9,7 +9,7 @@
 -- needs: kernel
 -- includes: finding, work, tensor, peak
 -- selects: part
--- once: sums
+-- once: names, sums
 -- parts: kernels
 -- weight: low
 -- unit: %
@@ -53,7 +53,7 @@ WITH double_name AS MATERIALIZED (FROM double_kernel), board AS (
 ), taken AS (
     SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_union('slow') WHERE EXISTS (FROM slow)
 ), by_name AS (
-    SELECT kernel, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
+    SELECT kernel, any_value(readable) AS name, sum(ns)::BIGINT AS ns,
         sum(launches)::BIGINT AS launches
     FROM ran JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10
 )

@@ -10,6 +10,7 @@
 -- needs: kernel
 -- includes: finding
 -- selects: part
+-- once: names
 -- parts: elementwise, copy, normalization, reduction, optimizer
 -- unit: %
 -- fires: above
@@ -28,7 +29,7 @@
 -- advice: [else, PyTorch, eager] Use operators that are already fused: `F.gelu`, `F.layer_norm`, `F.rms_norm`.
 -- source: TraceLens (neighbors of a stream, impact); gap and share of the time: ours, instead of its 50 repeats: a share counts long chains, too
 WITH light AS (
-    SELECT name_id, readable_name(short, demangled) AS name, class = 'elementwise' AS computes FROM kernel_name
+    SELECT name_id, readable AS name, class = 'elementwise' AS computes FROM kernel_key
     WHERE NOT is_fused(coalesce(demangled, short)) AND (
             class = 'elementwise' OR (class = 'copy' AND contains(short, 'elementwise'))
             OR (class = 'reduction' AND short = 'reduce_kernel')
@@ -61,11 +62,14 @@ WITH light AS (
             PARTITION BY device_id, stream_id, number ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
         ) AS round
     FROM led
-), chain AS MATERIALIZED (
-    SELECT device_id, stream_id, number, round, count(*) AS kernels, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+), grouped AS (
+    SELECT device_id, stream_id, count(*) AS kernels, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
         greatest(0, max(end_ns) - min(start_ns) - max(end_ns - start_ns)) AS saved_ns,
-        string_agg(name, ' + ' ORDER BY start_ns, kernel_id) AS names
+        list((start_ns, kernel_id, name)) AS run
     FROM member GROUP BY device_id, stream_id, number, round HAVING count(*) > 1 AND bool_or(computes)
+), chain AS MATERIALIZED (  -- an aggregate would sort each round, most of them of one kernel
+    SELECT * EXCLUDE (run), array_to_string(list_transform(list_sort(run), LAMBDA one: one[3]), ' + ') AS names
+    FROM grouped
 ), total AS (
     SELECT least(coalesce(sum(saved_ns), 0)::BIGINT, (SELECT ns FROM finding_window)) AS saved_ns, count(*) AS chains,
         sum(kernels)::BIGINT AS kernels

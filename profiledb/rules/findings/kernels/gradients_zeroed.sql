@@ -10,7 +10,7 @@
 -- needs: kernel
 -- includes: finding, training
 -- selects: part
--- once: trained
+-- once: names, trained
 -- parts: optimizer, copy, elementwise, copies, launch call, launch latency, host code, other CUDA call
 -- parts: between operations
 -- unit: %
@@ -64,7 +64,7 @@ WITH trained AS MATERIALIZED (FROM finding_trained
             THEN (least(1, 3.0 * filled.fill_ns / added.ns) * (added.ns + waited_ns))::BIGINT ELSE 0 END AS add_ns
     FROM filled CROSS JOIN added
 ), by_kernel AS (
-    SELECT kernel, coalesce(any_value(readable_name(short, demangled)), 'memory set') AS name,
+    SELECT kernel, coalesce(any_value(readable), 'memory set') AS name,
         sum(ns)::BIGINT AS ns, count(*) AS fills
     FROM found LEFT JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10
 )

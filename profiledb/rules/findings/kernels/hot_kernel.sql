@@ -6,7 +6,7 @@
 -- needs: kernel
 -- includes: finding, nccl, work
 -- selects: part
--- once: sums
+-- once: names, sums
 -- unit: %
 -- fires: above
 -- weight: note
@@ -23,7 +23,7 @@
 -- source: nsys-ai (one name over 50 % of the kernel time)
 WITH by_kernel AS (
     SELECT kernel, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches,
-        any_value(readable_name(short, demangled)) AS name
+        any_value(readable) AS name
     FROM finding_kernel_sum JOIN kernel_key USING (name_id) WHERE NOT is_communication(short, class) GROUP BY kernel
 ), ranked AS (SELECT *, sum(ns) OVER () AS all_ns FROM by_kernel ORDER BY ns DESC, kernel LIMIT 3
 ), first_kernel AS (SELECT * FROM ranked ORDER BY ns DESC, kernel LIMIT 1

@@ -8,6 +8,7 @@
 -- needs: kernel
 -- includes: finding, filling
 -- selects: part
+-- once: names
 -- parts: kernels
 -- unit: %
 -- fires: above
@@ -39,7 +40,7 @@ WITH judged AS MATERIALIZED (
         coalesce(sum(ns * (1 - occupancy_pct / (2 * $most_pct::DOUBLE))), 0)::BIGINT AS saving_ns
     FROM few
 ), by_kernel AS (
-    SELECT kernel, any_value(readable_name(kernel_key.short, demangled)) AS name, sum(ns)::BIGINT AS ns,
+    SELECT kernel, any_value(readable) AS name, sum(ns)::BIGINT AS ns,
         count(*) AS launches, arg_max(occupancy_pct, ns) AS occupancy_pct, arg_max(limiter, ns) AS limiter,
         arg_max(start_ns, ns) AS start_ns, arg_max(end_ns, ns) AS end_ns, arg_max(device_id, ns) AS device_id
     FROM few JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10

@@ -7,7 +7,7 @@
 -- needs: kernel
 -- includes: finding, work, tensor
 -- selects: part
--- once: sums
+-- once: names, sums
 -- parts: matmul, convolution, attention
 -- unit: %
 -- fires: below
@@ -38,7 +38,7 @@ WITH product AS (
 ), taken AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_union('slow')
     WHERE EXISTS (FROM slow)
 ), wide AS (
-    SELECT kernel, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
+    SELECT kernel, any_value(readable) AS name, sum(ns)::BIGINT AS ns,
         sum(launches)::BIGINT AS launches
     FROM product JOIN kernel_key USING (name_id) WHERE bits = 32 GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10
 ), shown AS (

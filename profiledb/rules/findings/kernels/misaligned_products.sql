@@ -8,7 +8,7 @@
 -- needs: kernel
 -- includes: finding, idle, work, tensor
 -- selects: part
--- once: sums
+-- once: names, sums
 -- parts: matmul, convolution, attention
 -- unit: %
 -- fires: above
@@ -44,7 +44,7 @@ WITH product AS MATERIALIZED (
     SELECT pattern FROM slow JOIN idle_pattern ON pre = process_range
     GROUP BY pattern ORDER BY sum(end_ns - start_ns) DESC, pattern LIMIT 1
 ), by_name AS (
-    SELECT kernel, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
+    SELECT kernel, any_value(readable) AS name, sum(ns)::BIGINT AS ns,
         sum(launches)::BIGINT AS launches
     FROM finding_kernel_sum JOIN kernel_key USING (name_id) WHERE name_id IN (FROM product)
     GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10

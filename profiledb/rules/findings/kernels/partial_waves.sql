@@ -9,6 +9,7 @@
 -- needs: kernel
 -- includes: finding, filling
 -- selects: part
+-- once: names
 -- parts: kernels
 -- unit: %
 -- fires: above
@@ -37,7 +38,7 @@ WITH judged AS MATERIALIZED (
     SELECT least(coalesce(sum(lost_ns), 0)::BIGINT, (SELECT ns FROM finding_window)) AS ns, count(*) AS launches
     FROM partial
 ), by_kernel AS (
-    SELECT kernel, any_value(readable_name(kernel_key.short, demangled)) AS name, sum(lost_ns)::BIGINT AS lost_ns,
+    SELECT kernel, any_value(readable) AS name, sum(lost_ns)::BIGINT AS lost_ns,
         count(*) AS launches, arg_max(blocks, lost_ns) AS blocks, arg_max(places, lost_ns) AS places,
         arg_max(waves, lost_ns) AS waves, arg_max(start_ns, lost_ns) AS start_ns, arg_max(end_ns, lost_ns) AS end_ns,
         arg_max(device_id, lost_ns) AS device_id

@@ -9,7 +9,7 @@
 -- needs: kernel
 -- includes: finding, training, memory
 -- selects: part
--- once: trained
+-- once: names, trained
 -- parts: matmul, convolution, attention, normalization, softmax, elementwise, random, reduction, copy, other
 -- parts: launch call, launch latency, host code, other CUDA call, between operations
 -- unit: %
@@ -46,7 +46,7 @@ WITH trained AS MATERIALIZED (
     ) WHERE once > 0
 ), placed AS (
     SELECT *, lag(shape) OVER lane AS before, coalesce(lag(is_backward) OVER lane = is_backward, false) AS goes_on
-    FROM trained
+    FROM trained WHERE (SELECT share FROM told) >= $least_pct::DOUBLE / 100
     WINDOW lane AS (PARTITION BY device_id, stream_id ORDER BY start_ns, id)
 ), follows AS MATERIALIZED (  -- pairs of consecutive kernels of the forward pass
     SELECT DISTINCT before, shape FROM placed WHERE NOT is_backward AND goes_on
@@ -60,9 +60,9 @@ WITH trained AS MATERIALIZED (
         SELECT *, bool_or(name_id IN (FROM forward_name) AND shape IN (SELECT shape FROM trained WHERE NOT is_backward))
             OVER (PARTITION BY device_id, stream_id, chain) AS is_again
         FROM chained
-    ) WHERE is_again AND (SELECT share FROM told) >= $least_pct::DOUBLE / 100
+    ) WHERE is_again
 ), by_kernel AS (
-    SELECT kernel, any_value(readable_name(short, demangled)) AS name, sum(end_ns - start_ns + waited_ns)::BIGINT AS ns,
+    SELECT kernel, any_value(readable) AS name, sum(end_ns - start_ns + waited_ns)::BIGINT AS ns,
         count(*) AS launches
     FROM again JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY ns DESC, kernel
 ), held AS (

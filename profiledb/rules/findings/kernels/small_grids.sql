@@ -8,6 +8,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
+-- once: names
 -- parts: kernels
 -- level: place
 -- unit: %
@@ -40,7 +41,7 @@ WITH small AS MATERIALIZED (
         any_value(sm_count) AS sms
     FROM small
 ), by_kernel AS (
-    SELECT kernel, any_value(readable_name(kernel_key.short, demangled)) AS name, sum(lost_ns)::BIGINT AS lost_ns,
+    SELECT kernel, any_value(readable) AS name, sum(lost_ns)::BIGINT AS lost_ns,
         count(*) AS launches, median(blocks)::BIGINT AS blocks, arg_max(small.start_ns, small.lost_ns) AS start_ns,
         arg_max(small.end_ns, small.lost_ns) AS end_ns, arg_max(device_id, small.lost_ns) AS device_id
     FROM small JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY lost_ns DESC, kernel LIMIT 10

@@ -8,7 +8,7 @@
 -- needs: kernel
 -- includes: finding, work, tensor, peak
 -- selects: part
--- once: sums
+-- once: names, sums
 -- parts: matmul, convolution, attention
 -- weight: low
 -- unit: %
@@ -63,7 +63,7 @@ WITH board AS (
 ), taken AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_union('slow')
     WHERE EXISTS (FROM slow)
 ), on_cuda AS (
-    SELECT kernel, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
+    SELECT kernel, any_value(readable) AS name, sum(ns)::BIGINT AS ns,
         sum(launches)::BIGINT AS launches
     FROM product JOIN kernel_key USING (name_id) WHERE unit = 'cuda' GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10
 ), shown AS (

@@ -8,7 +8,7 @@
 -- needs: api_call
 -- includes: finding, idle
 -- selects: part
--- once: functions, idle
+-- once: names, functions, idle
 -- parts: launch call, launch latency, between operations, host code
 -- level: place
 -- unit: %
@@ -38,7 +38,7 @@ WITH launched AS MATERIALIZED (
 ), bound AS (
     SELECT least(excess_ns, idle.ns)::BIGINT AS ns FROM total CROSS JOIN idle
 ), by_name AS (
-    SELECT any_value(readable_name(short, demangled)) AS name, kernel, count(*) AS launches,
+    SELECT any_value(readable) AS name, kernel, count(*) AS launches,
         sum(call_ns - kernel_ns)::BIGINT AS ns
     FROM launched JOIN kernel_key USING (name_id) WHERE call_ns > kernel_ns
     GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10

@@ -10,7 +10,7 @@
 -- needs: range
 -- includes: finding, idle, waiting, ranges
 -- selects: part
--- once: functions, idle, steps, signs
+-- once: steps, synced_gaps
 -- parts: sync_bound
 -- parts: synchronization, copy call, host code, other CUDA call, OS runtime call, launch call, launch latency
 -- unit: %
