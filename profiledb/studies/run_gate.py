@@ -3,7 +3,7 @@
 A series of runs has their name without its last number or date, the number of ranks and the GPU in common.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from profiledb.errors import AnalysisError
@@ -67,6 +67,38 @@ def check_run(
     if not anywhere and (differs := _describe_differences(base[-1].run, run)):
         raise AnalysisError(f"The runs differ: {differs}.", hint="--anywhere compares all the same.")
     return RunCheck(run, told, is_series, base[-1].run, _judge(own, base, measures))
+
+
+@dataclass(frozen=True)
+class RunSeries:
+    """The runs of a job that have been worked out, in order of time, and each measure of the last one that compares."""
+
+    name: str
+    lines: tuple[RunLine, ...]
+    judged: tuple[Judged, ...]
+
+    @property
+    def told(self) -> Judged | None:
+        """The first measure that became worse, else that became better, else the step time; None of a first run."""
+        order = ("worse", "better", "same")
+        return min(self.judged, key=lambda one: order.index(one.verdict), default=None)
+
+    def list_values(self, measure: str) -> list[float]:
+        """Return a measure of each run that has it."""
+        return [one.figures[measure] for one in self.lines if one.figures and measure in one.figures]
+
+
+def list_series(lines: Iterable[RunLine]) -> list[RunSeries]:
+    """Return all series of runs: those whose last run is worse first, then by name."""
+    groups: dict[str, list[RunLine]] = {}
+    for line in sorted(lines, key=lambda one: one.run.begin_ns or 0):
+        if line.figures and line.run.begin_ns is not None:
+            groups.setdefault(describe_series(line.run), []).append(line)
+    found = []
+    for name, (*before, last) in groups.items():
+        judged = _judge(last, before[-gate.MOST :], ()) if before else ()
+        found.append(RunSeries(name, (*before, last), judged))
+    return sorted(found, key=lambda one: (one.told is None or one.told.verdict != "worse", one.name))
 
 
 def list_before(lines: Sequence[RunLine], run: Run) -> list[RunLine]:

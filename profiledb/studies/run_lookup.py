@@ -17,7 +17,7 @@ from profiledb.studies.runs.run_findings import RunFinding
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.trends.team_summary_store import summaries_of
 
-_RULES = 3
+_RULES = 4
 """Raise when the findings or figures of the same run change."""
 _MOST = 5
 """Runs of a name that are named by a report."""
@@ -37,12 +37,14 @@ class RunLine:
         key: key under which the rest is stored.
         worst: severity and title of its first finding, empty texts for none.
         figures: those of ``run_figures.measure_run``.
+        straggler: rank that holds up the others, the lowest of a machine's; None if there is none.
     """
 
     run: Run
     key: str
     worst: tuple[str, str] | None = None
     figures: Mapping[str, float] | None = None
+    straggler: int | None = None
 
 
 def list_lines(library: Library, *, work_out: bool = False) -> list[RunLine]:
@@ -78,14 +80,16 @@ def _work_out(library: Library, run: Run) -> str:
     known = answer(library, run)
     first = next(iter(known.findings), None)
     worst = [first.severity, first.title] if first else ["", ""]
-    return json.dumps({"worst": worst, "figures": dict(run_figures.measure_run(known))})
+    late = known.straggler.rank if known.straggler else None
+    return json.dumps({"worst": worst, "figures": dict(run_figures.measure_run(known)), "straggler": late})
 
 
 def _parse_line(line: RunLine, text: str | None) -> RunLine:
     if text is None:
         return line
     told = json.loads(text)
-    return replace(line, worst=(str(told["worst"][0]), str(told["worst"][1])), figures=told["figures"])
+    worst = (str(told["worst"][0]), str(told["worst"][1]))
+    return replace(line, worst=worst, figures=told["figures"], straggler=told["straggler"])
 
 
 def find_run(library: Library, report_id: str) -> Run | None:

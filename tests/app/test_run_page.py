@@ -1,6 +1,8 @@
 """The page Run: which rank holds up the others, on the samples and without a run."""
 
 import csv
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,8 @@ from profiledb.library.library import Library
 from profiledb.studies import run_lookup
 from profiledb.studies.trends import summary_refresh
 from tests.app.conftest import Dashboard, _use
-from tests.conftest import copy_data
-from tests.support.ddp_samples import make_ddp, needs_ddp
+from tests.conftest import copy_data, ingest_files
+from tests.support.ddp_samples import FOLDER, make_ddp, needs_ddp
 
 __all__ = ["make_ddp"]  # fixture
 
@@ -133,3 +135,43 @@ def test_a_report_of_a_single_gpu_says_how_runs_are_found(summarized: Library, d
     at = dashboard("run", report=summarized.find("ddp_1.sqlite").id)
     assert not at.exception
     assert any("not of a run" in one.value for one in (*at.markdown, *at.info, *at.warning))
+
+
+HOSTILE = "\"'<img src=x onerror=alert(1)>**b** $x$ :red[y] \x1b[31m\u202e" + "long" * 30
+
+
+@needs_ddp
+def test_a_hostile_name_of_a_run_is_text_everywhere(
+    tmp_path: Path, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The name of the run is that of its files: quotes, HTML, Markdown, an escape sequence, 170 letters."""
+    (tmp_path / "made").mkdir()
+    files = [tmp_path / "made" / f"{HOSTILE}_rank{rank}.sqlite" for rank in (0, 1)]
+    for rank, file in enumerate(files):
+        shutil.copyfile(FOLDER / f"ddp_strong_2_rank{rank}.sqlite", file)
+    folder = tmp_path / "data"
+    ingest_files(folder, files)
+    _use(folder, monkeypatch)
+    library = Library(folder / "library")
+    summary_refresh.refresh(library)
+    run_lookup.list_lines(library, work_out=True)
+    (run,) = run_lookup.list_runs(library)
+    assert (len(run.name), run.name.isprintable(), run.name[:30]) == (160, True, HOSTILE[:30])
+    for page in ("run", "library", "trends"):
+        at = dashboard(page, report=run.reports[0])
+        assert not at.exception
+        for one in (*at.markdown, *at.caption, *at.header, *at.subheader):
+            text = one.value.replace("\\<", "").replace("\\*", "").replace("\\$", "").replace("\\:", "")
+            assert not any(markup in text for markup in ("<img", "**b**", "$x$", ":red[", "\x1b", "\u202e")), one.value
+    (row,) = [one for one in dashboard("library").dataframe[-1].value.to_dict("records") if one["ranks"] == "2"]
+    assert row["name"] == run.name
+    shelf = ["--library", str(library.folder)]
+    for command in (["runs", run.name], ["runs"], ["check", run.name, "--run", "--against", "series"]):
+        main([*command, *shelf])
+    said = capsys.readouterr()
+    assert run.name[:30] in said.out
+    assert not any(one in said.out + said.err for one in "\x1b\u202e")
+    main(["runs", run.name, "--format", "json", *shelf])
+    assert [one["name"] for one in json.loads(capsys.readouterr().out)] == [run.name]
+    assert [one["name"] for one in get("list_runs").run(library, {}).plain()["runs"]] == [run.name]
+    assert get("get_run").run(library, {"report": run.reports[1]}).plain()["name"] == run.name

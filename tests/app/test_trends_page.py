@@ -6,12 +6,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.views.trends import heat
+from bench.runs import Late
 from profiledb.library.library import Library
+from profiledb.studies import run_lookup
 from profiledb.studies.trends.series_board import Board
 from tests.app.conftest import Dashboard
 from tests.app.test_compare_page import said
+from tests.profiledb.studies.runs.test_run_gate import put_run
 from tests.profiledb.studies.trends.test_series import SERIES, SLOW, filled
 from tests.support import serial
+from tests.support.made_ranks import MS
 
 
 @pytest.fixture
@@ -45,6 +49,20 @@ def test_all_series_are_listed_with_their_newest_change(dashboard: Dashboard, se
     assert rows["kind"][1] == "Below 8 reports"
     assert "No series matches" in said(open_(dashboard, q="nothing"))
     assert "There is no series" in said(open_(dashboard, series="<script>"))
+
+
+def test_runs_are_listed_with_what_became_worse(dashboard: Dashboard, empty: Path) -> None:
+    library = Library(empty / "library")
+    for number in range(1, 6):
+        put_run(library, number)
+    put_run(library, 6, Late(2, 0, "idle", 2 * MS))
+    assert "Runs on several GPUs" not in [one.value for one in open_(dashboard).subheader], "not worked out yet"
+    run_lookup.list_lines(library, work_out=True)
+    rows = open_(dashboard).dataframe[-1].value.to_dict("records")
+    (row,) = [one for one in rows if "ranks" in one["series"]]
+    assert (row["series"], row["measure"], row["kind"]) == ("train · 4 ranks · H100", "Step time", "Worse")
+    assert (row["straggler"], row["runs"], len(row["spark"])) == (2, 6, 6)
+    assert row["change"].startswith("+")
 
 
 def test_one_series_says_what_accounts_for_its_change(dashboard: Dashboard, series: Library) -> None:

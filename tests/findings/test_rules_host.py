@@ -272,6 +272,23 @@ def test_functions_of_a_thread_that_computes(
     assert (alone.cause, "--sample" in alone.rule.advised(alone.cause)[0]) == ("other", True)
 
 
+@pytest.mark.parametrize(("until", "saved"), [(499, 499 * MS), (501, 0)])
+def test_a_long_gap_of_unknown_code_does_not_feed_the_gpu(
+    library: Library, publish: Publish, until: int, saved: int
+) -> None:
+    """A thread that runs between two kernels; without samples, a gap of 500 ms is another finding."""
+    events = [{"time_ns": 0, "cpu": 0, "scheduled_in": True, "global_tid": made.MAIN}]
+    work = [(0, 10, 20, 30), (until * MS, until * MS + 5, until * MS + 10, until * MS + 20)]
+    unknown = judged(library, by_hand(publish, work, sched_event=events), "cpu_saturated")
+    assert unknown.saving_ns == pytest.approx(saved, abs=100)
+    assert (unknown.verdict, unknown.facts["run_pct"] is None) == ("fires" if saved else "clear", not saved)
+    texts = [{"string_id": n, "value": value} for n, value in ((50, "dsin"), (52, "/opt/app"))]
+    samples = [{"sample_id": n, "time_ns": n * 100 * MS, "global_tid": made.MAIN} for n in range(1, 5)]
+    chains = [{"kind": "sample", "callchain_id": n, "depth": 0, "symbol_id": 50, "module_id": 52} for n in range(1, 5)]
+    report = by_hand(publish, work, sched_event=events, cpu_sample=samples, callchain=chains, string=texts)
+    assert judged(library, report, "cpu_saturated").saving_ns == pytest.approx(until * MS, abs=100)
+
+
 @pytest.mark.parametrize(("program", "other", "cause"), [("jacobi", "python3", "other"), ("python3", "bash", "Python")])
 def test_python_is_the_language_of_the_program_alone(
     library: Library, publish: Publish, program: str, other: str, cause: str

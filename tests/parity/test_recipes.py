@@ -1,5 +1,6 @@
 """Recipes over a run against those of the installed nsys: every table, cell by cell."""
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -21,6 +22,7 @@ from tests.conftest import CORPUS, SAMPLES, ingest_files
 from tests.support import recipe_oracle
 from tests.support.page_reports import empty
 
+RUNS_PAGE = Path(__file__).parents[2] / "docs" / "runs.md"
 METRICS = ("gpu_metrics_a100.nsys-rep", "vector_add_loop_a100.nsys-rep")
 RUNS = {
     **{
@@ -97,6 +99,22 @@ def fill(name: str, folder: Path) -> tuple[Library, Run]:
         run = replace(run, ranks=tuple(replace(run.ranks[0], report_id=one, rank=rank) for rank, one in ids))
     assert len(run.reports) == len(ranks)
     return library, run
+
+
+@pytest.mark.nsight
+def test_the_count_in_the_docs_is_that_of_the_installed_nsys(nsys: Path) -> None:
+    """Every recipe of nsys is in the table, or among those that are missing with a reason."""
+    theirs = {one.name for one in (recipe_oracle.find_recipes(nsys) / "recipes").iterdir() if one.name[0] not in "._"}
+    ours = {*recipes.RECIPES, "diff"}
+    text = RUNS_PAGE.read_text()
+    section = text[text.index("## Recipes of nsys") :]
+    table = [line for line in section.splitlines() if line.startswith("| `")]
+    assert {name for line in table for name in re.findall(r"`(\w+)`", line)} == ours
+    count, rest = re.findall(
+        r"Of the (\d+ recipes of [\d.]+ that makes \d+)\. Not there: (.*?)\. Newer", section, re.DOTALL
+    )[0]
+    assert count == f"{len(theirs)} recipes of 2023.4 that makes {len(ours & theirs)}"
+    assert set(re.findall(r"`(\w+)`", rest)) == theirs - ours
 
 
 @pytest.mark.nsight

@@ -1,11 +1,15 @@
 """Ranks of a run by hand: names alone, or two steps of known parts."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pandas as pd
 
-from profiledb.studies.runs import rank_summary
+from bench.runs import vary
+from profiledb.studies.runs import rank_summary, run_answer, run_list, run_tables
 from profiledb.studies.runs.rank_summary import RankSummary
+from profiledb.studies.runs.run_answer import RunAnswer
+from profiledb.studies.runs.run_list import Run
 
 MS = 1_000_000
 
@@ -52,3 +56,31 @@ def real() -> RankSummary:
     idle = pd.DataFrame([("host code", 2 * MS, None, "forward")], columns=list(rank_summary.IDLE))
     rows = {"step_rows": steps, "operation_rows": operations, "kernel_rows": kernels, "idle_rows": idle}
     return rank(0, steps=2, tables={name: rank_summary.encode(frame, name) for name, frame in rows.items()})
+
+
+def work_out(ranks: Sequence[RankSummary]) -> tuple[Run, RunAnswer]:
+    (run,) = run_list.list_runs(ranks)
+    tables = run_tables.join_tables(run, {(one.report_id, one.lane): one.tables for one in ranks})
+    return run, run_answer.answer(tables)
+
+
+def stage(ranks: int, *, wait_ns: int) -> list[RankSummary]:
+    """Ranks of a pipeline: each receives and sends in every step, and waits ``wait_ns`` in every second transfer."""
+    stages = []
+    for one in vary(real(), ranks, 20):
+        operations = pd.DataFrame(
+            [
+                {"step": step, "operation": "SendRecv", "bytes": 1e6, "calls": 1, "start_ns": 1e7 * step + 1e6 * n,
+                 "duration_ns": 20_000 + wait_ns * (n % 2)}
+                for step in range(20) for n in range(4)
+            ]
+        )  # fmt: skip
+        steps = rank_summary.decode(one.tables["step_rows"]).to_pandas()
+        steps["compute_ns"] += MS * (one.rank or 0)
+        tables = {
+            **one.tables,
+            "operation_rows": rank_summary.encode(operations, "operation_rows"),
+            "step_rows": rank_summary.encode(steps, "step_rows"),
+        }
+        stages.append(replace(one, tables=tables))
+    return stages

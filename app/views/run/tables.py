@@ -9,6 +9,7 @@ from app.ui import share_bar, table_columns, tables, url_widgets
 from profiledb.query.header import Column
 from profiledb.studies import run_figures, run_gate
 from profiledb.studies.run_figures import RUN_MEASURES
+from profiledb.studies.run_lookup import RunLine
 from profiledb.studies.runs import pace, recipes
 from profiledb.studies.runs.run_answer import RunAnswer
 from profiledb.studies.runs.run_list import Run
@@ -34,8 +35,10 @@ KERNEL_COLUMNS = table_columns.of(
 COMMUNICATOR_COLUMNS = table_columns.of(
     COMMUNICATORS,
     table_columns.use("operation", width=130),
+    table_columns.use("kind", width=90),
     table_columns.use("communicator", width=200),
-    "ranks", "nodes", "count", "transfer_ns", "wait_ns",
+    table_columns.use("members", width=110),
+    "ranks", "nodes", "count", "transfer_ns", "wait_ns", "busbw_gb_per_s",
 )  # fmt: skip
 
 
@@ -47,10 +50,12 @@ EARLIER_COLUMNS = table_columns.of(
             Column(one.name, one.unit, "", "number of them" if one.unit == "count" else _MEAN, one.title)
             for one in RUN_MEASURES.values()
         ),
+        Column("straggler", "id", "", "rank that holds up the others"),
     ),
     table_columns.use("name", width=150),
     table_columns.use("captured", width=130),
     *RUN_MEASURES,
+    "straggler",
 )
 
 
@@ -70,12 +75,15 @@ def draw_kernels(rows: pd.DataFrame) -> None:
 
 def draw_earlier(run: Run, known: RunAnswer) -> None:
     """Draw the run below the earlier ones of its series, as far as they have been worked out; nothing without one."""
-    known_runs = [(one.run, one.figures) for one in run_gate.list_before(session.run_lines(), run) if one.figures]
-    if not known_runs:
+    lines = [one for one in run_gate.list_before(session.run_lines(), run) if one.figures]
+    if not lines:
         return
-    known_runs.append((run, run_figures.measure_run(known)))
-    names = [{"name": fmt.visible(one.name), "captured": one.begin_ns} for one, _ in known_runs]
-    rows = pd.DataFrame(names).join(pd.DataFrame([dict(figures) for _, figures in known_runs]))
+    late = known.straggler.rank if known.straggler else None
+    lines.append(RunLine(run, "", figures=run_figures.measure_run(known), straggler=late))
+    names = [
+        {"name": fmt.visible(one.run.name), "captured": one.run.begin_ns, "straggler": one.straggler} for one in lines
+    ]
+    rows = pd.DataFrame(names).join(pd.DataFrame([dict(one.figures or {}) for one in lines]))
     rows["captured"] = pd.to_datetime(rows["captured"], utc=True, unit="ns", errors="coerce").dt.strftime(_MINUTE)
     _draw_table("Runs of this series", rows.iloc[::-1].reset_index(drop=True), EARLIER_COLUMNS, "run-earlier")
     st.caption(f"{fmt.plain(run_gate.describe_series(run))}, newest first. `warpdeck check --run` is a gate for them.")

@@ -1,4 +1,4 @@
-"""The Trends page: all series with their newest change, or one series with all its changes."""
+"""The Trends page: all series, of reports and of runs, with their newest change, or one series with all its changes."""
 
 import streamlit as st
 
@@ -6,7 +6,7 @@ from app import session
 from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.ui import url_widgets
-from app.views.trends import changes, chart, heat, members, series_table
+from app.views.trends import changes, chart, heat, members, run_series, series_table
 from app.views.trends.url_state import AXES, AXIS, MEASURE, SERIES, asked_series
 from profiledb.studies.trends.measures import MEASURES
 from profiledb.studies.trends.series import Series
@@ -20,6 +20,8 @@ def page() -> None:
     if chosen is None:
         st.header("Trends", anchor=False)
         series_table.show(board)
+        run_series.show()
+        series_table.explain_rules()
         return
     _draw_series(board, chosen)
 

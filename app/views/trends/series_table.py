@@ -44,7 +44,6 @@ def show(board: Board) -> None:
     found = board.listed
     if not found:
         st.info("No series yet. A series needs a report with a timeline; two reports of one program make a trend.")
-        _explain_rules()
         return
     text = st.text_input("Search", placeholder="A part of a name", width=240, **url_widgets.text("q"))
     matching = [line for line in found if text.casefold() in line.series.casefold()]
@@ -62,7 +61,6 @@ def show(board: Board) -> None:
             if matching[chosen].measure.name != MAIN:
                 st.query_params[MEASURE] = matching[chosen].measure.name
             st.rerun()
-    _explain_rules()
 
 
 def frame(found: Sequence[Line]) -> pd.DataFrame:
@@ -101,7 +99,7 @@ def _make_row(line: Line, common: Sequence[str]) -> dict[str, Any]:
     return row
 
 
-def _explain_rules() -> None:
+def explain_rules() -> None:
     """Explain how reports are grouped into series, with the rules in force."""
     from profiledb.rules import series as rules
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
 from profiledb.access.cli.params import DEFAULT, OUTPUT, REPORT
-from profiledb.errors import AnalysisError
+from profiledb.errors import AnalysisError, ReportNotFoundError
 
 if TYPE_CHECKING:
     from profiledb.library.library import Library
@@ -39,7 +39,8 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     command.add_argument("--budget", type=Path, metavar="FILE", help="TOML file of budgets (docs/ci.md)")
     command.add_argument(
         "--run", action="store_true",
-        help="NEW and --against are runs on several GPUs, by name or a report; 'series' is its own earlier runs",
+        help="NEW and --against are runs on several GPUs, by name or a report; 'series' is its own earlier runs"
+        " (told by a NEW that is the name of a run)",
     )  # fmt: skip
     command.add_argument(
         "--measure", action="append", choices=sorted({*MEASURES, *RUN_MEASURES}), metavar="MEASURE",
@@ -64,9 +65,10 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
     from profiledb.studies.trends import budget, gate, printout
 
     measures = arguments.measure or (MEASURES[0],)
-    if unknown := sorted({*measures} - {*(RUN_MEASURES if arguments.run else MEASURES)}):
-        raise AnalysisError(f"{'Runs' if arguments.run else 'Reports'} have no {', '.join(unknown)}.")
-    if arguments.run:
+    is_run = arguments.run or _names_run(library, arguments.report)
+    if unknown := sorted({*measures} - {*(RUN_MEASURES if is_run else MEASURES)}):
+        raise AnalysisError(f"{'Runs' if is_run else 'Reports'} have no {', '.join(unknown)}.")
+    if is_run:
         if arguments.budget or not arguments.against:
             raise AnalysisError("check --run needs --against, and takes no budget.")
         of_run = run_gate.check_run(library, arguments.report, arguments.against, measures, anywhere=arguments.anywhere)
@@ -90,3 +92,14 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
     )
     terminal.write(printout.format_check(checked, arguments.format, arguments.url).encode(), arguments.output)
     return WORSE if checked.fails else 0
+
+
+def _names_run(library: "Library", asked: str) -> bool:
+    """Return True if this is the name of a run and of no report."""
+    from profiledb.studies import run_lookup
+
+    try:
+        library.find(asked)
+    except ReportNotFoundError:
+        return any(one.name == asked for one in run_lookup.list_runs(library))
+    return False

@@ -7,7 +7,7 @@ import numpy as np
 
 from profiledb import words
 from profiledb.findings.finding import HIGH_PCT, MEDIUM_PCT
-from profiledb.studies.runs import sentences, straggler
+from profiledb.studies.runs import communicators, sentences, straggler
 from profiledb.studies.runs.run_tables import Matrix, RunTables
 from profiledb.studies.runs.straggler import Straggler
 from profiledb.studies.scaling import nccl
@@ -18,17 +18,19 @@ TITLES = {
     "moving_imbalance": "Ranks wait for each other in turn",
     "exposed_communication": "Communication is exposed",
     "pipeline_bubbles": "Stages wait for each other",
+    "slow_network": "The network is slower than the links within machines",
     "expert_imbalance": "Experts get uneven work",
     "ranks_missing": "Ranks have no report",
     "ranks_doubled": "Ranks have several reports",
     "restarted": "The run was restarted",
     "out_of_step": "Ranks have different steps",
     "no_collectives": "Ranks have no collectives",
+    "no_figures": "Ranks have no figures",
 }
 """Titles of the findings, by rule."""
 ABOUT_RANKS = ("straggler", "slow_node", "moving_imbalance", "pipeline_bubbles")
 """Rules that say who waits for whom; without one, no rank holds the others up."""
-WARNINGS = ("ranks_missing", "restarted", "out_of_step", "no_collectives")
+WARNINGS = ("ranks_missing", "restarted", "out_of_step", "no_collectives", "no_figures")
 """Rules whose figures are incomplete rather than slow."""
 IMBALANCE = straggler.LEAST
 """Share of the step from which waits for changing ranks count, as in the rule ``rank_imbalance``."""
@@ -36,8 +38,8 @@ EXPOSED = 0.1
 """Share of the step from which exposed communication counts."""
 UNEVEN = 1.2
 """Most data of a rank over the mean, from which all-to-all exchanges are uneven."""
-_MESSAGES = 4
-"""Most messages in a kernel that sends and receives between stages, as in the rule ``pipeline_bubbles``."""
+SLOWER = 2.0
+"""How many times faster links within machines are than those across them, at least, if the network costs time."""
 _TRANSFERS = 8
 """Fewest transfers of a rank that are judged, as there."""
 
@@ -95,6 +97,9 @@ def _find_waits(tables: RunTables, found: Straggler | None) -> Iterator[RunFindi
     matched = ~np.isnan(tables.waits)  # of other steps nothing tells how much of them is waiting
     shown = mean(exposed[matched] if matched.any() else exposed)
     transfer = max(0.0, shown - waited - sum(one.saving_ns or 0.0 for one in bubbles))
+    network = list(_find_network(tables, transfer, step_ns))
+    yield from network
+    transfer -= sum(one.saving_ns or 0.0 for one in network)
     if transfer >= EXPOSED * step_ns:
         yield RunFinding("exposed_communication", _state_exposed(tables, shown, waited, step_ns), transfer,
                          transfer / step_ns)  # fmt: skip
@@ -113,12 +118,10 @@ def mean(values: Matrix) -> float:
 
 def _find_bubbles(tables: RunTables, exposed: Matrix, step_ns: float) -> Iterator[RunFinding]:
     """Yield waits of stages for each other: what transfers take beyond the shortest of their size on their rank."""
-    sent = tables.operations[tables.operations["operation"].eq("SendRecv") & ~tables.operations["calls"].gt(_MESSAGES)]
-    sent = sent[sent["step"].notna()]
+    sent = tables.sends
     if sent["rank"].nunique() < 2 or sent.groupby("rank").size().min() < _TRANSFERS:
         return
-    shortest = sent.groupby(["rank", "bytes"], dropna=False)["duration_ns"].transform("min")
-    waits = np.fmin(tables.spread(sent.assign(wait_ns=sent["duration_ns"] - shortest), "wait_ns"), exposed)
+    waits = np.fmin(tables.spread(sent, "wait_ns"), exposed)
     waited = float(np.nanmean(waits))
     if waited < IMBALANCE * step_ns:
         return
@@ -132,6 +135,28 @@ def _find_bubbles(tables: RunTables, exposed: Matrix, step_ns: float) -> Iterato
         " do stages with equal work.",
         waited,
         waited / step_ns,
+    )
+
+
+def _find_network(tables: RunTables, exposed_ns: float, step_ns: float) -> Iterator[RunFinding]:
+    """Yield what collectives across machines take beyond the speed of those within one, as far as it is exposed."""
+    links = communicators.measure_links(tables.matches, tables.hosts)
+    if links is None:
+        return
+    within, across = links
+    per_step = across.ns / sum(tables.step_count.values())
+    cost = min(per_step * (1 - across.rate / within.rate), exposed_ns)
+    if within.rate < SLOWER * across.rate or cost < IMBALANCE * step_ns:
+        return
+    yield RunFinding(
+        "slow_network",
+        f"Collectives across machines move {across.rate:,.1f} GB/s per GPU over the network"
+        f" ({words.counted(across.operations, 'operation')}), those within a machine {within.rate:,.1f} GB/s"
+        f" ({within.rate / across.rate:.1f}x). The former take {words.duration(per_step)} per step"
+        f" ({words.percent(100 * per_step / step_ns)} of it). Keep the groups that exchange most within machines, and"
+        " let the rest overlap with compute.",
+        cost,
+        cost / step_ns,
     )
 
 
@@ -180,8 +205,10 @@ def _find_incomplete(tables: RunTables) -> Iterator[RunFinding]:
     run = tables.run
     for rule, sentence in sentences.state_gaps(run):
         yield RunFinding(rule, sentence)
-    having = set(tables.operations["rank"])
-    silent = [rank for rank in tables.numbers if rank not in having]
+    measured, having = set(tables.steps["rank"]), set(tables.operations["rank"])
+    if measured and (unread := [rank for rank in tables.numbers if rank not in measured]):
+        yield RunFinding("no_figures", sentences.state_unread(unread))
+    silent = [rank for rank in tables.numbers if rank in measured and rank not in having]
     if having and silent:
         yield RunFinding("no_collectives", sentences.state_silent(silent))
     sources = {one.rank or 0: one.told_by for one in run.ranks}

@@ -1,12 +1,14 @@
 """Tables of a run: its ranks, its kernels and its communicators over the ranks."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
 from profiledb.query.header import Column
+from profiledb.studies.runs import communicators
 from profiledb.studies.runs.run_tables import RunTables
-from profiledb.studies.scaling import nccl
+from profiledb.studies.scaling import members, nccl
 
 Row = dict[Any, Any]
 
@@ -44,14 +46,17 @@ KERNELS = (
 
 COMMUNICATORS = (
     Column("operation", "text", "", "NCCL operation"),
-    Column("communicator", "text", "", "communicator or process group"),
-    Column("ranks", "count", "", "ranks that take part"),
+    Column("communicator", "text", "", "its name, or that of the process group, or the ranks that end together"),
+    Column("kind", "text", "", "parallelism that it serves, told by who takes part; empty if that is unclear"),
+    Column("members", "text", "", "ranks that take part; empty if that is unclear", "Who"),
+    Column("ranks", "count", "", "number of ranks that have it"),
     Column("nodes", "count", "", "machines of these ranks: between several it goes over the network", "Nodes"),
     Column("count", "count", "", "operations that all of them have"),
     Column(
         "transfer_ns", "ns", ".0f", "sum of the shortest durations over the ranks: the last to arrive does not wait"
     ),
-    Column("wait_ns", "ns", ".0f", "sum of the time beyond that, mean over the ranks"),
+    Column("wait_ns", "ns", ".0f", "sum of the time beyond that, mean over the ranks; of sends beyond the shortest"),
+    Column("busbw_gb_per_s", "GB/s", ".1f", "bus bandwidth of nccl-tests: data per link over transfer time", "Bus"),
 )
 """Columns of ``list_communicators``."""
 
@@ -95,24 +100,33 @@ def list_kernels(tables: RunTables) -> pd.DataFrame:
 
 def list_communicators(tables: RunTables) -> pd.DataFrame:
     """Return one row per operation and communicator (``COMMUNICATORS``), the most waiting first."""
-    matches = tables.matches
-    hosts = {one.rank or 0: one.host for one in tables.run.ranks}
+    every = communicators.list_communicators(tables.matches)
+    kinds = {one.name: communicators.tell_kind(one, every, tables.run.size) or None for one in every}
     rows: list[Row] = []
-    for (operation, communicator), group in matches.groupby(["operation", "communicator"], dropna=False):
-        members = group["rank"].nunique()
-        machines = {hosts[rank] for rank in group["rank"].unique()}
-        rows.append(
-            {
-                "operation": operation,
-                "communicator": communicator,
-                "ranks": members,
-                "nodes": None if "" in machines else len(machines),
-                "count": group["key"].nunique(),
-                "transfer_ns": group.drop_duplicates("key")["shortest_ns"].sum(),
-                "wait_ns": group["wait_ns"].sum() / members,
-            }
-        )
-    return _tabulate(sorted(rows, key=lambda row: -row["wait_ns"]), COMMUNICATORS)
+    for (operation, named), group in tables.matches.groupby(["operation", "communicator"], dropna=False):
+        ranks, name = sorted(group["rank"].unique().tolist()), communicators.read_name(named)
+        transfers = group.drop_duplicates("key")
+        row = _describe_members(tables, name, ranks) | {
+            "operation": operation,
+            "kind": kinds[name],
+            "count": len(transfers),
+            "transfer_ns": transfers["shortest_ns"].sum(),
+            "wait_ns": group["wait_ns"].sum() / len(ranks),
+        }
+        rows.append(row | {"busbw_gb_per_s": nccl.compute_bandwidth(transfers).get("busbw_gb_per_s")})
+    for name, senders, group in communicators.split_sends(tables.operations):
+        stages = tables.sends[tables.sends.index.isin(group.index)]
+        is_pipeline = len(stages) == len(group)
+        row = {"operation": "SendRecv", "kind": "pipeline" if is_pipeline else "expert", "count": len(group)}
+        waited = stages["wait_ns"].sum() / len(senders) if is_pipeline else None
+        rows.append(_describe_members(tables, name, senders) | row | {"wait_ns": waited})
+    return _tabulate(sorted(rows, key=lambda row: -(row["wait_ns"] or 0)), COMMUNICATORS)
+
+
+def _describe_members(tables: RunTables, name: str | None, ranks: Sequence[int]) -> Row:
+    known = {} if name is None else {"members": members.list_members(ranks)}
+    nodes = communicators.count_nodes(ranks, tables.hosts)
+    return known | {"communicator": name, "ranks": len(ranks), "nodes": nodes}
 
 
 def _tabulate(rows: list[Row], columns: tuple[Column, ...]) -> pd.DataFrame:

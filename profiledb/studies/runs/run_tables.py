@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from profiledb.studies.runs import rank_summary
+from profiledb.studies.runs import communicators, rank_summary
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.scaling import nccl
 
@@ -55,6 +55,24 @@ class RunTables:
     def matches(self) -> pd.DataFrame:
         """Collectives that every rank of their communicator has (``nccl.match_operations``)."""
         return nccl.match_rows(self.operations, not self.run.missing)
+
+    @cached_property
+    def hosts(self) -> Mapping[int, str]:
+        """Machine by rank; "" if unknown."""
+        return {one.rank or 0: one.host for one in self.run.ranks}
+
+    @cached_property
+    def sends(self) -> pd.DataFrame:
+        """Transfers between stages of a pipeline in the steps; ``wait_ns`` is their time beyond the shortest of their
+        size on their rank.
+        """
+        sent = self.operations[
+            self.operations["operation"].eq("SendRecv")
+            & ~self.operations["calls"].gt(communicators.MESSAGES)
+            & self.operations["step"].notna()
+        ]
+        shortest = sent.groupby(["rank", "bytes"], dropna=False)["duration_ns"].transform("min")
+        return sent.assign(wait_ns=sent["duration_ns"] - shortest)
 
     @cached_property
     def step_count(self) -> Mapping[int, int]:

@@ -100,6 +100,15 @@ def state_gaps(run: Run) -> Iterator[tuple[str, str]]:
         yield "restarted", f"The launcher restarted the run {count} before these reports were captured."
 
 
+def state_unread(ranks: Sequence[int]) -> str:
+    """Say which ranks have a report whose summary cannot be read."""
+    have = "Rank {} has" if len(ranks) == 1 else "Ranks {} have"
+    return (
+        f"{have.format(_list(ranks))} a report without figures: its summary is damaged or being made anew. Nothing here"
+        " counts its steps."
+    )
+
+
 def state_silent(ranks: Sequence[int]) -> str:
     """Say which ranks have no collectives, unlike the others."""
     have = "Rank {} has" if len(ranks) == 1 else "Ranks {} have"

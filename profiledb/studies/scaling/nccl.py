@@ -6,9 +6,11 @@ shortest kernel: that is the time of the transfer, and others wait for the rest 
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from profiledb.query.header import Column
+from profiledb.studies.scaling import members
 from profiledb.studies.scaling.runs import Run
 
 PAIRED = ("AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "AlltoAll", "Gather", "Scatter")
@@ -94,6 +96,7 @@ def match_rows(every: pd.DataFrame, whole: bool) -> pd.DataFrame:
     """
     if every.empty or every["rank"].nunique() < 2:
         return every.iloc[:0].assign(key=[], shortest_ns=[], wait_ns=[])
+    every = members.name_members(every, PAIRED)
     numbered = every["sequence"].notna()
     every["of_step"] = every["step"].mask(numbered, -1)  # a number identifies the operation without step and size
     is_uneven = every["operation"].eq("AlltoAll")  # ranks may send different sizes
@@ -101,11 +104,11 @@ def match_rows(every: pd.DataFrame, whole: bool) -> pd.DataFrame:
     alike = ["of_step", "operation", "of_bytes", "communicator", "sequence"]
     every["nth"] = every.groupby([*alike, "rank"], dropna=False).cumcount()
     every["key"] = every.groupby([*alike, "nth"], dropna=False).ngroup()
-    members = every.groupby("communicator", dropna=False)["rank"].transform("nunique")
+    ranks = every.groupby("communicator", dropna=False)["rank"].transform("nunique")
     present = every.groupby("key")["rank"].transform("nunique")
-    matches = every[(present == members) & (members > 1) & every["operation"].isin(PAIRED)].copy()
+    matches = every[(present == ranks) & (ranks > 1) & every["operation"].isin(PAIRED)].copy()
     if whole:  # then a communicator has as many ranks as appear in it
-        matches["ranks"] = members[matches.index]
+        matches["ranks"] = ranks[matches.index]
         parts = matches["operation"].isin(_PARTS)
         matches["size_bytes"] = matches["bytes"] * matches["ranks"].where(parts, 1)
     matches["shortest_ns"] = matches.groupby("key")["duration_ns"].transform("min")
@@ -142,11 +145,7 @@ def operation_rows(run: Run) -> pd.DataFrame:
             "count": round(len(mine) / len(run.ranks)),
             "mean_ns": mine["duration_ns"].mean(),
         }
-        rows.append(
-            row
-            | {"matched": pairs["key"].nunique()}
-            | (_compute_bandwidth(str(operation), pairs) if len(pairs) else {})
-        )
+        rows.append(row | {"matched": pairs["key"].nunique()} | (_sum_transfers(pairs) if len(pairs) else {}))
     frame = pd.DataFrame(rows, columns=[column.name for column in OPERATIONS])
     order = (frame["count"] * frame["mean_ns"]).sort_values(ascending=False).index
     return cast_columns(frame.loc[order].reset_index(drop=True), OPERATIONS)
@@ -159,7 +158,7 @@ def size_rows(run: Run) -> pd.DataFrame:
     if len(matches) and "size_bytes" in matches:
         known = matches[matches["size_bytes"].notna()]
         for (operation, ranks, size), pairs in known.groupby(["operation", "ranks", "size_bytes"]):
-            row = _compute_bandwidth(str(operation), pairs)
+            row = _sum_transfers(pairs)
             count = pairs["key"].nunique()
             rows.append(row | {
                 "operation": operation, "ranks": ranks, "size_bytes": size, "matched": count,
@@ -185,18 +184,23 @@ def estimate_uncertainty(run: Run) -> float | None:
     return float(spread.quantile(0.95))
 
 
-def _compute_bandwidth(operation: str, pairs: pd.DataFrame) -> dict[str, object]:
+def _sum_transfers(pairs: pd.DataFrame) -> dict[str, object]:
     transfers = pairs.drop_duplicates("key")
-    transfer = float(transfers["shortest_ns"].sum())
-    row: dict[str, object] = {
-        "transfer_ns": transfer,
+    return {
+        "transfer_ns": float(transfers["shortest_ns"].sum()),
         "wait_ns": float(pairs.groupby("rank")["wait_ns"].sum().mean()),
-    }
-    if transfers["size_bytes"].isna().any() or not transfer:
-        return row
+    } | compute_bandwidth(transfers)
+
+
+def compute_bandwidth(transfers: pd.DataFrame) -> dict[str, object]:
+    """Return bytes, algorithm and bus bandwidth of matched operations, a row each; {} if a size is unknown."""
+    transfer = float(transfers["shortest_ns"].sum())
+    if "size_bytes" not in transfers or transfers["size_bytes"].isna().any() or not transfer:
+        return {}
     sizes = transfers["size_bytes"].astype(float)
-    factors = transfers["ranks"].astype(int).map(lambda ranks: bus_factor(operation, ranks))
-    return row | {
+    alike = zip(transfers["operation"].astype(str), transfers["ranks"].astype(int), strict=True)
+    factors = np.fromiter((bus_factor(operation, ranks) for operation, ranks in alike), float, len(transfers))
+    return {
         "bytes": sizes.sum(),
         "algbw_gb_per_s": sizes.sum() / transfer,
         "busbw_gb_per_s": (sizes * factors).sum() / transfer,

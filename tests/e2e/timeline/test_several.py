@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Position, expect
 
 from profiledb.library.library import Library
+from profiledb.studies import run_lookup
+from profiledb.studies.trends import summary_refresh
 from tests.conftest import wait_until
 from tests.e2e.timeline.timeline_page import RANKS, TimelinePage, at, kernels, needed
 
 pytestmark = needed
+LEFT_PX, RIGHT_PX, TOP_PX, ROW_PX = 74, 2, 26, 22
+"""Margins of the heat map, and the height of its rows."""
 SHIFT = 40_000_000
 """ns by which the second report is moved by hand."""
 
@@ -45,6 +49,39 @@ def test_ranks_are_aligned_by_a_collective_or_by_the_clock(page: Page, address: 
     page.reload()
     first.settled().until("s.shifts[1] === 1234567")
     _lanes_are_where_they_belong(first, second, library, 1_234_567)
+
+
+@pytest.mark.slow("draws four reports")
+def test_a_click_on_the_heat_map_of_a_run_leads_to_the_rank_at_this_step(
+    page: Page, address: str, library: Library
+) -> None:
+    """Two of four ranks are there: the cell of the second one in a middle step, aligned with the first one."""
+    summary_refresh.refresh(library)
+    first, second = (at(page, address, library, rank) for rank in RANKS)
+    run = run_lookup.require_run(library, first.report)
+    known = run_lookup.answer(library, run)
+    column = len(known.steps) // 2
+    page.goto(f"{address}/run?report={first.report}")
+    canvas = page.get_by_role("img", name=f"Step time of 2 ranks in {len(known.steps)} steps")
+    expect(canvas).to_be_visible()
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box is not None
+    width = (box["width"] - LEFT_PX - RIGHT_PX) / len(known.steps)
+    cell: Position = {"x": LEFT_PX + (column + 0.5) * width, "y": TOP_PX + 1.5 * ROW_PX}
+    canvas.hover(position=cell)
+    expect(page.locator(".heat .tip")).to_contain_text(f"rank 1 on {run.ranks[1].host}, step {known.steps[column]}: ")
+    canvas.click(position=cell)
+    begin = round(float(known.starts[1, column]))
+    end = round(float(known.starts[1, column]) + float(known.heat["duration_ns"][1, column]))
+    page.wait_for_url(re.compile(rf"/timeline\?report={second.report}.*area={begin}(~|%7E){end}"))
+    page.wait_for_url(re.compile(rf"with={first.report}.*align=collective"))
+    second.settled().until("s.align === 'collective' && s.shifts.length === 2")
+    state = second.state
+    assert state["t0"] < begin < end < state["t1"]
+    told = [rank.told("moments")["collectives"] for rank in (second, first)]
+    apart = [a[1] - b[1] - state["shifts"][1] for a, b in zip(*told, strict=True)]
+    assert max(map(abs, apart)) < 1_000_000
 
 
 def _lanes_are_where_they_belong(shown: TimelinePage, second: TimelinePage, library: Library, shift: int) -> None:

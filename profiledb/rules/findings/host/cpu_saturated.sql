@@ -4,7 +4,8 @@
 -- the next operation runs on a core; 0 unless it runs for at least `running` percent of the idle time attributed to it.
 -- Such threads wait for nothing: they have too much to do. CPU samples of this time name the most frequent innermost
 -- functions, except in Python programs, where they would name the interpreter. If most samples are in NVRTC, ptxas or
--- LLVM, kernels are being compiled; if many are in MPI, the thread polls for messages.
+-- LLVM, kernels are being compiled; if many are in MPI, the thread polls for messages. Gaps of `long_ns` or more, which
+-- do not come from feeding the GPU (`long_gaps`), count only then, or if samples name functions.
 -- needs: kernel or memop or graph_launch
 -- needs: sched_event
 -- includes: finding, idle, waiting, cpu_code, program
@@ -17,6 +18,7 @@
 -- fires: above
 -- param: threshold = 10 fires at or above this share of the active span
 -- param: running = 90 the thread must run for at least this share of the idle time, percent
+-- param: long_ns = 500000000 gaps from this length on count only if samples tell what the CPU does
 -- param: polling = 20 share of the CPU samples in MPI from which the thread counts as waiting for other ranks, percent
 -- column: idle_ns | ns | | idle time of all GPUs while the thread runs
 -- column: run_pct | % | .1f | share of the idle time in which the thread runs
@@ -48,18 +50,9 @@
 -- advice: [other, HIP] Take CPU samples (`perf record -g`): they name the functions to speed up with more threads, vectorized loops or the GPU.
 -- advice: [other, else] Take CPU samples (`nsys profile --sample=process-tree`): they name the functions to speed up with more threads, vectorized loops or the GPU.
 -- source: nsys-ai book (thread runs > 90 % of the window); limited to GPU idle time: ours
-WITH piece AS MATERIALIZED (FROM finding_idle_core()
-), total AS (
-    SELECT sum(core_ns)::BIGINT AS run_ns, 100.0 * sum(core_ns) / nullif(sum(ns), 0) AS run_pct FROM piece
-), main AS (
-    SELECT tid FROM piece GROUP BY tid ORDER BY sum(core_ns) DESC, tid LIMIT 1
-), place AS (
-    SELECT pattern FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern
-    HAVING 2 * sum(core_ns) >= (SELECT run_ns FROM total) ORDER BY sum(core_ns) DESC, pattern LIMIT 1
-), judged AS (
-    SELECT run_ns, run_pct, CASE WHEN run_pct >= $running::DOUBLE THEN run_ns WHEN run_pct IS NOT NULL THEN 0 END AS ns
-    FROM total
-), taken AS MATERIALIZED (FROM finding_idle_sample('piece')
+WITH every AS MATERIALIZED (
+    SELECT *, sum(ns) OVER (PARTITION BY gap_id) AS gap_ns FROM finding_idle_core()
+), taken AS MATERIALIZED (FROM finding_idle_sample('every')
 ), leaf AS (
     SELECT symbol_id, module_id, unresolved, count(*) AS samples FROM callchain
     WHERE kind = 'sample' AND depth = 0 AND callchain_id IN (SELECT sample_id FROM taken) GROUP BY ALL
@@ -85,6 +78,22 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
             SELECT 1 FROM string WHERE regexp_matches(value, '(^|/)(lib)?python[0-9.]*(\.so[0-9.]*)?$')
                 AND value NOT IN (SELECT name FROM process ANTI JOIN program_process USING (global_pid, name))
         ) AS python
+), known AS (  -- what the CPU does
+    SELECT CASE WHEN pct >= 50 THEN 'compiling' WHEN mpi_pct >= $polling::DOUBLE THEN 'polling'
+            WHEN python THEN 'Python' WHEN functions IS NOT NULL THEN 'sampled' ELSE 'other' END AS cause
+    FROM compiler CROSS JOIN named CROSS JOIN language
+), piece AS MATERIALIZED (
+    SELECT every.* FROM every CROSS JOIN known WHERE gap_ns < $long_ns::BIGINT OR cause NOT IN ('Python', 'other')
+), total AS (
+    SELECT sum(core_ns)::BIGINT AS run_ns, 100.0 * sum(core_ns) / nullif(sum(ns), 0) AS run_pct FROM piece
+), main AS (
+    SELECT tid FROM piece GROUP BY tid ORDER BY sum(core_ns) DESC, tid LIMIT 1
+), place AS (
+    SELECT pattern FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern
+    HAVING 2 * sum(core_ns) >= (SELECT run_ns FROM total) ORDER BY sum(core_ns) DESC, pattern LIMIT 1
+), judged AS (
+    SELECT run_ns, run_pct, CASE WHEN run_pct >= $running::DOUBLE THEN run_ns WHEN EXISTS (FROM every) THEN 0 END AS ns
+    FROM total
 ), shown AS (
     SELECT core_ns, s, {
             'name': coalesce(path, 'Outside all ranges'), 'note': replace(reason, 'host code', 'non-CUDA code'),
@@ -97,16 +106,14 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
     ) AS piece
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
-SELECT CASE WHEN compiler.pct >= 50 THEN 'compiling' WHEN mpi_pct >= $polling::DOUBLE THEN 'polling'
-        WHEN python THEN 'Python' WHEN functions IS NOT NULL THEN 'sampled'
-        ELSE 'other' END AS cause,
-    cause = 'sampled' AS is_cause,
+SELECT known.cause,
+    known.cause = 'sampled' AS is_cause,
     CASE WHEN compiler.pct >= 50 THEN compiler.pct END AS compiling_pct,
     CASE WHEN compiler.pct >= 50 OR mpi_pct < $polling::DOUBLE THEN NULL ELSE mpi_pct END AS mpi_pct,
     CASE WHEN NOT python THEN functions END AS functions, functions_pct,
     100.0 * judged.ns / nullif(finding_window.ns, 0) AS value, judged.ns AS saving_ns, run_ns AS idle_ns, run_pct,
-    CASE WHEN run_ns IS NULL THEN 'The capture has no switches of the threads that launch.' END AS unjudged,
+    CASE WHEN NOT EXISTS (FROM every) THEN 'The capture has no switches of the threads that launch.' END AS unjudged,
     (SELECT thread_label(tid) FROM main) AS thread, (SELECT pattern FROM place) AS range,
     (SELECT list(piece ORDER BY core_ns DESC, s) FROM shown) AS evidence
 FROM finding_window CROSS JOIN judged CROSS JOIN named CROSS JOIN language
-CROSS JOIN compiler;
+CROSS JOIN compiler CROSS JOIN known;

@@ -49,6 +49,8 @@ def test_a_run_like_those_before_passes(library: Library, capsys: pytest.Capture
     said = capsys.readouterr().out
     assert said.startswith("### Warpdeck: within all limits")
     assert "Run `train_6` against the median of 5 earlier runs of `train · 4 ranks · H100`." in said
+    assert main(["check", "train_6", "--library", str(library.folder), "--against", "series"]) == 0
+    assert capsys.readouterr().out == said, "the name of a run needs no --run"
 
 
 def test_a_run_with_a_straggler_fails_and_says_what_it_costs(
@@ -119,3 +121,21 @@ def test_a_listed_run_has_its_figures_once_worked_out(library: Library) -> None:
     assert [one.run.name for one in known] == [f"train_{number}" for number in range(1, 7)]
     assert all(one.figures and one.figures["wall_ns"] > 10 * MS and one.worst for one in known)
     assert len(run_gate.list_before(known, known[3].run)) == 3
+
+
+def test_a_series_of_runs_tells_what_became_worse_first(library: Library) -> None:
+    put_run(library, 7, Late(2, 0, "idle", 2 * MS))
+    put_run(library, 8, size=2)
+    lines = run_lookup.list_lines(library, work_out=True)
+    assert {one.run.name: one.straggler for one in lines if one.straggler is not None} == {"train_7": 2}
+    large, small = run_gate.list_series(reversed(lines))
+    assert (large.name, [one.run.name for one in large.lines]) == (
+        "train · 4 ranks · H100", [f"train_{number}" for number in range(1, 8)]
+    )  # fmt: skip
+    assert large.told is not None
+    assert (large.told.measure.name, large.told.verdict, large.told.reports) == ("wall_ns", "worse", 6)
+    assert large.list_values("late_ns")[-1] == pytest.approx(2 * MS, rel=0.1)
+    assert (small.name, small.told, small.judged) == ("train · 2 ranks · H100", None, ())
+    checked = run_gate.check_run(library, "train_7", "series", ["wall_ns"])
+    assert large.judged == tuple(replace(one, counts=False) for one in checked.judged), "those of the gate"
+    assert run_gate.list_series(run_lookup.list_lines(library)[:0]) == []

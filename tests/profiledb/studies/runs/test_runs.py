@@ -13,19 +13,13 @@ from profiledb.studies.runs.rank_summary import RankSummary
 from profiledb.studies.runs.run_answer import RunAnswer
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.scaling import nccl
-from tests.support.made_ranks import MS, rank, real
+from tests.support.made_ranks import MS, rank, real, stage, work_out
 
 HOUR_NS = 3_600_000_000_000
 
 
 def conclude(size: int, steps: int, late: Late | None, seed: int = 0) -> tuple[Run, RunAnswer]:
     return work_out(list(vary(real(), size, steps, late, seed)))
-
-
-def work_out(ranks: Sequence[RankSummary]) -> tuple[Run, RunAnswer]:
-    (run,) = run_list.list_runs(ranks)
-    tables = run_tables.join_tables(run, {(one.report_id, one.lane): one.tables for one in ranks})
-    return run, run_answer.answer(tables)
 
 
 def test_ranks_of_a_name_are_one_run_and_missing_ones_are_named() -> None:
@@ -305,28 +299,6 @@ def test_steps_from_other_sources_do_not_compare() -> None:
     assert "rank 2 are found by repeating kernels" in finding.sentence
 
 
-def stage(ranks: int, *, wait_ns: int) -> list[RankSummary]:
-    """Ranks of a pipeline: each receives and sends in every step, and waits ``wait_ns`` in every second transfer."""
-    stages = []
-    for one in vary(real(), ranks, 20):
-        operations = pd.DataFrame(
-            [
-                {"step": step, "operation": "SendRecv", "bytes": 1e6, "calls": 1, "start_ns": 1e7 * step + 1e6 * n,
-                 "duration_ns": 20_000 + wait_ns * (n % 2)}
-                for step in range(20) for n in range(4)
-            ]
-        )  # fmt: skip
-        steps = rank_summary.decode(one.tables["step_rows"]).to_pandas()
-        steps["compute_ns"] += MS * (one.rank or 0)
-        tables = {
-            **one.tables,
-            "operation_rows": rank_summary.encode(operations, "operation_rows"),
-            "step_rows": rank_summary.encode(steps, "step_rows"),
-        }
-        stages.append(replace(one, tables=tables))
-    return stages
-
-
 def test_stages_that_hardly_wait_are_a_pipeline_all_the_same() -> None:
     """Only sends and receives: there is nothing to match, and that is no defect of the reports."""
     _, known = work_out(stage(2, wait_ns=0))
@@ -439,6 +411,8 @@ def test_damaged_tables_of_a_rank_leave_the_others() -> None:
     }
     known = run_answer.answer(run_tables.join_tables(run, content))
     assert known.ranks["step_ns"].notna().tolist() == [True, False, True, True]
+    (finding,) = [one for one in known.findings if one.severity == "warning"]
+    assert finding.sentence.startswith("Rank 1 has a report without figures")
 
 
 def test_tables_are_bounded() -> None:
