@@ -168,29 +168,25 @@ def _stats(nsys: str, export: Path) -> Side:
 
 def run_json_load(trace: Path) -> Callable[[Path], Side]:
     """Run Python's ``json.load`` on a trace: tools that read a trace as a whole start with that."""
-
-    def alternative(_: Path) -> Side:
-        program = "import json, sys; json.load(open(sys.argv[1], encoding='utf-8'))"
-        done = measure.run([sys.executable, "-c", program, trace])
-        if done.returncode != 0:
-            raise BenchError(f"json.load: {done.stderr.strip()[-300:]}")
-        return Side(done.seconds, done.peak_bytes, "json.load")
-
-    return alternative
+    program = "import json, sys; json.load(open(sys.argv[1], encoding='utf-8'))"
+    return _run_program("json.load", [sys.executable, "-c", program, trace])
 
 
 def run_holistic(python: str, trace: Path) -> Callable[[Path], Side]:
     """Run HolisticTraceAnalysis: read the trace and compute its temporal breakdown."""
+    program = (
+        "import sys; from hta.trace_analysis import TraceAnalysis;"
+        " TraceAnalysis({0: sys.argv[1]}, '/').get_temporal_breakdown(visualize=False)"
+    )
+    return _run_program("HTA", [python, "-c", program, trace])
 
+
+def _run_program(name: str, command: list[str | Path]) -> Callable[[Path], Side]:
     def alternative(_: Path) -> Side:
-        program = (
-            "import sys; from hta.trace_analysis import TraceAnalysis;"
-            " TraceAnalysis({0: sys.argv[1]}, '/').get_temporal_breakdown(visualize=False)"
-        )
-        done = measure.run([python, "-c", program, trace])
+        done = measure.run(command)
         if done.returncode != 0:
-            raise BenchError(f"HTA: {done.stderr.strip()[-300:]}")
-        return Side(done.seconds, done.peak_bytes, "HTA")
+            raise BenchError(f"{name}: {done.stderr.strip()[-300:]}")
+        return Side(done.seconds, done.peak_bytes, name)
 
     return alternative
 

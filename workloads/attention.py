@@ -26,6 +26,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from .command_line import choose_names
 from .errors import WorkloadError
 from .language_model import causal_mask
 from .ranges import STRUCTURE, annotate
@@ -130,7 +131,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Iterator[str]:
     """Run the variants at each length once to warm up and once in the capture window, and check the results."""
-    names, device = chosen_names(options.only), choose_device(options.device)
+    names, device = choose_names(options.only, VARIANTS, "variant"), choose_device(options.device)
     on_gpu = device.type == "cuda"
     precision = options.precision or ("bf16" if on_gpu else "fp32")
     lengths = chosen_lengths(options.tokens or ("512,1024,2048,4096" if on_gpu else "64,128"))
@@ -157,15 +158,6 @@ def run(options: argparse.Namespace) -> Iterator[str]:
             for name, (result, seconds) in variants.items():
                 error = checked(name, result, inputs[tokens], options.causal, precision)
                 yield f"{tokens} tokens, {name}: {seconds * 1e3:.3f} ms, relative error {error:.1e}"
-
-
-def chosen_names(only: str | None) -> list[str]:
-    """Return the variants of `--only`, in the order given."""
-    names = only.split(",") if only else list(VARIANTS)
-    for name in names:
-        if name not in VARIANTS:
-            raise WorkloadError(f"There is no variant called {name!r}: choose from {', '.join(VARIANTS)}.")
-    return list(dict.fromkeys(names))
 
 
 def chosen_lengths(tokens: str) -> list[int]:

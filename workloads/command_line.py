@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from typing import Any, NoReturn
+
+from .errors import WorkloadError
 
 STATUS = "Exit status: 0; 1 after an error; 2 for a wrong command line."
 WRONG = 2
@@ -20,3 +23,12 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End the program with one line."""
         self.exit(WRONG, f"{self.prog}: {message}. Try: {self.prog} --help\n")
+
+
+def choose_names(only: str | None, known: Collection[str], noun: str) -> list[str]:
+    """Return the names of an option `--only`, in the order given; without it all that are known."""
+    names = list(dict.fromkeys(only.split(",") if only else known))
+    for name in names:
+        if name not in known:
+            raise WorkloadError(f"There is no {noun} called {name!r}: choose from {', '.join(known)}.")
+    return names

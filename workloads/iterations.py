@@ -12,9 +12,6 @@ from .ranges import OVERHEAD, STRUCTURE, annotate
 from .record import window
 
 R = TypeVar("R")
-Clock = Callable[[], Callable[[], float]]
-"""Starts a measurement and returns a function that ends it, which returns a function for the seconds, to be called
-after all work."""
 
 
 def time_iterations(function: Callable[[], R], warmup: int, iterations: int) -> tuple[R, list[float]]:

@@ -14,6 +14,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from .command_line import choose_names
 from .errors import WorkloadError
 from .kernel_cases import CASES, LARGE, SMALL, Case, Sizes
 from .ranges import annotate
@@ -36,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Iterator[str]:
     """Run each kernel once to warm up and once in the capture window, and check the results."""
-    names = chosen_names(options.only)
+    names = choose_names(options.only, CASES, "kernel")
     device = choose_device(options.device)
     sizes = chosen_sizes(options, device)
     torch.manual_seed(0)
@@ -68,15 +69,6 @@ def report(name: str, case: Case, result: Tensor, seconds: float) -> str:
         raise WorkloadError(f"{name} computed something wrong: relative error {error:.1e}, at most {case.tolerance:g}.")
     speed = f"{case.bytes / seconds / 1e9:,.0f} GB/s, {case.operations / seconds / 1e12:,.2f} TFLOP/s"
     return f"{name}: {seconds * 1e3:.3f} ms, {speed}, relative error {error:.1e}"
-
-
-def chosen_names(only: str | None) -> list[str]:
-    """Return the kernels of `--only`, in the order given."""
-    names = only.split(",") if only else list(CASES)
-    for name in names:
-        if name not in CASES:
-            raise WorkloadError(f"There is no kernel called {name!r}: choose from {', '.join(CASES)}.")
-    return list(dict.fromkeys(names))
 
 
 def chosen_sizes(options: argparse.Namespace, device: torch.device) -> Sizes:

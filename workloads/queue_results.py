@@ -71,7 +71,7 @@ class Results:
         return {key: {device: median(of) for device, of in found.items()} for key, found in times.items()}
 
     def summary(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """Return figures by policy and load; None is what is not known.
+        """Return figures by policy and load; None if unknown.
 
         ``tasks_s`` is the time of the tasks, ``wall_s`` that with decisions and logs, ``joules`` of all GPUs. Regret:
         the measured times (`known`) of the chosen devices over those of the faster ones, less one. ``error_pct`` is the

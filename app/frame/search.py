@@ -34,7 +34,7 @@ def draw_search(lacks: Mapping[View, str], report: Manifest | None, shown: View 
 
 
 def _open_choice(kind: str, value: str, views: Sequence[View], report: Manifest | None, shown: View | None) -> None:
-    """Open what the browser names; anything that is not on offer is ignored."""
+    """Open the item that the browser names; ignore any that is not on offer."""
     if kind == "report" and (chosen := session.reports([value]).get(value)):
         page_elements.open_report(chosen)
     if kind == "page" and not value:

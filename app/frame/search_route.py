@@ -49,7 +49,7 @@ async def _respond_to_search(request: Request) -> Response:
 
 
 def list_items(library: Library, report_id: str, text: str = "") -> list[dict[str, Any]]:
-    """Return what the search finds besides pages, as ``search.js`` reads it.
+    """Return the items of the search besides pages, as ``search.js`` reads them.
 
     These are the newest reports that the visitor sees, and the kernels and ranges of one report; with a text, the
     reports alone that it finds in the whole library.

@@ -182,7 +182,7 @@ def _format_ms(ns: int | None) -> str:
 
 
 def _draw_facts(settled: Settled) -> None:
-    """Draw how much of the report is selected, and what is excluded."""
+    """Draw the selected share of the report, and the exclusions."""
     try:
         row = session.whole(settled.report_id, "selection_summary", **settled.params).iloc[0]
     except NotCapturedError:

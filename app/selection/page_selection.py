@@ -8,7 +8,6 @@ report has its own selection under the same names prefixed with ``other_``; it i
 
 from dataclasses import dataclass, fields, replace
 from typing import Any
-from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
@@ -171,11 +170,6 @@ def stretch_button(label: str, key: str, from_ns: int, to_ns: int) -> None:
 def link(report_id: str, **more: str) -> dict[str, str | list[str]]:
     """Return the query of a link to another page of this report that keeps the selection."""
     return {session.PARAMETER: report_id, **_read_parameters(), **more}
-
-
-def encoded() -> str:
-    """Return the query string of the URL, including everything that this run has written to it."""
-    return urlencode([(name, value) for name in st.query_params for value in st.query_params.get_all(name)])
 
 
 def is_part(report_id: str) -> bool:

@@ -65,7 +65,7 @@ def card(
 
 
 def tell_kernels_apart(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with a name of its own for each kernel: equal ones get what tells their full names apart."""
+    """Return the rows with a distinct name for each kernel: to equal names it adds the difference of the full names."""
     if not {"name", "demangled"} <= {*frame.columns}:
         return frame
     kernels = frame[["name", "demangled"]].dropna().drop_duplicates()

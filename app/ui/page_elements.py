@@ -84,7 +84,7 @@ def not_captured(error: NotCapturedError) -> None:
 
 
 def draw_commands(commands: Iterable[str]) -> None:
-    """Draw the commands that record what a report lacks, as few as record all of it; nothing without any."""
+    """Draw the fewest commands that record all missing data of a report; nothing if ``commands`` is empty."""
     joined = captures.join_commands(commands)
     if joined:
         st.markdown("To record this, run:")

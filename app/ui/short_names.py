@@ -26,7 +26,7 @@ def tell_apart(names: Iterable[str], most: int) -> dict[str, str]:
 
 
 def find_differences(names: Iterable[str], most: int) -> dict[str, str]:
-    """Return what tells each name from the others, in at most ``most`` characters: their common ends are left out."""
+    """Return the part of each name between the common beginning and end of all, at most ``most`` characters long."""
     every = list(dict.fromkeys(names))
     start = _count_shared(every)
     end = _count_shared([name[start:][::-1] for name in every])
@@ -44,7 +44,7 @@ def _count_shared(names: list[str]) -> int:
 
 
 def _tell_group_apart(group: list[str], most: int) -> dict[str, str]:
-    """Cut names that look alike with their middle cut: shorten what they share and keep what follows."""
+    """Cut names that look alike once their middle is cut: shorten their common beginning and keep the rest."""
     shared, head = _count_shared(group), group[0][: most // 3]
     room = most - len(head) - len(_ELLIPSIS)
     if room < _LEAST or shared <= len(head):

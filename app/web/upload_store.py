@@ -162,7 +162,7 @@ class UploadStore:
             upload.digest.update(data)
 
     def pause(self, upload: Upload) -> None:
-        """Keep what arrived of an upload that broke off, for its sender to resume."""
+        """Keep the received bytes of a broken upload, for its sender to resume."""
         with self._lock:
             upload.paused_at = time.monotonic()
 

@@ -74,14 +74,3 @@ def forget(db: duckdb.DuckDBPyConnection, table: str) -> None:
     for kind in ("VIEW", "TABLE"):
         with suppress(duckdb.CatalogException):  # it is a table or a view; looking that up takes 4 ms each time
             db.execute(f"DROP {kind} IF EXISTS temp.{PREFIX}{table}")
-
-
-def global_tid(pid: int, tid: int) -> int:
-    """Return the global id of a thread, or with thread 0 that of a process.
-
-    Args:
-        pid: process id of the operating system; two machines in one report need different ones.
-        tid: thread id of the operating system; that of a main thread is the id of its process.
-    """
-    low = (1 << ID_BITS) - 1
-    return (pid & low) << ID_BITS | tid & low

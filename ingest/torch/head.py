@@ -5,8 +5,6 @@ from typing import Any
 
 from ingest.torch.cutter import Cutter
 
-_LIST = "[]"
-
 
 def read_head(cutter: Cutter) -> tuple[dict[str, Any], bool]:
     """Return the keys of a trace except its events, and whether all of them could be read.

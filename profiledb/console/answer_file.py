@@ -9,11 +9,9 @@ from profiledb import spreadsheet
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMATS = ("csv", "json", "parquet")
-
 
 def encode_rows(rows: "pa.Table", form: str) -> bytes:
-    """Encode rows in one of ``FORMATS``: CSV with a header and JSON in UTF-8; a missing value is empty."""
+    """Encode rows as csv with a header, json (both in UTF-8) or parquet; a missing value is empty."""
     if form == "parquet":
         import pyarrow.parquet as pq
 

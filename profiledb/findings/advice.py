@@ -78,7 +78,7 @@ def choose(lines: Iterable[str], cause: str | None, traits: Collection[str]) -> 
     told, given = [], False
     for marks, said in map(_split_line, lines):
         given = given and _ELSE in marks
-        fits = not given and all(_does_hold(mark, holds) for mark in marks)
+        fits = not given and all(_holds_mark(mark, holds) for mark in marks)
         if fits and (ours := _in_terms_of(said, traits)) is not None:
             told.append(ours)
             given = True
@@ -108,7 +108,7 @@ def _split_line(line: str) -> tuple[tuple[str, ...], str]:
     return (tuple(match["marks"].split(", ")), match["text"]) if match else ((), line)
 
 
-def _does_hold(mark: str, holds: Collection[str | None]) -> bool:
+def _holds_mark(mark: str, holds: Collection[str | None]) -> bool:
     return mark == _ELSE or any(
         one.removeprefix(_NOT) not in holds if one.startswith(_NOT) else one in holds for one in mark.split(_OR)
     )

@@ -42,7 +42,7 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
     parents: dict[str, str] = {}
     own: dict[str, int] = {}
     costs = [one for one in every if _costs_time(one)]
-    leading = {one.rule.name for one in costs if _does_lead(one, costs, parts)}
+    leading = {one.rule.name for one in costs if _is_leading(one, costs, parts)}
     for one in sorted(
         costs,
         key=lambda one: (-1 if one.rule.name in leading else LEVELS.index(one.rule.level), *_make_sort_key(one)),
@@ -112,7 +112,7 @@ def _make_sort_key(one: Finding) -> tuple[int, str]:
     return -(one.saving_ns or 0), one.rule.name
 
 
-def _does_lead(one: Finding, costs: Iterable[Finding], parts: Sequence[Part]) -> bool:
+def _is_leading(one: Finding, costs: Iterable[Finding], parts: Sequence[Part]) -> bool:
     """Return True for a place that contains causes of which none explains a quarter of its time, or removes it.
 
     Also for a symptom whose rule knows its cause.

@@ -91,8 +91,8 @@ def judge(
     if part is None:
         window, rows = rule_runner.answers(library, report, model.parse(params), asked)
         return _order_findings(_judge_rows(library, report, asked, rows, window, of, savings), savings, window)
-    inside = [rule for rule in asked if _does_look_inside(rule)]
-    around = [rule for rule in asked if not _does_look_inside(rule)]
+    inside = [rule for rule in asked if _is_of_steady_part(rule)]
+    around = [rule for rule in asked if not _is_of_steady_part(rule)]
     window, rows = rule_runner.answers(library, report, model.parse({**params, **part.times}), inside)
     whole, others = rule_runner.answers(library, report, model.parse(params), around)
     found = _judge_rows(library, report, [rule for rule in asked if rule.costs], rows | others, window, of, savings)
@@ -107,7 +107,7 @@ def _is_whole(report: Manifest, params: Mapping[str, Any]) -> bool:
     return TIMELINE in report.subjects and selection == model.Selection(warmup=selection.warmup, mode=selection.mode)
 
 
-def _does_look_inside(rule: Rule) -> bool:
+def _is_of_steady_part(rule: Rule) -> bool:
     """Return True if a rule judges only the steady part, if there is one."""
     return rule.name in OF_PART or (rule.costs and rule.group != STEPS)
 

@@ -10,7 +10,6 @@ from profiledb.findings.finding import Finding, Together
 from profiledb.findings.judge import Steady, below, program_of
 from profiledb.query import captures
 
-FORMATS = ("json", "csv", "md")
 _FLAT = (
     "rule", "title", "verdict", "severity", "sentence", "value", "threshold", "unit", "saving_ns", "saving_pct",
     "own_saving_ns", "parent", "why", "command", "saving_low_ns", "saving_high_ns", "at_most_ns", "change",
@@ -65,7 +64,7 @@ def _describe_together(together: Together) -> dict[str, Any]:
 
 
 def text(found: Sequence[Finding], form: str, title: str, part: Steady | None = None) -> str:
-    """Return the findings in one of FORMATS. The Markdown starts with ``title`` and the part that was judged."""
+    """Return the findings as json, csv or md. The Markdown starts with ``title`` and the part that was judged."""
     if form == "json":
         return as_json(found)
     return as_csv(found) if form == "csv" else as_markdown(found, title, part)

@@ -113,7 +113,7 @@ class Visibility:
         return self.sees_all or name in self._read_current().spaces
 
     def sees_inbox_file(self, path: str) -> bool:
-        """Return True if the visitor may see what became of a file of the inbox."""
+        """Return True if the visitor may see the outcome of a file of the inbox."""
         return self.sees_space(space_of(path, self._inbox))
 
     def require_inbox_file(self, path: str) -> None:

@@ -324,9 +324,9 @@ class Catalog:
         with self._connect() as db:
             row = db.execute(f"SELECT {_JOB} FROM job WHERE path = ?", [path]).fetchone()
         job = _read_job(row) if row else None
-        return job if job and self._does_see(job) else None
+        return job if job and self._is_visible(job) else None
 
-    def _does_see(self, job: Job) -> bool:
+    def _is_visible(self, job: Job) -> bool:
         is_visible = job.report_id is None or self.visibility.sees_report(job.report_id)
         return is_visible and self.visibility.sees_inbox_file(job.path)
 
@@ -407,7 +407,7 @@ class Catalog:
         return cleaned
 
     def columns(self, path: str) -> Columns | None:
-        """Return what somebody said of the columns of a table beside a report."""
+        """Return the meanings that somebody gave to the columns of a table beside a report."""
         self.visibility.require_inbox_file(path)
         with self._connect() as db:
             row = db.execute("SELECT columns FROM sidecar_columns WHERE path = ?", [path]).fetchone()

@@ -243,7 +243,7 @@ class Library:
         self.require_visible(report_id)
         if not self.storage.has_database(report_id):
             return False
-        return not self.storage.is_here(report_id) or self._does_open(report_id)
+        return not self.storage.is_here(report_id) or self._can_open(report_id)
 
     def is_safe(self, report_id: str) -> bool:
         """Return True if the database is intact where the library keeps it, so that its source may be deleted."""
@@ -462,7 +462,7 @@ class Library:
             )
         return None
 
-    def _does_open(self, report_id: str) -> bool:
+    def _can_open(self, report_id: str) -> bool:
         """Return True if the database on this machine opens and no query has found it damaged."""
         path = self._files.database(report_id)
         file = read_state(path)

@@ -45,7 +45,7 @@ class Removals:
         self._visibility = visibility
 
     def announce(self, coming: Iterable[Removal], now: datetime) -> list[Removal]:
-        """Write what will be removed in place of earlier announcements; return it, each with the time of its first.
+        """Replace all announcements by these; return them, each with the time of its first announcement.
 
         After a pause, or where the clock went back, all are announced anew.
         """
@@ -90,7 +90,7 @@ class Removals:
             return {row["report_id"]: row["retired_at"] for row in rows}
 
     def summary(self, report_id: str) -> str | None:
-        """Return what stays of a retired report; None if it is none."""
+        """Return the stored figures of a retired report; None if it is not retired."""
         self._visibility.require_reports(report_id)
         with self._connect() as db:
             rows = db.execute("SELECT summary FROM retired WHERE report_id = ?", [report_id]).fetchall()
@@ -98,7 +98,7 @@ class Removals:
 
 
 def retire(db: Connection, report_id: str, moment: str, summary: str) -> None:
-    """Write what stays of a report, in the transaction that removes it."""
+    """Store the figures of a report, in the transaction that removes it."""
     unretire(db, report_id)
     db.execute("INSERT INTO retired (report_id, retired_at, summary) VALUES (?, ?, ?)", [report_id, moment, summary])
 

@@ -71,7 +71,7 @@ class Storage(TextStore, Protocol):
         """Return True if the database is in place now, by a look at the place itself."""
 
     def check_copies(self, report_id: str) -> bool:
-        """Compare the copies of a report with what was stored; remove those that differ and return False if any did."""
+        """Compare local copies of a report with its stored files; remove those that differ, return False if any did."""
 
     def report_damage(self, report_id: str) -> None:
         """Note that the stored database is damaged, so that a new conversion may replace it."""

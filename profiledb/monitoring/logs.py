@@ -20,7 +20,6 @@ from profiledb import secret
 from profiledb.errors import ConfigError
 
 JSON = "json"
-FORMS = ("plain", JSON)
 LONGEST = 2_000
 """Length limit of a text, in characters."""
 LONGEST_TRACE = 8_000
@@ -47,7 +46,7 @@ def event(name: str, /, *, level: int = logging.INFO, **fields: Any) -> None:
 
 
 def configure(form: str) -> None:
-    """Make this process log in one of ``FORMS``; plain changes nothing."""
+    """Make this process log JSON objects if ``form`` is json; plain changes nothing."""
     if form != JSON:
         return
     root = logging.getLogger()

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from app.views.scaling import charts
 from profiledb.library.library import Library
@@ -27,10 +26,6 @@ def shelf(ddp: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Libr
     copy_data(ddp.folder, folder / "library")
     _use(folder, monkeypatch)
     return Library(folder / "library")
-
-
-def frames(at: AppTest) -> list[set[str]]:
-    return [set(frame.value.columns) for frame in at.dataframe]
 
 
 @needs_ddp

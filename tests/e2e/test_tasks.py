@@ -105,9 +105,9 @@ def test_a_summary_fits_on_one_screen(page: Page, address: str) -> None:
     assert len(words) <= WORDS_ABOVE_THE_FOLD, " ".join(words)
 
 
-@pytest.mark.slow("a walk through six pages")
+@pytest.mark.slow("a walk through five pages")
 def test_what_the_menu_leads_to_in_one_click(visitor: Page, address: str, library: Library) -> None:
-    """Forward and backward; the largest saving at the roof; commands to copy; the slowest step, and its kernels."""
+    """The largest saving at the roof; commands to copy; the slowest step, and its kernels."""
     page = visitor
     rows = analysis.run(library, library.find(house.TRAINING).id, "iterations", {"rank": 1, "warmup": "exclude"})
     step = headline.find_slowest(rows)
@@ -116,10 +116,6 @@ def test_what_the_menu_leads_to_in_one_click(visitor: Page, address: str, librar
     measured = analysis.run(library, library.find(house.TRAINING).id, "time_weighted_roofline", pair)
     (largest,) = measured[measured["match"] == "exact"].nlargest(1, "roof_gap_ns")["name"]
     summary(page, address, house.TRAINING)
-    menu(page, "Phases").click()
-    at_rest(page, "Phases")
-    for phase in ("Forward", "Backward"):
-        expect(page.get_by_test_id("stMain").get_by_text(phase).first).to_be_visible()
     menu(page, "Roofline by time").click()
     at_rest(page, "Roofline by time")
     expect(page.locator('[role="columnheader"]', has_text="Saving at the roof").first).to_be_attached()

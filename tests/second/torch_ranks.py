@@ -8,7 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-Span = tuple[int, int]
+from tests.second.nesting import Span, union
+
 BYTES = {"Float": 4, "BFloat16": 2, "Half": 2}
 
 
@@ -28,22 +29,6 @@ def span(event: dict[str, Any]) -> Span:
     return ns(event["ts"]), ns(event["ts"]) + ns(event["dur"])
 
 
-def covered(spans: Sequence[Span]) -> list[Span]:
-    """The union of spans as stretches that do not touch."""
-    found: list[Span] = []
-    for low, high in sorted(spans):
-        if found and low <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], high))
-        else:
-            found.append((low, high))
-    return found
-
-
-def length(spans: Sequence[Span]) -> int:
-    """The length of their union."""
-    return sum(high - low for low, high in covered(spans))
-
-
 def split(events: Sequence[dict[str, Any]]) -> dict[str, int]:
     """From the first to the last kernel: |compute|, |communication|, and where both ran: |a| + |b| less |a or b|."""
     kernels = [event for event in events if event.get("cat") == "kernel"]
@@ -52,11 +37,11 @@ def split(events: Sequence[dict[str, Any]]) -> dict[str, int]:
     low, high = min(span(e)[0] for e in kernels), max(span(e)[1] for e in kernels)
     copies = [span(e) for e in events if e.get("cat") in ("gpu_memcpy", "gpu_memset")]
     inside = [(max(low, a), min(high, b)) for a, b in copies if min(high, b) > max(low, a)]
-    both = length(compute) + length(comm) - length(compute + comm)
-    busy = length(compute + comm + inside)
+    both = union(compute) + union(comm) - union(compute + comm)
+    busy = union(compute + comm + inside)
     return {
-        "duration_ns": high - low, "compute_ns": length(compute), "hidden_ns": both,
-        "exposed_ns": length(comm) - both, "copy_ns": busy - length(compute + comm), "idle_ns": high - low - busy,
+        "duration_ns": high - low, "compute_ns": union(compute), "hidden_ns": both,
+        "exposed_ns": union(comm) - both, "copy_ns": busy - union(compute + comm), "idle_ns": high - low - busy,
     }  # fmt: skip
 
 
@@ -71,8 +56,8 @@ def as_hta(events: Sequence[dict[str, Any]]) -> dict[str, float]:
             begin, end = span(event)
             spans[event["name"].startswith("nccl")].append((-(-begin // 1000), end // 1000))
     compute, comm = ([one for one in spans[kind] if one[1] > one[0]] for kind in (False, True))
-    both = length(compute) + length(comm) - length(compute + comm)
-    return {"compute_us": length(spans[False]), "overlap_pct": 100 * both / length(comm)}
+    both = union(compute) + union(comm) - union(compute + comm)
+    return {"compute_us": union(spans[False]), "overlap_pct": 100 * both / union(comm)}
 
 
 def collectives(events: Sequence[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, int]]:

@@ -16,7 +16,7 @@ from ingest import formats
 from ingest.conversion import job
 from ingest.conversion.messages import DATABASE, Limits, Request
 from ingest.derive import complete, stage
-from ingest.derive.staging import global_tid
+from ingest.derive.staging import ID_BITS
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.query import analysis
@@ -31,7 +31,8 @@ RUNS_TOOLS = True  # makes job.serve give this process access to the files it ma
 ARRAY_READERS = ("no.such.module",)
 MAGIC = b"MADE UP 1\n"
 
-PROCESS, MAIN, HELPER = global_tid(7, 0), global_tid(7, 7), global_tid(7, 8)
+PROCESS = 7 << ID_BITS
+MAIN, HELPER = PROCESS | 7, PROCESS | 8
 MATMUL, SOFTMAX, OWN = "nvjet_sm90_tst_192x128", "softmax_warp_forward", "f"
 TRACE: dict[str, list[tuple[Any, ...]]] = {
     "range": [  # start, end, name; all on the main thread

@@ -22,7 +22,7 @@ LARGEST_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Score:
-    """What came of leaving something out.
+    """The errors of a model on rows that were left out of its training.
 
     ``error_pct`` is the median error of the times by target, ``regret_pct`` that of each rule; ``rows`` were predicted,
     ``decided`` of them have both devices. Regrets are of those that the model had learned of, without its own where it

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import judged_findings, page_elements, tables
+from app.ui import page_elements, tables
 from app.ui.table_columns import Col
 from app.views.findings import card
 from profiledb.findings import sentences
@@ -87,8 +87,3 @@ def rulebook(findings: Sequence[Finding]) -> None:
         )
         if own := [one.rule.name for one in findings if one.rule.own]:
             st.caption(f"From your folder: {fmt.plain(', '.join(own))}.")
-
-
-def head(findings: Sequence[Finding], most: int) -> list[str]:
-    """Return the first findings as lines of Markdown."""
-    return [f"{judged_findings.badge(one)} {judged_findings.sentence(one)}" for one in findings[:most]]

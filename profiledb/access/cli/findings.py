@@ -65,7 +65,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
     found = judge.judge(library, report, params, rules.values(), part)
     text = output.text(found, arguments.format, report.name, part)
     terminal.write((text if text.endswith("\n") else f"{text}\n").encode(), arguments.output)
-    return FOUND if _does_fail(found, arguments.fail_on) else 0
+    return FOUND if _is_failure(found, arguments.fail_on) else 0
 
 
 def _change_threshold(rules: "dict[str, Rule]", text: str) -> "dict[str, Rule]":
@@ -90,7 +90,7 @@ def _check_names(asked: list[str], rules: "dict[str, Rule]") -> None:
         )
 
 
-def _does_fail(found: "list[Finding]", asked: list[str]) -> bool:
+def _is_failure(found: "list[Finding]", asked: list[str]) -> bool:
     from profiledb.findings.finding import SEVERITIES
 
     worst = {name for text in asked if text in SEVERITIES for name in SEVERITIES[: SEVERITIES.index(text) + 1]}

@@ -15,7 +15,6 @@ from profiledb.report.file_hashes import hash_file
 
 FOLDER = "reports"
 _KEY = re.compile(rf"{FOLDER}/([\w-]{{1,64}})/(\d{{1,19}})-([0-9a-f]{{64}})\.([\w.-]{{1,200}})")
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)

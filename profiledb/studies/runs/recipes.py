@@ -21,7 +21,7 @@ from profiledb.report.manifest import Manifest
 from profiledb.studies.runs import pace, utilization_map
 from profiledb.studies.runs.pace import PACE
 from profiledb.studies.runs.run_list import Run
-from profiledb.studies.runs.utilization_map import MAPS, METRIC_MAP
+from profiledb.studies.runs.utilization_map import MAPS
 
 DURATIONS = "durations_by_name"
 FILE = "File"
@@ -80,7 +80,7 @@ ROWS = (
     "nvtx_gpu_proj_trace",
 )
 """Recipes that list the rows of the analysis of their name for each rank."""
-RECIPES = tuple(sorted((*STATISTICS, *DESCRIPTIONS, *ROWS, *PACE, *MAPS, METRIC_MAP)))
+RECIPES = tuple(sorted((*STATISTICS, *DESCRIPTIONS, *ROWS, *PACE, *MAPS)))
 
 
 def run_recipe(
@@ -114,7 +114,7 @@ def run_recipe(
         return subtract_summary(rows, other)
     if name in PACE:
         return _list_pace(library, run, PACE[name], chosen)
-    if name in MAPS or name == METRIC_MAP:
+    if name in MAPS:
         return _list_map(library, run, name, chosen)
 
     def ask(of: str) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -180,11 +180,11 @@ def _list_map(library: Library, run: Run, name: str, params: dict[str, Any]) -> 
     frames = []
     for report in reports:
         session = sessions[report.id]
-        if name == METRIC_MAP:
+        if MAPS[name].analysis == utilization_map.METRIC_USE:
             means = ask(report, utilization_map.METRIC_USE, stop_ns=session.duration_ns)
             rows = utilization_map.list_metrics(means, bin_ns) if len(means) else means
         else:
-            used = {column: ask(report, utilization_map.KERNEL_USE, of=of) for column, of in MAPS[name].items()}
+            used = {column: ask(report, utilization_map.KERNEL_USE, of=of) for column, of in MAPS[name].columns.items()}
             lacks = any(some.empty for column, some in used.items() if column != "Compute")
             rows = pd.DataFrame() if lacks else utilization_map.list_bins(used, session, bin_ns, bins)
         if len(rows):
@@ -333,9 +333,9 @@ def _strip_units(rows: pd.DataFrame) -> pd.DataFrame:
 
 def list_columns(name: str, rows: pd.DataFrame) -> tuple[Column, ...]:
     """Return the columns of ``run_recipe``'s rows with their units and meanings."""
-    if name in PACE or name in MAPS or name == METRIC_MAP:
+    if name in PACE or name in MAPS:
         meanings = MEANINGS | (pace.MEANINGS if name in PACE else utilization_map.MEANINGS)
-        unit = dict.fromkeys(MAPS.get(name, utilization_map.METRICS), "%") | dict.fromkeys(
+        unit = dict.fromkeys(MAPS[name].columns if name in MAPS else (), "%") | dict.fromkeys(
             ("Rank", "Iteration", "PID", "Device ID", "GPU"), "id"
         )
         return tuple(

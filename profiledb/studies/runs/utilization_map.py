@@ -7,16 +7,27 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-KERNEL_USE = "kernel_use"
-MAPS: Mapping[str, Mapping[str, str]] = {
-    "cuda_gpu_time_util_map": {"Kernel": "kernels"},
-    "nccl_gpu_time_util_map": {"All": "kernels", "NCCL": "nccl", "Compute": "compute"},
+
+@dataclass(frozen=True)
+class UtilizationMap:
+    """The analysis that a map reads, and the source of each of its columns.
+
+    A source is the kernels that count, a value of the parameter ``of`` of ``kernel_use``, or a column of
+    ``metric_use``, the mean of sampled metrics.
+    """
+
+    analysis: str
+    columns: Mapping[str, str]
+
+
+KERNEL_USE, METRIC_USE = "kernel_use", "metric_use"
+METRICS = {"SM Active": "sm_active", "SM Issue": "sm_issue", "Tensor Active": "tensor_active"}
+MAPS = {
+    "cuda_gpu_time_util_map": UtilizationMap(KERNEL_USE, {"Kernel": "kernels"}),
+    "gpu_metric_util_map": UtilizationMap(METRIC_USE, METRICS),
+    "nccl_gpu_time_util_map": UtilizationMap(KERNEL_USE, {"All": "kernels", "NCCL": "nccl", "Compute": "compute"}),
 }
-"""Recipes; their columns with the kernels that they count, a value of the parameter ``of`` of ``kernel_use``."""
-METRIC_USE = "metric_use"
-METRIC_MAP = "gpu_metric_util_map"
-"""Recipe that has means of sampled metrics instead, from the analysis ``metric_use``."""
-METRICS = ("SM Active", "SM Issue", "Tensor Active")
+"""Maps by the name of their recipe."""
 BINS, MOST_BINS = 30, 1000
 MEANINGS = {
     "Duration": "start of the bin, since the first session of the run began",
@@ -46,7 +57,7 @@ def measure_bin(sessions: Sequence[Session], bins: int) -> int:
 
 def list_metrics(means: pd.DataFrame, bin_ns: int) -> pd.DataFrame:
     """Return a row per GPU and bin of a rank that has samples, from the rows of ``metric_use``, %."""
-    names = dict(zip(("sm_active", "sm_issue", "tensor_active"), METRICS, strict=True)) | {"gpu_id": "GPU"}
+    names = {source: column for column, source in METRICS.items()} | {"gpu_id": "GPU"}
     frame = means.rename(columns=names)[list(names.values())].round(1)
     frame.insert(0, "Duration", means["bin"] * bin_ns)
     return frame

@@ -21,7 +21,6 @@ from tests.conftest import Ingest
 from tests.support.bounded import converted, notes
 from tests.support.dropped import job_of
 
-MB = 1 << 20
 LOSS = [
     {"name": "relu", "filename": "/env/lib/python3.12/site-packages/torch/nn/functional.py", "line": 9},
     {"name": "loss", "filename": "/home/me/train.py", "line": 7},

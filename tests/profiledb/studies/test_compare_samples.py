@@ -2,7 +2,6 @@
 
 import shutil
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,6 @@ from profiledb.library.library import Library
 from profiledb.studies.compare import verdict
 from tests.conftest import SAMPLES, Ingest
 from tests.support.compared import command, side
-
-TRAINING, INFERENCE = "transformer_training.nsys-rep", "transformer_inference.nsys-rep"
 
 
 def raw(report: str, query: str) -> list[Any]:
@@ -27,10 +24,6 @@ def find(library: Library, report: str) -> str:
     return next(one.id for one in library.list() if one.name in names)
 
 
-def has(report: str, table: str) -> bool:
-    return bool(raw(report, f"SELECT 1 FROM sqlite_master WHERE name = '{table}'"))
-
-
 def spans(report: str) -> list[tuple[int, int]]:
     """Begin and end of the steps of a sample, whose programs wait for the GPU at their end."""
     query = """
@@ -40,42 +33,7 @@ def spans(report: str) -> list[tuple[int, int]]:
     return [(int(start), int(end)) for start, end in raw(report, query)]
 
 
-def inside(report: str, table: str) -> list[tuple[int, int]]:
-    """Operations that begin in a step, by time: by their launch they are the same ones in these samples."""
-    steps = spans(report)
-    rows = raw(report, f"SELECT start, end FROM CUPTI_ACTIVITY_KIND_{table}")
-    return [(start, end) for start, end in rows if any(low <= start < high for low, high in steps)]
-
-
-def union_ns(spans: Sequence[tuple[int, int]]) -> int:
-    total = reached = 0
-    for start, end in sorted(spans):
-        total, reached = total + max(0, end - max(start, reached)), max(reached, end)
-    return total
-
-
 SERIAL, OVERLAPPED = "streams_serial.nsys-rep", "streams_overlapped.nsys-rep"
-
-
-@pytest.mark.skipif(not (SAMPLES / SERIAL).exists(), reason="no sample reports here")
-@pytest.mark.parametrize("pair", [(SERIAL, OVERLAPPED), (TRAINING, INFERENCE)])
-def test_the_verdict_on_samples_against_the_exports(nsys_samples: Library, pair: tuple[str, str]) -> None:
-    found = verdict.find_changes(*(side(nsys_samples, find(nsys_samples, report)) for report in pair))
-    for letter, report in zip("ab", pair, strict=True):
-        steps = spans(report)
-        kernels, copies = inside(report, "KERNEL"), inside(report, "MEMCPY")
-        sets = inside(report, "MEMSET") if has(report, "CUPTI_ACTIVITY_KIND_MEMSET") else []
-        right = {
-            "wall": sum(end - start for start, end in steps),
-            "kernels": sum(end - start for start, end in kernels),
-            "copies": sum(end - start for start, end in copies),
-            "memsets": sum(end - start for start, end in sets),
-            "busy": union_ns([*kernels, *copies, *sets]),
-            "launches": len(kernels),
-        }
-        right["idle"] = right["wall"] - right["busy"]
-        for metric, total in right.items():
-            assert getattr(found[metric], letter) == pytest.approx(total / len(steps)), (metric, report)
 
 
 @pytest.mark.skipif(not (SAMPLES / SERIAL).exists(), reason="no sample reports here")
