@@ -180,25 +180,28 @@ def late(number: int, computes: tuple[int, int] = (100, 130), launched: int = 20
 def test_a_rank_that_is_late(library: Library, two: Ranks) -> None:
     """In each of ten rounds GPU 0 waits 30 µs, in which the CPU of GPU 1 is in `metrics` and has launched nothing."""
     rounds = [one for n in range(10) for one in late(n)]
+    pauses = [call(500 + n, 2, (n * 100 + 62) * US, (n * 100 + 98) * US, tid=MAIN) for n in range(10)]
     inside = ranges(*((n * 100 * US + 25 * US, n * 100 * US + 59 * US, "metrics") for n in range(10)))
-    found = judged(library, two(rounds, **inside), "rank_imbalance")
+    found = judged(library, two(rounds, api_call=pauses, **inside), "rank_imbalance")
     assert (found.verdict, found.cause, found.facts["range"], found.facts["last_gpu"]) == (
         "fires", "late CPU", "metrics", 1,
     )  # fmt: skip
     assert (found.facts["wait_ns"], found.facts["late_ns"]) == (300 * US, 300 * US)
     assert found.saving_ns == 580 * US, "without the launches, of 1 µs each, in which it waits, too"
     other = ranges(*((n * 100 * US + 25 * US, n * 100 * US + 50 * US, "metrics") for n in range(10)))
-    assert judged(library, two(rounds, **other), "rank_imbalance").saving_ns == 400 * US, "the rest has other causes"
+    assert judged(library, two(rounds, api_call=pauses, **other), "rank_imbalance").saving_ns == 400 * US, "the rest has other causes"
     assert found.value == pytest.approx(100 * 300 / (1000 + 962))
     rule = rulebook.load()["rank_imbalance"]
     assert rule.find_change(found.cause) == "host_code={range}"
     same = {**inside["range"][0], "global_tid": MAIN + 1, "range_id": 99, "pre": 99, "post": 99}
     same |= {"start_ns": 1, "end_ns": 300 * US}
-    shared = judged(library, two(rounds, **inside | {"range": [*inside["range"], same]}), "rank_imbalance")
+    shared = judged(library, two(rounds, api_call=pauses, **inside | {"range": [*inside["range"], same]}), "rank_imbalance")
     assert (shared.cause, rule.find_change(shared.cause)) == ("slow CPU", "balanced_ranks"), "all do it"
     busy = [*rounds, *((GEMM, n * 100 + 30, n * 100 + 60, 1, n * 100) for n in range(10))]
-    uneven = judged(library, two(busy), "rank_imbalance")
+    uneven = judged(library, two(busy, api_call=pauses), "rank_imbalance")
     assert (uneven.verdict, uneven.cause, uneven.saving_ns) == ("fires", None, 300 * US), "GPU 1 computes meanwhile"
+    ahead = judged(library, two(rounds, **inside), "rank_imbalance").facts["wait_ns"]
+    assert ahead == 110 * US, "a CPU that never waits has this time between its last launch and the end"
 
 
 def test_collectives_that_wait_for_a_late_rank_have_one_finding(library: Library, two: Ranks) -> None:

@@ -5,11 +5,12 @@
 -- wait counts, in which the GPU computes nothing that has been launched: before that the collective holds nothing up.
 -- The rule pairs the nth collective of a name on each GPU; names whose counts differ between GPUs do not count, because
 -- they would be paired wrongly. Within a step (without steps, within the selection) the rule subtracts from each GPU's
--- waits those of the GPU that waits least: equal work does not remove waits that all GPUs have in turn. If the last GPU
--- is idle for most of that time because its CPU has launched nothing, a faster CPU saves its idle time, too. Its CPU
--- has work of its own if no other thread spends half as long in the range of most of that time: then the saving is the
--- part of both times that this range explains. Else it takes longer for the same work. The rule cannot judge a report
--- of one rank: `warpdeck scaling` compares several.
+-- waits those of the GPU that waits least: equal work does not remove waits that all GPUs have in turn. A GPU's waits
+-- count up to the time in which its CPU waits, too (`rank_cpu`): a CPU that never waits needs the whole step. If the
+-- last GPU is idle for most of that time because its CPU has launched nothing, a faster CPU saves its idle time, too.
+-- Its CPU has work of its own if no other thread spends half as long in the range of most of that time: then the saving
+-- is the part of both times that this range explains. Else it takes longer for the same work. The rule cannot judge a
+-- report of one rank: `warpdeck scaling` compares several.
 -- needs: kernel
 -- includes: finding, work, nccl, waiting, idle
 -- selects: part
@@ -18,8 +19,9 @@
 -- unit: %
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
+-- param: queued_ns = 50000 launches and queued copies longer than that wait for a full queue
 -- param: least = 8 collectives of several GPUs below which none is judged
--- column: wait_ns | ns | | waits of all GPUs beyond those of the one that waits least
+-- column: wait_ns | ns | | waits of all GPUs beyond those of the one that waits least, while their CPUs wait, too
 -- column: collectives | count | | collectives that several GPUs run
 -- column: last_gpu | id | | GPU that is last most often
 -- column: last_pct | % | .1f | share of the collectives at which it is last
@@ -75,9 +77,26 @@ WITH numbered AS (
 ), waited AS (  -- of each GPU in a step
     SELECT number, device_id, sum(ns) AS ns
     FROM blocked ASOF LEFT JOIN step ON first_ns >= step.start_ns GROUP BY number, device_id
-), uneven AS (SELECT sum(ns) - count(*) * min(ns) AS ns FROM waited GROUP BY number
+), uneven AS (
+    SELECT device_id, ns - min(ns) OVER (PARTITION BY number) AS ns FROM waited
+), pause AS MATERIALIZED ( -- noqa: ST03
+    SELECT DISTINCT launch.device_id, greatest(call.start_ns, finding_window.start_ns) AS start_ns,
+        least(call.end_ns, finding_window.end_ns) AS end_ns
+    FROM (SELECT DISTINCT device_id, tid FROM launch) AS launch
+    JOIN api_call AS call ON call.global_tid = tid JOIN api_function USING (name_id)
+    CROSS JOIN finding_window
+    WHERE category IN ('synchronization', 'blocking copy')
+        OR category IN ('launch', 'queued copy') AND call.end_ns - call.start_ns > $queued_ns
+    UNION ALL  -- what the CPU has launched ahead
+    SELECT launch.device_id, max(launched_ns), any_value(finding_window.end_ns)
+    FROM launch CROSS JOIN finding_window GROUP BY launch.device_id
+), spare AS (
+    SELECT device_id, sum(end_ns - start_ns) AS ns FROM finding_union('pause') GROUP BY device_id
+), spared AS (  -- least() ignores NULL: nothing tells what the CPU does if no launch is in the report
+    SELECT least(sum(uneven.ns), any_value(spare.ns)) AS ns
+    FROM uneven LEFT JOIN spare USING (device_id) GROUP BY device_id
 ), total AS (
-    SELECT least(coalesce((SELECT sum(ns) FROM uneven), 0)::BIGINT, (SELECT ns FROM finding_window)) AS wait_ns,
+    SELECT least(coalesce((SELECT sum(ns) FROM spared), 0)::BIGINT, (SELECT ns FROM finding_window)) AS wait_ns,
         count(*) AS collectives
     FROM met
 ), late AS MATERIALIZED ( -- noqa: ST03
