@@ -9,6 +9,8 @@ from profiledb.studies.scaling.runs import mean
 
 FEWEST = 2
 """Ranks that make a run; a report of a single one belongs to none."""
+_TRACE = " (trace)"
+"""Follows the name of a run of traces: the same job may have been captured by nsys, too."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,25 @@ def list_runs(ranks: Iterable[RankSummary]) -> list[Run]:
     by_time = {one.id: one for one in join_overlapping([_make_named(one) for one in unplaced])}
     for one in unplaced:
         groups.setdefault(("name", by_time[one.report_id].run), []).append(one)
+    _join_kinds(groups)
     runs = [run for (told_by, _), members in groups.items() for run in _split_jobs(told_by, members)]
     return sorted((run for run in runs if max(run.size, len(run.ranks)) >= FEWEST), key=_make_sort_key)
+
+
+def _join_kinds(groups: dict[tuple[str, str], list[RankSummary]]) -> None:
+    """Make traces and the reports of nsys of the same name one group if no rank has both and they were captured at the
+    same time. Only reports of nsys tell the launcher's name of the run."""
+    for key in [key for key in groups if key[1].endswith(_TRACE)]:
+        traces = groups[key]
+        found = [
+            others
+            for others in groups.values()
+            if others[0].run + _TRACE == key[1]
+            and {one.rank for one in others}.isdisjoint(one.rank for one in traces)
+            and _overlap(others, traces)
+        ]
+        if len(found) == 1:
+            found[0].extend(groups.pop(key))
 
 
 def find_run(runs: Iterable[Run], report_id: str) -> Run | None:
@@ -95,7 +114,7 @@ def find_run(runs: Iterable[Run], report_id: str) -> Run | None:
 
 def _make_named(one: RankSummary) -> Named:
     during = None if one.begin_ns is None or one.end_ns is None else (one.begin_ns, one.end_ns)
-    named_alone = one.run.removesuffix(" (trace)")  # a name that tells the rank leaves it out
+    named_alone = one.run.removesuffix(_TRACE)  # a name that tells the rank leaves it out
     return Named(one.report_id, named_alone, one.rank, one.size, one.run, one.run, during=during)
 
 
@@ -173,7 +192,8 @@ def _make_run(told_by: str, members: Sequence[RankSummary], before: Sequence[Ran
     ranks = tuple(present.values())
     size = max(max((one.size or 0 for one in ranks), default=0), 1 + max(one.rank or 0 for one in ranks))
     by_name = all(one.is_named for one in ranks)
-    return Run(ranks[0].run, "time" if told_by == "name" and not by_name else told_by, size, ranks, tuple(doubled))
+    name = min((one.run for one in ranks), key=len)  # without the kind if only some have one
+    return Run(name, "time" if told_by == "name" and not by_name else told_by, size, ranks, tuple(doubled))
 
 
 def _make_sort_key(run: Run) -> tuple[str, int]:

@@ -126,6 +126,20 @@ def test_traces_join_by_the_time_of_their_captures() -> None:
     assert (run.name, run.told_by, [one.rank for one in run.ranks]) == ("trace0", "time", [0, 1])
 
 
+def test_traces_and_reports_of_nsys_of_one_time_are_one_run() -> None:
+    """Rank 1 was captured by the PyTorch profiler, the others by nsys, which alone tells the launcher's name."""
+    captured_by_nsys = [rank(n, run_id="x", size=3, begin_ns=0, end_ns=100) for n in (0, 2)]
+    trace = rank(1, "job (trace)", size=3, begin_ns=50, end_ns=150)
+    (run,) = run_list.list_runs([trace, *captured_by_nsys])
+    assert (run.name, run.told_by, [one.rank for one in run.ranks], run.missing) == ("job", "launcher", [0, 1, 2], [])
+    (renamed,) = run_list.list_runs([rank(0, "job (trace)", begin_ns=0, end_ns=9), rank(1, begin_ns=0, end_ns=9)])
+    assert renamed.name == "job"
+    later = rank(1, "job (trace)", size=3, begin_ns=200, end_ns=300)
+    of_a_rank_twice = rank(2, "job (trace)", size=3, begin_ns=50, end_ns=150)
+    for apart in (later, of_a_rank_twice):
+        assert [run.name for run in run_list.list_runs([apart, *captured_by_nsys])] == ["job", "job (trace)"]
+
+
 @pytest.mark.parametrize(
     ("late", "cause", "says"),
     [
