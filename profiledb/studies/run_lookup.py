@@ -96,7 +96,13 @@ def find_run(library: Library, report_id: str) -> Run | None:
     """Return the run of a report, from the ranks that may be of the same one; None if it belongs to none."""
     store = summaries_of(library)
     own = store.ranks("report_id", report_id)
-    return run_list.find_run(_group_visible(library, store.ranks("run_id", own[0].run_id)), report_id) if own else None
+    if not own:
+        return None
+    found = [*store.ranks("run_id", own[0].run_id)]
+    for name in run_list.list_kinds(own[0].run):
+        found += store.ranks("run", name)
+    ranks = {(one.report_id, one.lane): one for one in found}.values()
+    return run_list.find_run(_group_visible(library, ranks), report_id)
 
 
 def _group_visible(library: Library, ranks: Iterable[RankSummary]) -> list[Run]:

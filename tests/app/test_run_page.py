@@ -1,8 +1,11 @@
 """The page Run: which rank holds up the others, on the samples and without a run."""
 
 import csv
+import gzip
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -175,3 +178,32 @@ def test_a_hostile_name_of_a_run_is_text_everywhere(
     assert [one["name"] for one in json.loads(capsys.readouterr().out)] == [run.name]
     assert [one["name"] for one in get("list_runs").run(library, {}).plain()["runs"]] == [run.name]
     assert get("get_run").run(library, {"report": run.reports[1]}).plain()["name"] == run.name
+
+
+@needs_ddp
+def test_ranks_of_two_profilers_are_one_run(
+    tmp_path: Path, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """nsys captured rank 0, and the PyTorch profiler rank 1 at the same time: a trace whose clock is set to it."""
+    (tmp_path / "made").mkdir()
+    files = [tmp_path / "made" / name for name in ("job_rank0.sqlite", "job_rank1.pt.trace.json")]
+    shutil.copyfile(FOLDER / "ddp_strong_2_rank0.sqlite", files[0])
+    with closing(sqlite3.connect(files[0])) as db:
+        (begin_ns,) = db.execute("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME").fetchone()
+    with gzip.open(FOLDER.parent / "torch" / "torch_ddp_2_rank1.pt.trace.json.gz", "rt") as packed:
+        trace = json.load(packed)
+    began_us = min(event["ts"] for event in trace["traceEvents"] if event.get("cat") == "kernel")
+    trace["baseTimeNanoseconds"] = int(begin_ns - began_us * 1000)
+    files[1].write_text(json.dumps(trace))
+    ingest_files(tmp_path / "data", files)
+    _use(tmp_path / "data", monkeypatch)
+    library = Library(tmp_path / "data" / "library")
+    summary_refresh.refresh(library)
+    (run,) = run_lookup.list_runs(library)
+    assert (run.name, run.told_by, len(run.reports), run.missing) == ("job", "launcher", 2, [])
+    for report in run.reports:
+        assert run_lookup.find_run(library, report) == run
+        at = dashboard("run", report=report)
+        assert next(one.value for one in at.metric if one.label == "Ranks") == "2"
+        (ranks,) = [one.value for one in at.dataframe if "rank" in one.value and len(one.value) == 2]
+        assert (ranks["step_ns"] > 0).all()

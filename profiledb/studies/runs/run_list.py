@@ -91,6 +91,12 @@ def list_runs(ranks: Iterable[RankSummary]) -> list[Run]:
     return sorted((run for run in runs if max(run.size, len(run.ranks)) >= FEWEST), key=_make_sort_key)
 
 
+def list_kinds(run: str) -> tuple[str, str]:
+    """Return the names that the ranks of a run may have: of reports of nsys and of traces."""
+    name = run.removesuffix(_TRACE)
+    return name, name + _TRACE
+
+
 def _join_kinds(groups: dict[tuple[str, str], list[RankSummary]]) -> None:
     """Make traces and the reports of nsys of the same name one group if no rank has both and they were captured at the
     same time. Only reports of nsys tell the launcher's name of the run."""

@@ -55,6 +55,7 @@ CREATE TABLE IF NOT EXISTS rank (   -- of reports that are of a distributed run 
     PRIMARY KEY (report_id, lane)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS rank_run ON rank (run_id);
+CREATE INDEX IF NOT EXISTS rank_name ON rank (run);
 CREATE TABLE IF NOT EXISTS detected (
     key TEXT PRIMARY KEY,           -- hash of the values of a series and of what looks for changes
     found TEXT NOT NULL             -- change points, JSON

@@ -141,8 +141,8 @@ class Summaries:
                 rows[values.pop("report_id")].append(Row(**values))
         return rows
 
-    def ranks(self, column: Literal["", "report_id", "run_id"] = "", value: str = "") -> list[RankSummary]:
-        """Return the ranks of all reports, of one, or of all with the same name of the launcher; without tables."""
+    def ranks(self, column: Literal["", "report_id", "run_id", "run"] = "", value: str = "") -> list[RankSummary]:
+        """Return the ranks of all reports, of one, or of all with the same name, or that of the launcher."""
         also, values = (f" AND rank.{column} = ?", [value]) if column else ("", [])
         rows = self.read_rows(
             f"SELECT {', '.join(f'rank.{name}' for name in _RANK)} FROM rank JOIN summary USING (report_id)"
