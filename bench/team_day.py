@@ -1,9 +1,9 @@
 """Measure a day of a team in an hour: small reports arrive at a steady pace while people open pages of the newest ones.
 
 ``python -m bench.team_day`` starts PostgreSQL, S3 (rclone), two servers behind nginx and four workers on this machine.
-People leave after two pages: 100 of them make some 10,000 visits. It prints the waits of views by part of the run, the
-age of the queue, the processor time of each part in cores, which tells the machine that a pace needs, and how much the
-memory of each process grew over the second half.
+100 people open a page or two (``--visit``), leave, and come again. It prints the waits of views by part of the run,
+the age of the queue, the processor time of each part in cores, which tells the machine that a pace needs, and how much
+the memory of each process grew over the second half.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def visit(
     while not ended.is_set():
         try:
             with open_session(place.address, f"127.0.1.{1 + seed % 250}") as one:
-                for path in choose_addresses(newest.reports, rng, VISIT):
+                for path in choose_addresses(newest.reports, rng, options.visit):
                     start = time.monotonic()
                     good = one.look(path)
                     hour.note_view(start - began, time.monotonic() - start, path, good=good)
@@ -195,7 +195,7 @@ def measure(root: Path, options: argparse.Namespace) -> Iterator[str]:
 def main() -> None:
     """Print the results."""
     parser = argparse.ArgumentParser(prog="python -m bench.team_day", description=__doc__)
-    for name, usual in (("files", FILES), ("sessions", SESSIONS), ("servers", 2), ("workers", 4)):
+    for name, usual in (("files", FILES), ("sessions", SESSIONS), ("visit", VISIT), ("servers", 2), ("workers", 4)):
         parser.add_argument(f"--{name}", type=int, default=usual)
     parser.add_argument("--a-second", type=float, default=A_SECOND, help="files that arrive in a second")
     parser.add_argument("--pause", type=float, default=PAUSE_S, help="mean seconds between two clicks of a person")
