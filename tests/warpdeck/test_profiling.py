@@ -374,3 +374,16 @@ def test_other_children_outlive_a_job(tmp_path: Path) -> None:
         ended = Child(["true"], {}, terminal=False, status=tmp_path / "status").run()
         assert (ended.running, other.poll()) == (0, None)
         other.kill()
+
+
+def test_an_agent_that_a_failed_nsys_leaves_is_ended(tmp_path: Path) -> None:
+    """nsys starts an agent in a session of its own, which holds our output open and waits forever if nsys fails."""
+    agent = shutil.copy(shutil.which("sleep") or "", tmp_path / "nsys-agent")
+    program = tmp_path / "nsys.sh"
+    program.write_text(f"""setsid {shlex.quote(str(agent))} 600 & echo $! > {shlex.quote(str(tmp_path / "pid"))}
+while [ "$(cat /proc/$!/comm)" != nsys-agent ]; do :; done
+exit 1""")
+    ended = Child(["sh", str(program)], dict(os.environ), terminal=False).run()
+    assert (ended.status, ended.running) == (1, 0)
+    _, told = os.waitpid(int((tmp_path / "pid").read_text()), 0)
+    assert os.WTERMSIG(told) == signal.SIGKILL

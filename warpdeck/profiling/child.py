@@ -88,7 +88,7 @@ class Child:
                 if running and self._signals:
                     self._end_program(running)
                     running = 0
-                if len(self._signals) > _ENOUGH:
+                if not running or len(self._signals) > _ENOUGH:  # an agent of an nsys that failed waits forever
                     _kill_processes(self._list_left(self._process.pid, profiler=True))
         return Ended(status if running else self._read_status(status), bool(self._signals), running)
 
