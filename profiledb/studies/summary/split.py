@@ -36,7 +36,7 @@ def describe_matmul(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
         if left > 0:
             pct = 100 * (whole["matmul_ns"] - row["matmul_ns"]) / left
             sentences.append(
-                f"Excluding {phase_title(titles, row['phase'])} ({words.percent(row['share_pct'])} of the time):"
+                f"Excluding {phase_title(titles, row['phase'])} ({words.percent(row['share_pct'])} of kernel time):"
                 f" {words.percent(pct)}."
             )
     return " ".join(sentences)
