@@ -178,10 +178,7 @@ def measure(root: Path, options: argparse.Namespace) -> Iterator[str]:
             for one in [looking, weighing, *visits]:
                 one.result()
         spent = Counter(team_parts.measure_cpu_s()) - before
-        ready = team_parts.count_states(place)["ready"]
-        team.wait_until_settled(place, files=options.files + 1)
-        states = dict(team_parts.count_states(place))
-        yield f"{options.files} files in {seconds:.0f} s, {ready - 1} ready then; {states} after"
+        yield f"{options.files} files in {seconds:.0f} s; at their end {dict(team_parts.count_states(place))}"
         yield from format_waits(hour, seconds)
         yield f"{sum(hour.errors.values())} views with an error {dict(hour.errors)}"
         p50, p95 = compute_percentiles(hour.ages_s)
@@ -190,6 +187,8 @@ def measure(root: Path, options: argparse.Namespace) -> Iterator[str]:
         yield "| process | MB | growth in the second half | span |\n|---|---:|---:|---:|"
         yield from format_growth(hour.memory)
         yield from team_parts.format_numbers(team_parts.measure_memory())
+        team.wait_until_settled(place, files=options.files + 1)
+        yield f"settled: {dict(team_parts.count_states(place))}"
 
 
 def main() -> None:
