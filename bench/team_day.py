@@ -187,7 +187,7 @@ def measure(root: Path, options: argparse.Namespace) -> Iterator[str]:
         yield "| process | MB | growth in the second half | span |\n|---|---:|---:|---:|"
         yield from format_growth(hour.memory)
         yield from team_parts.format_numbers(team_parts.measure_memory())
-        team.wait_until_settled(place, files=options.files + 1)
+        team.wait_until_settled(place, 1800, options.files + 1)
         yield f"settled: {dict(team_parts.count_states(place))}"
 
 
