@@ -190,7 +190,7 @@ class Reader(Protocol):
     """A cursor on a report, or what one read before."""
 
     def execute(self, sql: str, /) -> Any:
-        """Execute a statement; return what has its rows."""
+        """Execute a statement; return its result."""
 
 
 class Facts:

@@ -185,9 +185,9 @@ def _fuse_kernels(graph: Graph, part: Part, classes: frozenset[str]) -> Graph | 
 def fused_optimizer(graph: Graph, part: Part, value: str) -> Graph | None:
     """Do in one kernel what a range of an optimizer does in many.
 
-    Each operation moves, beyond its fixed time, its share of the data. A fused optimizer reads and
-    writes each tensor once: AdamW seven times in all, where its formula by single operations takes 28. Launches shrink
-    to a twentieth, as in PyTorch (lists of up to 48 tensors for a kernel).
+    Beyond its fixed time, each operation moves its share of the data. A fused optimizer reads and writes each tensor
+    once: AdamW seven times in all, where its formula by single operations takes 28. Launches shrink to a twentieth, as
+    in PyTorch (lists of up to 48 tensors for a kernel).
     """
     return _fuse_optimizer(graph, part, value, moved=0.25, launched=0.05)
 

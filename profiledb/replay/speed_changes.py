@@ -171,12 +171,12 @@ def _find_peak(graph: Graph, part: Part, value: str) -> tuple[str, int]:
 
 
 def find_fixed_time(length: Integers) -> int:
-    """Return the time that a kernel takes whatever it does: that of the shortest, and ``MOST_FIXED_NS`` at most."""
+    """Return the fixed part of a kernel's time: that of the shortest kernel, ``MOST_FIXED_NS`` at most."""
     return min(int(length.min()), MOST_FIXED_NS) if len(length) else 0
 
 
 def _speed_up(length: Integers, chosen: Flags, fixed: int, times: float) -> None:
-    """Run the chosen operations so many times as fast, beyond their fixed time."""
+    """Divide the time of the chosen operations by ``times``, except for their fixed part."""
     moved = np.maximum(length[chosen] - fixed, 0)
     length[chosen] -= (moved * (1 - 1 / times)).astype(np.int64)
 
@@ -234,10 +234,10 @@ def batch(graph: Graph, part: Part, value: str) -> Graph | None:
     """Compute so many times the items in each step; the length is that for as many items as before.
 
     Kernels grow with their number of blocks: up to ``FULL_WAVES`` waves of blocks on all multiprocessors by the number
-    of waves, then in proportion, beyond their fixed time. Products with a vector or a few read
-    their matrix once for up to ``FREE_VECTORS`` times as many. Copies from the host grow in proportion.
-    So does host code of ``HOST_WORK_NS`` or more in one piece, which prepares data. Launches, the framework's time
-    between them, optimizers and collectives stay.
+    of waves, then in proportion, beyond their fixed time. Products with a vector or a few read their matrix once for up
+    to ``FREE_VECTORS`` times as many. Copies from the host grow in proportion. So does host code of ``HOST_WORK_NS`` or
+    more in one piece, which prepares data. Launches, the framework's time between them, optimizers and collectives
+    stay.
     """
     return _enlarge_batch(graph, part, value, per_multiprocessor=1)
 

@@ -33,8 +33,7 @@ WITH step AS MATERIALIZED (
     FROM begun WINDOW one AS (PARTITION BY device_id, pid ORDER BY number)
     QUALIFY until_ns > since_ns AND lead(number) OVER one = number + 1
 ), call AS (
-    SELECT device_id, pid, start_ns, end_ns, category IN ('synchronization', 'blocking copy')
-        OR category IN ('launch', 'queued copy') AND end_ns - start_ns > 50000 AS waits
+    SELECT device_id, pid, start_ns, end_ns, call_waits(category, end_ns - start_ns) AS waits
     FROM (SELECT DISTINCT device_id, pid, global_tid FROM launched)
     JOIN api_call USING (global_tid) JOIN api_function USING (name_id)
 ), swept AS ( -- latest end of earlier calls: shows what a call adds to their union, and the pause before it

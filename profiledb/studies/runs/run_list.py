@@ -4,13 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from profiledb.studies.runs.rank_summary import RankSummary
-from profiledb.studies.scaling.family import Named, join_overlapping
+from profiledb.studies.scaling.family import TRACE, Named, join_overlapping
 from profiledb.studies.scaling.runs import mean
 
 FEWEST = 2
 """Ranks that make a run; a report of a single one belongs to none."""
-_TRACE = " (trace)"
-"""Follows the name of a run of traces: the same job may have been captured by nsys, too."""
 
 
 @dataclass(frozen=True)
@@ -93,19 +91,21 @@ def list_runs(ranks: Iterable[RankSummary]) -> list[Run]:
 
 def list_kinds(run: str) -> tuple[str, str]:
     """Return the names that the ranks of a run may have: of reports of nsys and of traces."""
-    name = run.removesuffix(_TRACE)
-    return name, name + _TRACE
+    name = run.removesuffix(TRACE)
+    return name, name + TRACE
 
 
 def _join_kinds(groups: dict[tuple[str, str], list[RankSummary]]) -> None:
-    """Make traces and the reports of nsys of the same name one group if no rank has both and they were captured at the
-    same time. Only reports of nsys tell the launcher's name of the run."""
-    for key in [key for key in groups if key[1].endswith(_TRACE)]:
+    """Join traces and reports of nsys of one name, captured at the same time, in one group if no rank has both.
+
+    Only reports of nsys tell the launcher's name of the run.
+    """
+    for key in [key for key in groups if key[1].endswith(TRACE)]:
         traces = groups[key]
         found = [
             others
             for others in groups.values()
-            if others[0].run + _TRACE == key[1]
+            if others[0].run + TRACE == key[1]
             and {one.rank for one in others}.isdisjoint(one.rank for one in traces)
             and _overlap(others, traces)
         ]
@@ -120,7 +120,7 @@ def find_run(runs: Iterable[Run], report_id: str) -> Run | None:
 
 def _make_named(one: RankSummary) -> Named:
     during = None if one.begin_ns is None or one.end_ns is None else (one.begin_ns, one.end_ns)
-    named_alone = one.run.removesuffix(_TRACE)  # a name that tells the rank leaves it out
+    named_alone = one.run.removesuffix(TRACE)  # a name that tells the rank leaves it out
     return Named(one.report_id, named_alone, one.rank, one.size, one.run, one.run, during=during)
 
 

@@ -16,6 +16,8 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report import sidecar
 
+TRACE = " (trace)"
+"""Follows the name of a run of traces: nsys may have captured the same job."""
 _ENDING = re.compile(r"\.(nsys-rep|qdrep|sqlite)$", re.IGNORECASE)
 _RANK = re.compile(r"[._-]+rank[._-]?(\d{1,6})$", re.IGNORECASE)
 _COUNT = re.compile(r"[._-]*x?(\d{1,6})(gpus?|ranks?|nodes?)?$", re.IGNORECASE)
@@ -140,7 +142,7 @@ def _split_name(name: str) -> tuple[str, str]:
     """Return the name without its ending, and the mark of a trace, to keep it apart from another profiler's report."""
     for ending in sidecar.TRACES:
         if name.lower().endswith(ending):
-            return name[: -len(ending)], " (trace)"
+            return name[: -len(ending)], TRACE
     return _ENDING.sub("", name), ""
 
 

@@ -13,6 +13,10 @@ FROM (
     FROM string WHERE string_id IN (SELECT DISTINCT name_id FROM api_call)
 );
 
+-- Whether the CPU waits in a call of this length: for the GPU, for room in its queue, or for pageable memory.
+CREATE OR REPLACE MACRO call_waits(category, ns) AS
+category IN ('synchronization', 'blocking copy') OR category IN ('launch', 'queued copy') AND ns > 50000;
+
 -- Calls that launch a whole graph. Where a trace does not mark the nodes of a graph (HIP), this tells them.
 CREATE OR REPLACE VIEW graph_call AS
 SELECT call_id FROM api_call

@@ -19,7 +19,6 @@
 -- unit: %
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
--- param: queued_ns = 50000 launches and queued copies longer than that wait for a full queue
 -- param: least = 8 collectives of several GPUs below which none is judged
 -- column: wait_ns | ns | | waits of all GPUs beyond those of the one that waits least, while their CPUs wait, too
 -- column: collectives | count | | collectives that several GPUs run
@@ -80,13 +79,12 @@ WITH numbered AS (
 ), uneven AS (
     SELECT device_id, ns - min(ns) OVER (PARTITION BY number) AS ns FROM waited
 ), pause AS MATERIALIZED ( -- noqa: ST03
-    SELECT DISTINCT launch.device_id, greatest(call.start_ns, finding_window.start_ns) AS start_ns,
+    SELECT launch.device_id, greatest(call.start_ns, finding_window.start_ns) AS start_ns,
         least(call.end_ns, finding_window.end_ns) AS end_ns
     FROM (SELECT DISTINCT device_id, tid FROM launch) AS launch
     JOIN api_call AS call ON call.global_tid = tid JOIN api_function USING (name_id)
     CROSS JOIN finding_window
-    WHERE category IN ('synchronization', 'blocking copy')
-        OR category IN ('launch', 'queued copy') AND call.end_ns - call.start_ns > $queued_ns
+    WHERE call_waits(category, call.end_ns - call.start_ns)
     UNION ALL  -- what the CPU has launched ahead
     SELECT launch.device_id, max(launched_ns), any_value(finding_window.end_ns)
     FROM launch CROSS JOIN finding_window GROUP BY launch.device_id
