@@ -111,10 +111,10 @@ def _explain_refusal(path: Path) -> ConversionError:
     if other := _find_foreign(path):
         return ConversionError(f"{path.name} is {other.name}. Warpdeck cannot read it.", hint=other.hint)
     for one in formats.all_formats():
-        if path.name.lower().endswith(tuple(one.ENDINGS)):
-            problem, hint = one.MISNAMED
+        if path.name.lower().endswith(tuple(one.endings)):
+            problem, hint = one.misnamed
             return ConversionError(f"{path.name} {problem}.", hint=hint)
-    names = "; ".join(_describe_format(one) for one in sorted(formats.all_formats(), key=lambda one: one.NAME))
+    names = "; ".join(_describe_format(one) for one in sorted(formats.all_formats(), key=lambda one: one.name))
     return ConversionError(
         f"Warpdeck cannot read {path.name}: it is not a known report format.", hint=f"Drop one of these: {names}."
     )
@@ -138,7 +138,7 @@ def _find_foreign(path: Path) -> _Foreign | None:
 
 
 def _describe_format(one: Format) -> str:
-    return f"{one.NAME} ({', '.join(one.ENDINGS)})" if one.ENDINGS else one.NAME
+    return f"{one.name} ({', '.join(one.endings)})" if one.endings else one.name
 
 
 def _find_damaged_archive(path: Path) -> str:

@@ -110,5 +110,5 @@ def _is_report(path: Path) -> bool:
     from ingest.formats import all_formats
 
     return path.is_file() and any(
-        path.name.lower().endswith(tuple(one.ENDINGS)) and one.matches(path) for one in all_formats()
+        path.name.lower().endswith(tuple(one.endings)) and one.matches(path) for one in all_formats()
     )

@@ -56,7 +56,7 @@ def import_modules(*, arrays: bool) -> None:
     """
     from ingest import formats
 
-    readers = [module for one in formats.all_formats() for module in one.ARRAY_READERS]
+    readers = [module for one in formats.all_formats() for module in one.array_readers]
     for name in (*_MODULES, *((*_ARRAY_MODULES, *readers) if arrays else ())):
         try:
             import_module(name)

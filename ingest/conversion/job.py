@@ -109,7 +109,7 @@ def _build_report(request: Request, hashing: Future[str], size: int) -> Manifest
     _report_step("converting")
     scratch = request.work / "scratch"
     scratch.mkdir()
-    if not reader.RUNS_TOOLS:
+    if not reader.runs_tools:
         sandbox.close_reads(request)
     with store.create(
         request.work / DATABASE,

@@ -7,21 +7,16 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from ingest.formats import Format
 from ingest.ncu import csv_tables as ncu_text
 from profiledb.errors import ConversionError
-from profiledb.report.store import Access
 from profiledb.words import counted
 
 if TYPE_CHECKING:
     from ingest.ncu.tables import Capture
 
-NAME = "Nsight Compute CSV"
-KIND = "ncu"
-ENDINGS: dict[str, int] = {}  # text of any name
-MISNAMED = ("", "")
-COST = 1 << 20
-RUNS_TOOLS = False
-ARRAY_READERS = ("ingest.ncu.pages", "ingest.ncu.tables")
+
+_LOOK_BYTES = 1 << 20
 
 
 def matches(path: Path) -> bool:
@@ -30,14 +25,10 @@ def matches(path: Path) -> bool:
         if not path.is_file():
             return False
         with path.open("rb") as file:
-            text = _decode_head(file.read(COST))
+            text = _decode_head(file.read(_LOOK_BYTES))
     except OSError:
         return False
     return any(line.startswith(("==PROF== ", "==ERROR== ")) or ncu_text.is_header(line) for line in text.splitlines())
-
-
-def access(source: Path) -> Access:
-    return Access()
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
@@ -100,3 +91,13 @@ def _decode_head(head: bytes) -> str:
 def _detect_encoding(head: bytes) -> str:
     """Return UTF-8 unless a Windows shell wrote the file by redirection."""
     return "utf-16" if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+
+
+FORMAT = Format(
+    name="Nsight Compute CSV",
+    kind="ncu",
+    cost=_LOOK_BYTES,
+    matches=matches,
+    convert=convert,
+    array_readers=("ingest.ncu.pages", "ingest.ncu.tables"),
+)

@@ -11,21 +11,14 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from ingest import tools
+from ingest.formats import Format
 from ingest.ncu import container
 from profiledb.errors import ConversionError
-from profiledb.report.store import Access
 from profiledb.words import counted
 
 if TYPE_CHECKING:
     from ingest.ncu.tables import Capture
 
-NAME = "Nsight Compute report"
-KIND = "ncu"
-ENDINGS = {".ncu-rep": 1, ".ncu-repz": 1}
-MISNAMED = ("does not start like an Nsight Compute report", "Copy it again from its source.")
-COST = 4
-RUNS_TOOLS = True
-ARRAY_READERS = ("ingest.ncu.cli", "ingest.ncu.pages", "ingest.ncu.wheel", "ncu_report")
 _ZSTD = b"\x28\xb5\x2f\xfd"
 UNPACKED_BYTES = 8 << 30
 """Far beyond any report: a larger file is a decompression bomb."""
@@ -51,10 +44,6 @@ def _read_unpacked_magic(path: Path) -> bytes:
             return bytes(stream.read(4))
     except (OSError, pa.ArrowException):
         return b""
-
-
-def access(source: Path) -> Access:
-    return Access()
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
@@ -147,3 +136,16 @@ def _read_by_ncu(report: Path, work: Path) -> "Capture":
     text = f"{capture.converter} rounds values to two decimals; see the ncu-report wheel."
     capture.diagnostics.append(("info", "warpdeck", text))
     return capture
+
+
+FORMAT = Format(
+    name="Nsight Compute report",
+    kind="ncu",
+    endings={".ncu-rep": 1, ".ncu-repz": 1},
+    misnamed=("does not start like an Nsight Compute report", "Copy it again from its source."),
+    cost=4,
+    matches=matches,
+    convert=convert,
+    runs_tools=True,
+    array_readers=("ingest.ncu.cli", "ingest.ncu.pages", "ingest.ncu.wheel", "ncu_report"),
+)

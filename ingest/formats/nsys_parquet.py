@@ -5,27 +5,15 @@ from pathlib import Path
 import duckdb
 
 from ingest import scrub
+from ingest.formats import Format
 from ingest.formats.nsys_sqlite import is_export
 from ingest.nsys import load, parquet
 from profiledb.errors import ConversionError
-from profiledb.report.store import Access
-
-NAME = "Parquet folder of nsys (parquetdir)"
-KIND = "nsys"
-ENDINGS: dict[str, int] = {}  # a folder of any name
-MISNAMED = ("", "")
-COST = 0
-RUNS_TOOLS = False
-ARRAY_READERS = ()
 
 
 def matches(path: Path) -> bool:
     """Return True for a folder with a Parquet file for each table of an nsys export."""
     return path.is_dir() and is_export({file.stem for file in path.glob("*.parquet")})
-
-
-def access(source: Path) -> Access:
-    return parquet.access(source)
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
@@ -38,3 +26,13 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
             detail=scrub.scrub_database_error(error),
         ) from error
     db.execute("UPDATE report SET converter = 'Parquet export'")
+
+
+FORMAT = Format(
+    name="Parquet folder of nsys (parquetdir)",
+    kind="nsys",
+    cost=0,
+    matches=matches,
+    access=parquet.access,
+    convert=convert,
+)

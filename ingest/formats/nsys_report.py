@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from ingest import diagnostics, tools
-from ingest.formats import nsys_sqlite
+from ingest.formats import Format, nsys_sqlite
 from ingest.nsys import load, parquet, sqlite
 from profiledb.errors import ConversionError, DiskFullError
 from profiledb.library import disk
@@ -16,13 +16,6 @@ from profiledb.report import file_names
 from profiledb.report.schema import quote
 from profiledb.report.store import Access
 
-NAME = "Nsight Systems report"
-KIND = "nsys"
-ENDINGS = dict.fromkeys(file_names.NSYS_ENDINGS, 4)
-MISNAMED = ("does not start like an Nsight Systems report", "Copy it again from its source.")
-COST = 32
-RUNS_TOOLS = True
-ARRAY_READERS = ()
 MAGIC = b"NVIDIA Tegra Profiler Report "
 END = b"U3w[END]"
 EXPORT = "nsys export -t sqlite REPORT.nsys-rep"
@@ -206,3 +199,16 @@ def _read_bytes(path: Path, offset: int, length: int) -> bytes:
     with path.open("rb") as file:
         file.seek(offset)
         return file.read(length)
+
+
+FORMAT = Format(
+    name="Nsight Systems report",
+    kind="nsys",
+    endings=dict.fromkeys(file_names.NSYS_ENDINGS, 4),
+    misnamed=("does not start like an Nsight Systems report", "Copy it again from its source."),
+    cost=32,
+    matches=matches,
+    access=access,
+    convert=convert,
+    runs_tools=True,
+)

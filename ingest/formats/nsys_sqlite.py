@@ -5,20 +5,13 @@ from pathlib import Path
 import duckdb
 
 from ingest import diagnostics
+from ingest.formats import Format
 from ingest.nsys import load, sqlite
 from ingest.nsys.attach import wanted_columns
 from profiledb.errors import ConversionError
 from profiledb.report import file_names
 from profiledb.report.schema import quote
-from profiledb.report.store import Access
 
-NAME = "SQLite export of nsys"
-KIND = "nsys"
-ENDINGS = {file_names.NSYS_EXPORT: 1}
-MISNAMED = ("is not an nsys export", "Make one with: nsys export -t sqlite REPORT.nsys-rep")
-COST = 1 << 12
-RUNS_TOOLS = False
-ARRAY_READERS = ()
 _MAGIC = b"SQLite format 3\0"
 
 
@@ -30,10 +23,6 @@ def matches(path: Path) -> bool:
         return is_export(set(sqlite.list_tables(path)))
     except ConversionError:
         return True  # a damaged database: convert() reports that
-
-
-def access(source: Path) -> Access:
-    return sqlite.access(source)
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
@@ -65,3 +54,15 @@ def is_sqlite(path: Path) -> bool:
     """Return True if a file starts like a database of SQLite."""
     with path.open("rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
+
+
+FORMAT = Format(
+    name="SQLite export of nsys",
+    kind="nsys",
+    endings={file_names.NSYS_EXPORT: 1},
+    misnamed=("is not an nsys export", "Make one with: nsys export -t sqlite REPORT.nsys-rep"),
+    cost=1 << 12,
+    matches=matches,
+    access=sqlite.access,
+    convert=convert,
+)

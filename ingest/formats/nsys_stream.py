@@ -9,36 +9,22 @@ from pathlib import Path
 import duckdb
 
 from ingest import tools
-from ingest.formats import nsys_report
+from ingest.formats import Format, nsys_report
 from profiledb.errors import ConversionError, DiskFullError
 from profiledb.library import disk
 from profiledb.report.schema import quote
-from profiledb.report.store import Access
 
-NAME = "Nsight Systems raw capture data"
-KIND = "nsys"
-ENDINGS = {".qdstrm": 1}
-MISNAMED = (
-    "does not start like raw capture data of Nsight Systems",
-    "Copy it again from its source, or import it with QdstrmImporter and drop the .nsys-rep.",
-)
-COST = 128
-RUNS_TOOLS = True
-ARRAY_READERS = ()
 END = b"U3w[END]"
 """Mark at the start and the end of the file."""
 
 _BEGIN = re.compile(rb"^U3w\[END\]NVIDIA Nsight Systems Stream (\d{1,4})\.(\d{1,4})\.(\d{1,4})")
 
+_LOOK_BYTES = 128
+
 
 def matches(path: Path) -> bool:
     """Return True if a file starts like raw capture data of nsys."""
     return path.is_file() and read_version(path) is not None
-
-
-def access(source: Path) -> Access:
-    """Return the access that the imported report needs."""
-    return nsys_report.access(source)
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
@@ -58,7 +44,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
 def read_version(path: Path) -> tuple[int, int, int] | None:
     """Return the version of Nsight Systems that wrote the data; None for other files."""
     with path.open("rb") as file:
-        begin = _BEGIN.match(file.read(COST))
+        begin = _BEGIN.match(file.read(_LOOK_BYTES))
     return (int(begin[1]), int(begin[2]), int(begin[3])) if begin else None
 
 
@@ -106,3 +92,19 @@ def _import_stream(importer: tools.Tool, source: Path, version: tuple[int, int, 
             detail=done.output,
         )
     return report.rename(folder / f"{source.stem}.nsys-rep")
+
+
+FORMAT = Format(
+    name="Nsight Systems raw capture data",
+    kind="nsys",
+    endings={".qdstrm": 1},
+    misnamed=(
+        "does not start like raw capture data of Nsight Systems",
+        "Copy it again from its source, or import it with QdstrmImporter and drop the .nsys-rep.",
+    ),
+    cost=_LOOK_BYTES,
+    matches=matches,
+    access=nsys_report.access,
+    convert=convert,
+    runs_tools=True,
+)

@@ -4,16 +4,8 @@ from pathlib import Path
 
 import duckdb
 
+from ingest.formats import Format
 from ingest.torch.source import LOOK_BYTES, read_head
-from profiledb.report.store import Access
-
-NAME = "trace of Perfetto"
-KIND = "perfetto"
-ENDINGS = {".pftrace": 2, ".perfetto-trace": 2, ".pftrace.gz": 15}
-MISNAMED = ("does not start like a trace of Perfetto", "Copy it again from its source, or capture again.")
-COST = LOOK_BYTES + 1
-RUNS_TOOLS = False
-ARRAY_READERS = ("ingest.torch.load",)
 
 _PACKETS = 3
 """Packets that are looked at."""
@@ -69,16 +61,19 @@ def _read_number(data: bytes, at: int) -> tuple[int, int]:
     return 0, at
 
 
-def access(source: Path) -> Access:
-    return Access()
-
-
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
-    """Load the trace.
-
-    Raises:
-        ConversionError: the file is damaged, or has no slices.
-    """
     from ingest.perfetto import load  # here: it imports numpy, pyarrow and protobuf
 
     load.load_trace(db, source)
+
+
+FORMAT = Format(
+    name="trace of Perfetto",
+    kind="perfetto",
+    endings={".pftrace": 2, ".perfetto-trace": 2, ".pftrace.gz": 15},
+    misnamed=("does not start like a trace of Perfetto", "Copy it again from its source, or capture again."),
+    cost=LOOK_BYTES + 1,
+    matches=matches,
+    convert=convert,
+    array_readers=("ingest.torch.load",),
+)

@@ -4,17 +4,9 @@ from pathlib import Path
 
 import duckdb
 
+from ingest.formats import Format
 from ingest.formats.nsys_sqlite import is_sqlite
 from ingest.rocprof.tables import has_dispatches
-from profiledb.report.store import Access
-
-NAME = "database of rocprofv3"
-KIND = "rocprof"
-ENDINGS = {".db": 1}
-MISNAMED = ("is not a database of rocprofv3", "Capture with: rocprofv3 --sys-trace -- PROGRAM")
-COST = 1 << 11
-RUNS_TOOLS = False
-ARRAY_READERS = ("ingest.torch.load",)
 
 
 def matches(path: Path) -> bool:
@@ -25,16 +17,19 @@ def matches(path: Path) -> bool:
         return False
 
 
-def access(source: Path) -> Access:
-    return Access()
-
-
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
-    """Load the capture.
-
-    Raises:
-        ConversionError: no record with a time, or the file is damaged.
-    """
     from ingest.rocprof import database  # here: it imports numpy and pyarrow
 
     database.load_capture(db, source)
+
+
+FORMAT = Format(
+    name="database of rocprofv3",
+    kind="rocprof",
+    endings={".db": 1},
+    misnamed=("is not a database of rocprofv3", "Capture with: rocprofv3 --sys-trace -- PROGRAM"),
+    cost=1 << 11,
+    matches=matches,
+    convert=convert,
+    array_readers=("ingest.torch.load",),
+)

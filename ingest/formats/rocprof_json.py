@@ -5,16 +5,8 @@ from pathlib import Path
 
 import duckdb
 
+from ingest.formats import Format
 from ingest.torch.source import LOOK_BYTES, read_head
-from profiledb.report.store import Access
-
-NAME = "JSON of rocprofv3"
-KIND = "rocprof"
-ENDINGS = {"_results.json.gz": 15, "_results.json": 1}
-MISNAMED = ("does not start like the JSON of rocprofv3", "Capture with: rocprofv3 --sys-trace --output-format json")
-COST = LOOK_BYTES
-RUNS_TOOLS = False
-ARRAY_READERS = ("ingest.torch.load",)
 
 _START = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"rocprofiler-sdk-tool"\s*:')
 
@@ -24,16 +16,19 @@ def matches(path: Path) -> bool:
     return _START.match(read_head(path)) is not None
 
 
-def access(source: Path) -> Access:
-    return Access()
-
-
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
-    """Load the capture.
-
-    Raises:
-        ConversionError: no record with a time.
-    """
     from ingest.rocprof import json_capture  # here: it imports numpy and pyarrow
 
     json_capture.load_capture(db, source)
+
+
+FORMAT = Format(
+    name="JSON of rocprofv3",
+    kind="rocprof",
+    endings={"_results.json.gz": 15, "_results.json": 1},
+    misnamed=("does not start like the JSON of rocprofv3", "Capture with: rocprofv3 --sys-trace --output-format json"),
+    cost=LOOK_BYTES,
+    matches=matches,
+    convert=convert,
+    array_readers=("ingest.torch.load",),
+)

@@ -5,16 +5,8 @@ from pathlib import Path
 
 import duckdb
 
+from ingest.formats import Format
 from ingest.torch.source import LOOK_BYTES, read_head
-from profiledb.report.store import Access
-
-NAME = "trace of rocprof"
-KIND = "rocprof"
-ENDINGS: dict[str, int] = {}
-MISNAMED = ("is no trace of rocprof", "Capture with: rocprofv3 --sys-trace --output-format json")
-COST = LOOK_BYTES
-RUNS_TOOLS = False
-ARRAY_READERS = ("ingest.torch.load",)
 
 _START = re.compile(rb'\s*\{\s*"traceEvents"\s*:\s*\[\s*\{\s*\}\s*,')
 _LABEL = re.compile(rb'"name"\s*:\s*"(?:\d+ )?(?:CPU H(?:IP|SA) API|COPY|GPU\d+)"')
@@ -26,16 +18,18 @@ def matches(path: Path) -> bool:
     return _START.match(head) is not None and _LABEL.search(head) is not None
 
 
-def access(source: Path) -> Access:
-    return Access()
-
-
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
-    """Load the trace.
-
-    Raises:
-        ConversionError: no slice with a time.
-    """
     from ingest.rocprof import trace_json  # here: it imports numpy and pyarrow
 
     trace_json.load_trace(db, source)
+
+
+FORMAT = Format(
+    name="trace of rocprof",
+    kind="rocprof",
+    misnamed=("is no trace of rocprof", "Capture with: rocprofv3 --sys-trace --output-format json"),
+    cost=LOOK_BYTES,
+    matches=matches,
+    convert=convert,
+    array_readers=("ingest.torch.load",),
+)

@@ -5,19 +5,8 @@ from pathlib import Path
 
 import duckdb
 
+from ingest.formats import Format
 from ingest.torch.source import LOOK_BYTES, read_head
-from profiledb.report.store import Access
-
-NAME = "PyTorch memory snapshot"
-KIND = "snapshot"
-ENDINGS = {".pickle": 1, ".pkl": 1}
-MISNAMED = (
-    "does not start like a memory snapshot of PyTorch",
-    "Other pickles may run code, so they are not opened.",
-)
-COST = LOOK_BYTES
-RUNS_TOOLS = False
-ARRAY_READERS = ("ingest.snapshot.load",)
 
 _PICKLE = re.compile(rb"\x80[\x02-\x05](?:\x95.{8})?[}\]]", re.DOTALL)
 _PICKLED = re.compile(rb"(?:segments|device_traces|total_size|segment_type)")
@@ -33,10 +22,6 @@ def matches(path: Path) -> bool:
     return bool(_JSON.match(head) or (_PICKLE.match(head) and _PICKLED.search(head[:512])))
 
 
-def access(source: Path) -> Access:
-    return Access()
-
-
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     """Load the snapshot without executing anything in it.
 
@@ -46,3 +31,18 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     from ingest.snapshot import load  # here: it imports pyarrow
 
     load.load_snapshot(db, source)
+
+
+FORMAT = Format(
+    name="PyTorch memory snapshot",
+    kind="snapshot",
+    endings={".pickle": 1, ".pkl": 1},
+    misnamed=(
+        "does not start like a memory snapshot of PyTorch",
+        "Other pickles may run code, so they are not opened.",
+    ),
+    cost=LOOK_BYTES,
+    matches=matches,
+    convert=convert,
+    array_readers=("ingest.snapshot.load",),
+)

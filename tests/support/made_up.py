@@ -20,15 +20,7 @@ from ingest.derive.staging import ID_BITS
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.store import Access
 
-NAME = "made-up trace"
-KIND = "made-up"
-ENDINGS = {".madeup": 1000}
-MISNAMED = ("does not start like a made-up trace", "Make it up again.")
-COST = 10
-RUNS_TOOLS = True  # makes job.serve give this process access to the files it may read
-ARRAY_READERS = ("no.such.module",)
 MAGIC = b"MADE UP 1\n"
 
 PROCESS = 7 << ID_BITS
@@ -57,17 +49,12 @@ def matches(path: Path) -> bool:
     return path.is_file() and path.read_bytes().startswith(MAGIC)
 
 
-def access(source: Path) -> Access:
-    """Return no extra access."""
-    return Access()
-
-
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     """Read the whole trace into the report."""
     trace = json.loads(source.read_bytes()[len(MAGIC) :])
     names = {name: number for number, name in enumerate(dict.fromkeys(row[2] for row in trace["range"]), 1)}
     kernels = {name: number for number, name in enumerate(dict.fromkeys(row[2] for row in trace["kernel"]), 1)}
-    insert(db, "report", "kind, tool, start_ns, stop_ns, duration_ns", [(KIND, "Made up", 0, 1100, 1100)])
+    insert(db, "report", "kind, tool, start_ns, stop_ns, duration_ns", [(FORMAT.kind, "Made up", 0, 1100, 1100)])
     insert(db, "process", "global_pid, pid, name", [(PROCESS, 7, "train")])
     insert(db, "string", "string_id, value", [(1, "cudaLaunchKernel")])
     insert(db, "range_name", "name_id, text, name", [(number, name, name) for name, number in names.items()])
@@ -93,6 +80,19 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
 def insert(db: duckdb.DuckDBPyConnection, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
     if rows:
         db.executemany(f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(rows[0]))})", rows)
+
+
+FORMAT = formats.Format(
+    name="made-up trace",
+    kind="made-up",
+    endings={".madeup": 1000},
+    misnamed=("does not start like a made-up trace", "Make it up again."),
+    cost=10,
+    matches=matches,
+    convert=convert,
+    runs_tools=True,  # makes job.serve give this process access to the files it may read
+    array_readers=("no.such.module",),
+)
 
 
 class Report:
