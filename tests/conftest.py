@@ -232,6 +232,9 @@ def put_together(
         library.catalog.put_job(*(replace(job, path=str(inbox / job.name)) for job in jobs))
 
 
+_REWRITTEN = ("catalog.sqlite", "summaries.sqlite")
+
+
 def copy_data(source: Path, target: Path) -> None:
     """Copy a data folder for a test that changes it. Files that are never rewritten are hard-linked.
 
@@ -239,7 +242,7 @@ def copy_data(source: Path, target: Path) -> None:
     """
 
     def copy(path: str, to: str) -> None:
-        if path.endswith((".duckdb", "-rep", ".sqlite")) and not path.endswith("catalog.sqlite"):
+        if path.endswith((".duckdb", "-rep", ".sqlite")) and Path(path).name not in _REWRITTEN:
             os.link(path, to)
         else:
             shutil.copy2(path, to)

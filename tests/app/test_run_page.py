@@ -18,20 +18,18 @@ from profiledb.studies import run_lookup
 from profiledb.studies.trends import summary_refresh
 from tests.app.conftest import Dashboard, _use
 from tests.conftest import copy_data, ingest_files
-from tests.support.ddp_samples import FOLDER, make_ddp, needs_ddp
+from tests.support.ddp_samples import FOLDER, make_ddp, needs_ddp, summarized_ddp
 
-__all__ = ["make_ddp"]  # fixture
+__all__ = ["make_ddp", "summarized_ddp"]  # fixtures
 
 
 @pytest.fixture(name="summarized")
-def make_summarized(ddp: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+def make_summarized(summarized_ddp: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     """A copy of the library of the samples, with their summaries; the dashboard of the test reads it."""
     folder = tmp_path / "data"
-    copy_data(ddp.folder, folder / "library")
+    copy_data(summarized_ddp, folder / "library")
     _use(folder, monkeypatch)
-    library = Library(folder / "library")
-    summary_refresh.refresh(library)
-    return library
+    return Library(folder / "library")
 
 
 @needs_ddp

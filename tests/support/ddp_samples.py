@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from profiledb.library.library import Library
-from tests.conftest import SAMPLES, Once, ingest_files
+from profiledb.studies.trends import summary_refresh
+from tests.conftest import SAMPLES, Once, copy_data, ingest_files
 
 FOLDER = SAMPLES / "ddp"
 NAMES = [path.stem for path in sorted(FOLDER.glob("*.sqlite"))]
@@ -19,6 +20,17 @@ needs_ddp = pytest.mark.skipif(not NAMES, reason="no samples of data-parallel tr
 def make_ddp(once: Once) -> Library:
     """Return a library of the samples, with their sidecar files."""
     return Library(once("ddp_samples", fill) / "library")
+
+
+@pytest.fixture(scope="session")
+def summarized_ddp(once: Once, ddp: Library) -> Path:
+    """Return the folder of a library of the samples with their summaries, which take 13 s to make."""
+
+    def summarize(folder: Path) -> None:
+        copy_data(ddp.folder, folder / "library")
+        summary_refresh.refresh(Library(folder / "library"))
+
+    return once("ddp_summarized", summarize) / "library"
 
 
 def fill(folder: Path) -> None:
