@@ -6,7 +6,6 @@ import ast
 import importlib.metadata
 import importlib.util
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -19,6 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from profiledb import config
+from tests.support.project_files import list_tracked_files
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("app", "ingest", "profiledb", "warpdeck", "workloads")
@@ -55,19 +55,10 @@ def imported(tree: ast.AST) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
-def tracked() -> list[Path]:
-    """All files of the project: what git tracks, and what it would."""
-    if shutil.which("git") is None or not (ROOT / ".git").exists():
-        pytest.skip("not a git checkout")
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
-    return [path for name in listed if name and (path := ROOT / name).is_file()]
-
-
 def own_files() -> list[Path]:
     """All text files of the project."""
     plain = {"Makefile", "Dockerfile", "LICENSE", "run"}
-    return [path for path in tracked() if path.suffix in TEXT_SUFFIXES or path.name in plain]
+    return [path for path in list_tracked_files() if path.suffix in TEXT_SUFFIXES or path.name in plain]
 
 
 def pins() -> dict[str, str]:
@@ -147,7 +138,7 @@ def test_nothing_shows_untrusted_text_as_html() -> None:
 
 
 def test_files_and_functions_are_small() -> None:
-    for path in sources(*PACKAGES, "bench"):
+    for path in sources(*PACKAGES, "bench", "scripts", "tests"):
         text = path.read_text(encoding="utf-8")
         assert text.count("\n") <= MAX_FILE_LINES, f"{path} has over {MAX_FILE_LINES} lines"
         for node in ast.walk(ast.parse(text)):
@@ -167,7 +158,7 @@ def test_comments_of_sql_are_narrow() -> None:
 
 
 def test_the_checkout_is_small() -> None:
-    sizes = {path: path.stat().st_size for path in tracked()}
+    sizes = {path: path.stat().st_size for path in list_tracked_files()}
     samples = sum(size for path, size in sizes.items() if path.is_relative_to(ROOT / "sample_reports"))
     assert samples < MAX_SAMPLES_BYTES, f"{samples:,} bytes of samples: see scripts/slim_samples.py"
     assert sum(sizes.values()) < MAX_CHECKOUT_BYTES, f"{sum(sizes.values()):,} bytes"

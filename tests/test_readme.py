@@ -8,6 +8,7 @@ import pytest
 from app.page_list import VIEWS
 from profiledb.config import SETTINGS, Setting
 from tests.conftest import ROOT
+from tests.support.project_files import list_tracked_files
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 SETTINGS_TEXT = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
@@ -78,3 +79,11 @@ def test_the_screenshots_are_those_that_the_script_takes() -> None:
     assert shown == {path.stem for path in (ROOT / "docs" / "screenshots").glob("*.png")}
     taken = (ROOT / "scripts" / "screenshots.py").read_text(encoding="utf-8")
     assert all(f'"{name}": ' in taken for name in shown)
+
+
+def test_files_that_design_md_names_are_there() -> None:
+    files = [path.as_posix() for path in list_tracked_files()]
+    text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/]+\.(?:py|sql|toml))(?::[^`]*)?`", text)
+    assert len(named) > 50
+    assert not [name for name in named if not any(f"/{file}".endswith(f"/{name}") for file in files)]

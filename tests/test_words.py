@@ -1,13 +1,13 @@
 """Words: American spelling everywhere, and "per step" in what users read."""
 
 import re
-import shutil
-import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.support.project_files import list_tracked_files
 
 ROOT = Path(__file__).parents[1]
 SUFFIXES = {".css", ".cu", ".js", ".md", ".py", ".sh", ".sql", ".toml", ".yml"}
@@ -52,12 +52,12 @@ def british(text: str) -> list[str]:
 
 def own() -> list[Path]:
     """The files that people of the project write: code, queries, documents, scripts."""
-    if shutil.which("git") is None or not (ROOT / ".git").exists():
-        pytest.skip("not a git checkout")
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
-    paths = [ROOT / name for name in listed if not name.startswith(NOT_OURS)]
-    return [path for path in paths if path.is_file() and (path.suffix in SUFFIXES or path.name == "Dockerfile")]
+    return [
+        path
+        for path in list_tracked_files()
+        if not path.relative_to(ROOT).as_posix().startswith(NOT_OURS)
+        and (path.suffix in SUFFIXES or path.name == "Dockerfile")
+    ]
 
 
 def test_spelling_is_american() -> None:

@@ -41,6 +41,7 @@ from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from profiledb.report.sidecar import SUFFIX
 from tests.conftest import CORPUS, ROOT, SAMPLES, run_ingest
+from tests.faults.damage import SPOIL
 from tests.ingest.perfetto.test_perfetto import capture as slices
 from tests.ingest.proton.test_proton import profile as tree
 from tests.ingest.rocprof.test_rocprof import capture
@@ -66,9 +67,6 @@ IGNORED = {"stored_result", "diagnostic", "rejected_row", "string", "busy", "enu
 """Tables of the conversion's own making, or with rows of names that a flipped bit makes two of."""
 DATA = ROOT / "tests" / "data"
 
-ODD = (b"null", b"1e999", b"-1", b'"', b"\\", b"[", b"}", b"18446744073709551616", b"\xff\xfe", b"NaN", b"0.0000001")
-
-Chance = random.Random
 Facts = dict[str, int]
 
 
@@ -262,79 +260,6 @@ def _is_sqlite(data: bytes) -> bool:
         file.flush()
         with closing(sqlite3.connect(f"file:{file.name}?mode=ro", uri=True)) as db:
             return bool(db.execute("PRAGMA integrity_check").fetchall() == [("ok",)])
-
-
-# How it is spoiled.
-
-
-def cut(data: bytes, chance: Chance) -> bytes:
-    return data[: chance.randrange(1, len(data))]
-
-
-def cut_tail(data: bytes, chance: Chance) -> bytes:
-    return data[: -chance.randrange(1, min(200, len(data)))]
-
-
-def flip(data: bytes, chance: Chance) -> bytes:
-    spoiled = bytearray(data)
-    for _ in range(chance.choice((1, 1, 3, 20))):
-        spoiled[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
-    return bytes(spoiled)
-
-
-def _block(data: bytes, chance: Chance) -> tuple[int, int]:
-    size = min(len(data), chance.choice((1, 8, 64, 512, 4096)))
-    begin = chance.randrange(len(data) - size + 1)
-    return begin, begin + size
-
-
-def overwrite(data: bytes, chance: Chance) -> bytes:
-    begin, end = _block(data, chance)
-    return data[:begin] + chance.randbytes(end - begin) + data[end:]
-
-
-def zero(data: bytes, chance: Chance) -> bytes:
-    begin, end = _block(data, chance)
-    return data[:begin] + bytes(end - begin) + data[end:]
-
-
-def drop(data: bytes, chance: Chance) -> bytes:
-    begin, end = _block(data, chance)
-    return data[:begin] + data[end:]
-
-
-def double(data: bytes, chance: Chance) -> bytes:
-    begin, end = _block(data, chance)
-    return data[:end] + data[begin:]
-
-
-def splice(data: bytes, chance: Chance) -> bytes:
-    """A block in the place of another one."""
-    begin, end = _block(data, chance)
-    at = chance.randrange(len(data) - (end - begin) + 1)
-    return data[:at] + data[begin:end] + data[at + end - begin :]
-
-
-def cut_cell(data: bytes, chance: Chance) -> bytes:
-    """Cut within quotation marks, where the file has any."""
-    marks = [at for at, byte in enumerate(data) if byte == 0x22]
-    if len(marks) < 2:
-        return cut(data, chance)
-    inside = chance.randrange(len(marks) // 2) * 2
-    return data[: chance.randrange(marks[inside], marks[inside + 1]) + 1]
-
-
-def put_odd(data: bytes, chance: Chance) -> bytes:
-    """Values that no profiler writes, in the place of others."""
-    for _ in range(chance.choice((1, 5))):
-        at = data.find(chance.choice((b":", b",")), chance.randrange(len(data))) + 1
-        data = data[:at] + chance.choice(ODD) + data[at + chance.randrange(8) :]
-    return data
-
-
-SPOIL: Sequence[Callable[[bytes, Chance], bytes]] = (
-    cut, cut_tail, flip, flip, overwrite, zero, drop, double, splice, cut_cell, put_odd,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
