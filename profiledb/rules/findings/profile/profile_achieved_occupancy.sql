@@ -19,24 +19,12 @@
 -- clear: Missing warps cost at most {value} of the measured kernel time.
 -- advice: Balance the work of blocks and warps of {kernel}; make blocks smaller, so that a new one starts as soon as one ends.
 -- source: Nsight Compute, AchievedOccupancy: (theoretical - achieved) / theoretical, over 10 points; bounded by the speed of light
-WITH judged AS (
+WITH judged AS ( -- noqa: ST03
     SELECT launch_id, readable, ns, calls,
         format('{:.1f} % of {:.1f} % possible occupancy', occupancy_pct, theoretical_occupancy_pct) AS note,
         CASE WHEN theoretical_occupancy_pct - occupancy_pct > 10 AND coalesce(waves_per_sm, 1) >= 1
                 THEN least(1 - occupancy_pct / theoretical_occupancy_pct, headroom)
             WHEN theoretical_occupancy_pct - occupancy_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
-), shown AS (
-    SELECT {
-            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
-            'launch': launch_id
-        } AS piece, gain * ns AS weight, launch_id
-    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
 )
-SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
-    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
-    count(*) FILTER (gain > 0) AS launches,
-    CASE WHEN count(*) = 0
-        THEN 'Occupancy was not measured: profile with `--section Occupancy`.' END AS unjudged,
-    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
-FROM judged WHERE gain IS NOT NULL;
+FROM finding_gain('judged', 'Occupancy was not measured: profile with `--section Occupancy`.');

@@ -18,7 +18,7 @@
 -- clear: Bank conflicts cost at most {value} of the measured kernel time.
 -- advice: Pad or swizzle the rows of the arrays of {kernel} in shared memory, so that the threads of a warp reach different banks.
 -- source: Nsight Compute, SharedMemoryConflicts: conflicts / wavefronts at least 10 %, times the throughput of L1
-WITH judged AS (
+WITH judged AS ( -- noqa: ST03
     SELECT launch_id, readable, ns, calls, format('{:.0f} % of wavefronts are conflicts', 100 * conflict) AS note,
         CASE WHEN conflict >= 0.1 AND NOT is_closed_kernel(kernel)
                 THEN least(least(conflict, 1) * l1_throughput_pct / 100, dram_left)
@@ -31,18 +31,6 @@ WITH judged AS (
         FROM launch_metric('l1tex__data_(bank_conflicts_pipe_lsu_mem_shared|pipe_lsu_wavefronts_mem_shared)\.sum')
         GROUP BY launch_id
     ) USING (launch_id)
-), shown AS (
-    SELECT {
-            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
-            'launch': launch_id
-        } AS piece, gain * ns AS weight, launch_id
-    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
 )
-SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
-    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
-    count(*) FILTER (gain > 0) AS launches,
-    CASE WHEN count(*) = 0
-        THEN 'Bank conflicts were not measured: profile with `--section MemoryWorkloadAnalysis_Tables`.' END
-        AS unjudged,
-    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
-FROM judged WHERE gain IS NOT NULL;
+FROM finding_gain('judged',
+    'Bank conflicts were not measured: profile with `--section MemoryWorkloadAnalysis_Tables`.');

@@ -17,24 +17,12 @@
 -- clear: The measured kernels would take {value} less time at their roofs.
 -- advice: Start with {kernel}: its stalls and occupancy on Kernel profiles show why it stays below its roof.
 -- source: Roofline as on the page Roofline (SpeedOfLight_RooflineChart); threshold: ours
-WITH judged AS (
+WITH judged AS ( -- noqa: ST03
     SELECT launch_id, readable, ns, calls, format('{:.0f} % of {}', pct_of_roof, roof_title(roof)) AS note,
         greatest(0, 1 - pct_of_roof / 100) AS gain
     FROM finding_launch
     JOIN (
         SELECT launch_id, pct_of_roof, roof FROM ncu_roofline_point WHERE is_main AND level = 'dram'
     ) USING (launch_id)
-), shown AS (
-    SELECT {
-            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
-            'launch': launch_id
-        } AS piece, gain * ns AS weight, launch_id
-    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
 )
-SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
-    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
-    count(*) FILTER (gain > 0) AS launches,
-    CASE WHEN count(*) = 0
-        THEN 'Work and traffic were not measured: profile with `--set roofline`.' END AS unjudged,
-    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
-FROM judged WHERE gain IS NOT NULL;
+FROM finding_gain('judged', 'Work and traffic were not measured: profile with `--set roofline`.');

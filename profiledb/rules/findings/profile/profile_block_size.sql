@@ -18,22 +18,10 @@
 -- clear: Block sizes cost at most {value} of the measured kernel time.
 -- advice: Round the block size of {kernel} up to a multiple of 32, and mask the rest.
 -- source: Nsight Compute, LaunchStatistics: (1 / warps) x (1 - threads of the last warp / 32)
-WITH judged AS (
+WITH judged AS ( -- noqa: ST03
     SELECT launch_id, readable, ns, calls, format('{} threads per block', block_size) AS note,
         CASE WHEN block_size % 32 <> 0 THEN least((1 - (block_size % 32) / 32.0) / ceil(block_size / 32.0), dram_left)
             WHEN block_size IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
-), shown AS (
-    SELECT {
-            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
-            'launch': launch_id
-        } AS piece, gain * ns AS weight, launch_id
-    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
 )
-SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
-    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
-    count(*) FILTER (gain > 0) AS launches,
-    CASE WHEN count(*) = 0
-        THEN 'The report does not tell block sizes.' END AS unjudged,
-    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
-FROM judged WHERE gain IS NOT NULL;
+FROM finding_gain('judged', 'The report does not tell block sizes.');

@@ -18,7 +18,7 @@
 -- clear: Divergent warps cost at most {value} of the measured kernel time.
 -- advice: Sort or regroup the work of {kernel}, so that the threads of a warp take the same branch.
 -- source: Nsight Compute, ThreadDivergence: under 24 threads per instruction, 1 - n / 32, times the throughput of compute
-WITH judged AS (
+WITH judged AS ( -- noqa: ST03
     SELECT launch_id, readable, ns, calls, format('{:.1f} of 32 threads active', value) AS note,
         CASE WHEN value < 24 THEN least((1 - value / 32) * sm_throughput_pct / 100, dram_left)
             WHEN value IS NOT NULL AND sm_throughput_pct IS NOT NULL THEN 0 END AS gain
@@ -26,17 +26,5 @@ WITH judged AS (
     JOIN (
         SELECT launch_id, value FROM launch_metric('smsp__thread_inst_executed_per_inst_executed\.ratio')
     ) USING (launch_id)
-), shown AS (
-    SELECT {
-            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
-            'launch': launch_id
-        } AS piece, gain * ns AS weight, launch_id
-    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
 )
-SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
-    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
-    count(*) FILTER (gain > 0) AS launches,
-    CASE WHEN count(*) = 0
-        THEN 'Active threads were not measured: profile with `--section WarpStateStats`.' END AS unjudged,
-    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
-FROM judged WHERE gain IS NOT NULL;
+FROM finding_gain('judged', 'Active threads were not measured: profile with `--section WarpStateStats`.');

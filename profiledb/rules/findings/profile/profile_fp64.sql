@@ -20,7 +20,7 @@
 -- advice: [else, CuPy or Numba] Find what makes {kernel} compute in FP64: arrays of NumPy are FP64 (`astype(numpy.float32)`), and so is a literal such as `1.0`.
 -- advice: [else] Write the literals of {kernel} as `1.0f`, and compute in FP32 where the precision is enough.
 -- source: Nsight Compute, SpeedOfLight_Roofline: FP64 over 15 % and FP32 under 60 % of the peak
-WITH judged AS (
+WITH judged AS ( -- noqa: ST03
     SELECT launch_id, readable, ns, calls, format('FP64 at {:.0f} % of its peak', 100 * fp64) AS note,
         CASE WHEN fp64 > 0.15 AND coalesce(fp32, 0) < 0.6 THEN least(fp64, 1) WHEN fp64 IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
@@ -29,17 +29,5 @@ WITH judged AS (
             max(flops_per_s / peak_flops_per_s) FILTER (precision = 'fp32') AS fp32
         FROM ncu_scalar_work GROUP BY launch_id
     ) USING (launch_id)
-), shown AS (
-    SELECT {
-            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
-            'launch': launch_id
-        } AS piece, gain * ns AS weight, launch_id
-    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
 )
-SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
-    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
-    count(*) FILTER (gain > 0) AS launches,
-    CASE WHEN count(*) = 0
-        THEN 'Arithmetic was not measured: profile with `--set roofline`.' END AS unjudged,
-    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
-FROM judged WHERE gain IS NOT NULL;
+FROM finding_gain('judged', 'Arithmetic was not measured: profile with `--set roofline`.');

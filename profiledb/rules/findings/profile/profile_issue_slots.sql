@@ -18,23 +18,11 @@
 -- clear: Schedulers without a ready warp cost at most {value} of the measured kernel time.
 -- advice: Give each thread of {kernel} more independent work (unrolling, vector loads), or raise its occupancy.
 -- source: Nsight Compute, IssueSlotUtilization: issue active under 0.6, 1 - issue active; bounded by the speed of light
-WITH judged AS (
+WITH judged AS ( -- noqa: ST03
     SELECT launch_id, readable, ns, calls, format('issues in {:.0f} % of cycles', 100 * issue_active_per_cycle) AS note,
         CASE WHEN issue_active_per_cycle < 0.6 AND NOT is_busy
                 THEN least(1 - issue_active_per_cycle, headroom)
             WHEN issue_active_per_cycle + sm_throughput_pct + memory_throughput_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
-), shown AS (
-    SELECT {
-            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
-            'launch': launch_id
-        } AS piece, gain * ns AS weight, launch_id
-    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
 )
-SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
-    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
-    count(*) FILTER (gain > 0) AS launches,
-    CASE WHEN count(*) = 0
-        THEN 'Issue slots were not measured: profile with `--section SchedulerStats`.' END AS unjudged,
-    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
-FROM judged WHERE gain IS NOT NULL;
+FROM finding_gain('judged', 'Issue slots were not measured: profile with `--section SchedulerStats`.');

@@ -20,7 +20,7 @@
 -- advice: -> sixteen_bits
 -- advice: Use sizes that are multiples of 8: these reach tensor cores in all library versions.
 -- source: PyTorch TensorBoard plugin data.py (tensor core ratio 0); nine tenths: our bound
-WITH judged AS (
+WITH judged AS ( -- noqa: ST03
     SELECT launch_id, readable, ns, calls, format('tensor pipe {:.1f} % busy', busy) AS note,
         CASE WHEN class IN ('matmul', 'attention', 'convolution') AND busy < 1 THEN 0.9
             WHEN busy IS NOT NULL AND class IS NOT NULL THEN 0 END AS gain
@@ -31,19 +31,11 @@ WITH judged AS (
             'sm__(pipe_tensor_cycles_active|inst_executed_pipe_tensor)\.avg\.pct_of_peak_sustained_(active|elapsed)')
         GROUP BY launch_id
     ) USING (launch_id) WHERE has_tensor_cores(cc, gpu_name)
-), shown AS (
-    SELECT {
-            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
-            'launch': launch_id
-        } AS piece, gain * ns AS weight, launch_id
-    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
 )
-SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
-    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
-    count(*) FILTER (gain > 0) AS launches,
-    CASE WHEN count(*) > 0 THEN NULL
+SELECT * REPLACE (
+    CASE WHEN unjudged IS NULL THEN NULL
         WHEN NOT EXISTS (FROM finding_launch WHERE coalesce(has_tensor_cores(cc, gpu_name), true))
             THEN 'This GPU has no tensor cores.'
-        ELSE 'Tensor cores were not measured: profile with `--section ComputeWorkloadAnalysis`.' END AS unjudged,
-    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
-FROM judged WHERE gain IS NOT NULL;
+        ELSE unjudged END AS unjudged)
+FROM finding_gain(
+    'judged', 'Tensor cores were not measured: profile with `--section ComputeWorkloadAnalysis`.');

@@ -20,7 +20,7 @@
 -- advice: Launch {kernel} with more blocks: smaller tiles, split-K for matrix products with few rows, a larger batch.
 -- advice: Run independent kernels on several streams, so that they share the GPU.
 -- source: Nsight Compute, LaunchStatistics: (SMs - grid) / SMs
-WITH judged AS (
+WITH judged AS ( -- noqa: ST03
     SELECT launch_id, readable, ns, calls,
         concat(grid_size, IF(grid_size = 1, ' block', ' blocks'), coalesce(
             ' on ' || sm_count || ' SMs',
@@ -30,17 +30,5 @@ WITH judged AS (
             WHEN sm_count IS NULL AND waves_per_sm < $waves::DOUBLE THEN least(1 - waves_per_sm, headroom)
             WHEN grid_size IS NOT NULL AND coalesce(sm_count, waves_per_sm) IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
-), shown AS (
-    SELECT {
-            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
-            'launch': launch_id
-        } AS piece, gain * ns AS weight, launch_id
-    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
 )
-SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
-    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
-    count(*) FILTER (gain > 0) AS launches,
-    CASE WHEN count(*) = 0
-        THEN 'The report does not tell grids or the number of SMs.' END AS unjudged,
-    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
-FROM judged WHERE gain IS NOT NULL;
+FROM finding_gain('judged', 'The report does not tell grids or the number of SMs.');

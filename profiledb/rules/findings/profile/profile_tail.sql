@@ -19,23 +19,11 @@
 -- clear: Partial last waves cost at most {value} of the measured kernel time.
 -- advice: Choose tiles so that the blocks of {kernel} fill whole waves, or use a persistent or stream-K kernel.
 -- source: Nsight Compute, LaunchStatistics: 1 / (whole waves + 1) if at least 20 %
-WITH judged AS (
+WITH judged AS ( -- noqa: ST03
     SELECT launch_id, readable, ns, calls, format('{:.2f} waves', waves_per_sm) AS note,
         CASE WHEN waves_per_sm >= 1 AND waves_per_sm > floor(waves_per_sm) AND 1 / (floor(waves_per_sm) + 1) >= 0.2
                 AND occupancy_pct < 0.8 * theoretical_occupancy_pct THEN least(1 / (floor(waves_per_sm) + 1), headroom)
             WHEN waves_per_sm + occupancy_pct + theoretical_occupancy_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
-), shown AS (
-    SELECT {
-            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
-            'launch': launch_id
-        } AS piece, gain * ns AS weight, launch_id
-    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
 )
-SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
-    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
-    count(*) FILTER (gain > 0) AS launches,
-    CASE WHEN count(*) = 0
-        THEN 'Waves were not measured: profile with `--section LaunchStats --section Occupancy`.' END AS unjudged,
-    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
-FROM judged WHERE gain IS NOT NULL;
+FROM finding_gain('judged', 'Waves were not measured: profile with `--section LaunchStats --section Occupancy`.');

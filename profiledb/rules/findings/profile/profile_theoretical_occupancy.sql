@@ -22,7 +22,7 @@
 -- advice: [else] Let {kernel} use fewer registers (`__launch_bounds__`, `-maxrregcount`), less shared memory per block, or another block size.
 -- advice: The occupancy curves on Kernel profiles show which limit to move.
 -- source: Nsight Compute, TheoreticalOccupancy: under 80 %, 1 - occupancy; bounded by the speed of light
-WITH judged AS (
+WITH judged AS ( -- noqa: ST03
     SELECT launch_id, readable, ns, calls,
         format('{:.0f} % possible, {} registers per thread', theoretical_occupancy_pct, registers_per_thread) AS note,
         CASE WHEN theoretical_occupancy_pct < 80 AND NOT is_busy AND NOT is_closed_kernel(kernel)
@@ -30,17 +30,5 @@ WITH judged AS (
                 THEN least(1 - theoretical_occupancy_pct / 100, headroom)
             WHEN theoretical_occupancy_pct + sm_throughput_pct + memory_throughput_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
-), shown AS (
-    SELECT {
-            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
-            'launch': launch_id
-        } AS piece, gain * ns AS weight, launch_id
-    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
 )
-SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
-    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
-    count(*) FILTER (gain > 0) AS launches,
-    CASE WHEN count(*) = 0
-        THEN 'Occupancy was not measured: profile with `--section Occupancy --section SpeedOfLight`.' END AS unjudged,
-    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
-FROM judged WHERE gain IS NOT NULL;
+FROM finding_gain('judged', 'Occupancy was not measured: profile with `--section Occupancy --section SpeedOfLight`.');

@@ -36,3 +36,20 @@ WITH point AS (
 SELECT launch_id, roof_pct, IF(peak = 'dram', 'memory', 'compute') AS roof, roof_pct >= at_roof_pct() AS is_at_roof,
     format('{:.0f} % of {}', roof_pct, roof_title(peak)) AS roof_note
 FROM nearest WHERE roof_pct IS NOT NULL;
+
+-- The row of a rule about launches: what it gains in all, the ten launches that gain most, and why it cannot judge where
+-- no launch was measured. `judged` has launch_id, readable, note, ns, calls and `gain`, the share of its time that a
+-- launch gains; NULL where that was not measured.
+CREATE OR REPLACE MACRO finding_gain(judged, unmeasured) AS TABLE
+WITH shown AS (
+    SELECT {
+            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
+            'launch': launch_id
+        } AS piece, gain * ns AS weight, launch_id
+    FROM query_table(judged) WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
+)
+SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
+    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
+    count(*) FILTER (gain > 0) AS launches, CASE WHEN count(*) = 0 THEN unmeasured END AS unjudged,
+    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
+FROM query_table(judged) WHERE gain IS NOT NULL;
