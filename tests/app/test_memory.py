@@ -61,6 +61,7 @@ def test_holders_are_parts_of_the_process(tmp_path: Path, monkeypatch: pytest.Mo
     assert found["duckdb"] <= found["duckdb_pages"]
 
 
+@pytest.mark.slow("views every page of two reports ten times")
 @pytest.mark.integration
 def test_pages_that_are_seen_again_and_again_hold_no_more_memory(tmp_path: Path) -> None:
     inbox, port = tmp_path / "inbox", free_port()

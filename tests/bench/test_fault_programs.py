@@ -53,11 +53,17 @@ def run_all(command: list[str], names: tuple[str, ...], folder: Path) -> list[li
 
 
 @pytest.mark.integration
-def test_programs_that_need_torch_alone_run_on_the_cpu(tmp_path: Path) -> None:
-    told = run_all([sys.executable], ALONE, tmp_path)
-    assert told == [[name, mended, 3, True] for name in ALONE for mended in (False, True)]
+@pytest.mark.parametrize(
+    "names",
+    [ALONE[-1:], pytest.param(ALONE[:-1], marks=pytest.mark.slow("13 programs, 83 CPU seconds"))],
+    ids=["one", "others"],
+)
+def test_programs_that_need_torch_alone_run_on_the_cpu(tmp_path: Path, names: tuple[str, ...]) -> None:
+    told = run_all([sys.executable], names, tmp_path)
+    assert told == [[name, mended, 3, True] for name in names for mended in (False, True)]
 
 
+@pytest.mark.slow("a launcher and two processes, as for the workloads of ranks")
 @pytest.mark.integration
 def test_programs_of_ranks_run_on_two_ranks(tmp_path: Path) -> None:
     from bench.fault_programs.__main__ import load

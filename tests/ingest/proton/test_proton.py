@@ -142,21 +142,18 @@ def test_odd_figures_and_names_are_left_out(take: Callable[[str], Query]) -> Non
     assert any("impossible figures excluded" in note for note in notes(query))
 
 
-def bombs() -> dict[str, bytes]:
-    start = profile()[:-1].encode()
-    deep = b'{"children": [' * 300_000
-    return {
-        "deep": start[: start.index(b'{"children": [{"children": [], ')] + deep,
-        "spaces": gzip.compress(start + b" " * (200 << 20), 1),
-        "long": start[:-1] + b', "x": "' + b"y" * (40 << 20),
-        "wide": start + b', {"children": [' + b'{"children":[]},' * 1_000_000,
-    }
+BOMBS: dict[str, Callable[[bytes], bytes]] = {
+    "deep": lambda start: start[: start.index(b'{"children": [{"children": [], ')] + b'{"children": [' * 300_000,
+    "spaces": lambda start: gzip.compress(start + b" " * (200 << 20), 1),
+    "long": lambda start: start[:-1] + b', "x": "' + b"y" * (40 << 20),
+    "wide": lambda start: start + b', {"children": [' + b'{"children":[]},' * 1_000_000,
+}
 
 
-@pytest.mark.parametrize("name", bombs())
+@pytest.mark.parametrize("name", BOMBS)
 def test_bombs_end_in_a_sentence(ingest: Ingest, inbox: Path, empty_library: Library, name: str) -> None:
     path = inbox / f"{name}.hatchet"
-    path.write_bytes(bombs()[name])
+    path.write_bytes(BOMBS[name](profile()[:-1].encode()))
     done = ingest(inbox, empty_library.folder)
     assert done.cpu_s < 40
     job = job_of(empty_library, path)
