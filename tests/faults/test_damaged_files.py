@@ -18,24 +18,12 @@ from tests.conftest import SAMPLES, Ingest
 from tests.ingest.snapshot.test_snapshots import snapshot
 from tests.ingest.torch.test_trace_load import EVENTS, event, text
 from tests.support import exports, ncu_fixtures
-from tests.support.bounded import Query, converted, notes
+from tests.support.bounded import Take, make_take, notes
 from tests.support.dropped import job_of
 
+__all__ = ["make_take"]  # fixture
+
 DATA = ncu_fixtures.DATA
-
-
-@pytest.fixture(name="take")
-def make_take(ingest: Ingest, inbox: Path, empty_library: Library) -> Callable[[str, bytes], Query]:
-    """Has a file taken in that must become a report."""
-
-    def take(name: str, content: bytes) -> Query:
-        (inbox / name).write_bytes(content)
-        return converted(ingest, inbox, empty_library, name)
-
-    return take
-
-
-Take = Callable[[str, bytes], Query]
 
 
 def report_of(tmp_path: Path, change: Callable[[bytes], bytes]) -> bytes:

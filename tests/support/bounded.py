@@ -29,6 +29,20 @@ def make_convert(ingest: Ingest, inbox: Path, empty_library: Library) -> Convert
     return run
 
 
+Take = Callable[[str, bytes], Query]
+
+
+@pytest.fixture(name="take")
+def make_take(ingest: Ingest, inbox: Path, empty_library: Library) -> Take:
+    """Return a function that converts a file of a name and content and returns a way to query the report."""
+
+    def run(name: str, content: bytes) -> Query:
+        (inbox / name).write_bytes(content)
+        return converted(ingest, inbox, empty_library, name)
+
+    return run
+
+
 def converted(ingest: Ingest, inbox: Path, library: Library, name: str = "made.sqlite") -> Query:
     done = ingest(inbox, library.folder)
     assert [line.split()[0] for line in done.lines] == ["ready"], done.errors

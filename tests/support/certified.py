@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +11,8 @@ from pathlib import Path
 import httpx
 
 from bench.pages import free_port
-from tests.app.web.provider import way_in
-from tests.conftest import ROOT, wait_until
+from tests.app.web.provider import listening, way_in
+from tests.conftest import ROOT
 
 MODULES = ROOT / ".tools" / "oidc" / "node_modules"
 PEOPLE: Mapping[str, Mapping[str, object]] = {
@@ -42,21 +41,8 @@ def provider(dashboard: str) -> Iterator[str]:
     port = free_port()
     script = Path(__file__).with_suffix(".mjs")
     command = ["node", str(script), str(MODULES), str(port), dashboard, json.dumps(PEOPLE)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}"
-
-    def answers() -> bool:
-        try:
-            return httpx.get(f"{address}/.well-known/openid-configuration").is_success
-        except httpx.TransportError:
-            return False
-
-    try:
-        wait_until(answers)
+    with listening(command, port) as address:
         yield address
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
 
 
 def sign_in(address: str, name: str) -> dict[str, str]:

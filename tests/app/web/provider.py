@@ -35,7 +35,15 @@ ROLES = {
 def provider(port: int = 0) -> Iterator[str]:
     """Runs the provider as a process of its own, on a port that is free or the one that is named; gives its address."""
     port = port or free_port()
-    command = [sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", "--port", str(port)]
+    with listening([sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", "--port", str(port)], port) as address:
+        for name, claims in PEOPLE.items():
+            httpx.put(f"{address}/users/{name}", json=dict(claims)).raise_for_status()
+        yield address
+
+
+@contextmanager
+def listening(command: list[str], port: int) -> Iterator[str]:
+    """Run the command of a provider and wait until it answers on this port; yield its address."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
 
@@ -47,8 +55,6 @@ def provider(port: int = 0) -> Iterator[str]:
 
     try:
         wait_until(answers)
-        for name, claims in PEOPLE.items():
-            httpx.put(f"{address}/users/{name}", json=dict(claims)).raise_for_status()
         yield address
     finally:
         process.terminate()

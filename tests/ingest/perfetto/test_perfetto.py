@@ -1,7 +1,6 @@
 """Traces of Perfetto read by the real worker: small ones by hand, and ours against the reports that they show."""
 
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,12 @@ from profiledb.access.cli import main
 from profiledb.library.library import Library
 from profiledb.timeline import trace
 from tests.conftest import SAMPLES, Ingest, ingest_files
-from tests.support.bounded import Query, converted, notes
+from tests.support.bounded import Take, converted, make_take, notes
 from tests.support.dropped import job_of
 from tests.support.pftrace import BOOTTIME, INSTANT, SliceWriter, clock, packet, totals, track
 from tests.support.xspace import field
+
+__all__ = ["make_take"]  # fixture
 
 PROCESS, MAIN, OTHER, QUEUE, STREAM = 1, 2, 3, 4, 5
 AT = 1_000_000
@@ -28,17 +29,6 @@ TRACKS = (
     + track(STREAM, 'STREAM [" 7 "] ', PROCESS)
 )
 KERNEL = "void gemm<float>(float*)"
-
-
-@pytest.fixture(name="take")
-def make_take(ingest: Ingest, inbox: Path, empty_library: Library) -> Callable[[bytes], Query]:
-    """Return a function that converts a trace and returns a way to query the report."""
-
-    def run(data: bytes) -> Query:
-        (inbox / "run.pftrace").write_bytes(data)
-        return converted(ingest, inbox, empty_library, "run.pftrace")
-
-    return run
 
 
 def capture() -> bytes:
@@ -59,8 +49,8 @@ def capture() -> bytes:
     )  # fmt: skip
 
 
-def test_a_trace_of_rocprofv3(take: Callable[[bytes], Query]) -> None:
-    query = take(capture())
+def test_a_trace_of_rocprofv3(take: Take) -> None:
+    query = take("run.pftrace", capture())
     columns = "start_ns, end_ns, device_id, stream_id, short, value"
     joins = "JOIN kernel_name USING (name_id) JOIN api_call USING (call_id) JOIN string ON string_id = api_call.name_id"
     kernel = f"SELECT {columns.replace('start_ns, end_ns', 'kernel.start_ns, kernel.end_ns')} FROM kernel {joins}"
@@ -99,8 +89,8 @@ def stages() -> bytes:
     ))  # fmt: skip
 
 
-def test_stages_of_a_gpu(take: Callable[[bytes], Query]) -> None:
-    query = take(stages())
+def test_stages_of_a_gpu(take: Take) -> None:
+    query = take("run.pftrace", stages())
     columns = "start_ns, end_ns, device_id, stream_id, grid_x, grid_y, block_x, short"
     assert query(f"SELECT {columns} FROM kernel JOIN kernel_name USING (name_id) ORDER BY 1") == [
         (0, 500, 1, 13, 8, 2, 256, "gemm"), (1900, 2400, 1, 13, 8, 2, 256, "gemm"),
@@ -109,8 +99,8 @@ def test_stages_of_a_gpu(take: Callable[[bytes], Query]) -> None:
     assert query("SELECT name FROM gpu WHERE gpu_id = 1") == [("NVIDIA H100",)]
 
 
-def test_packets_may_be_compressed(take: Callable[[bytes], Query]) -> None:
-    query = take(packet(field(50, zlib.compress(capture()))))
+def test_packets_may_be_compressed(take: Take) -> None:
+    query = take("run.pftrace", packet(field(50, zlib.compress(capture()))))
     assert query("SELECT start_ns, end_ns FROM kernel") == [(300, 900)]
 
 
@@ -206,9 +196,9 @@ def hostile() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", hostile())
-def test_hostile_traces_hold_nothing_up(take: Callable[[bytes], Query], name: str) -> None:
+def test_hostile_traces_hold_nothing_up(take: Take, name: str) -> None:
     """A kernel that follows in the same file is read, unless the bytes end the reading."""
-    query = take(capture() + hostile()[name])
+    query = take("run.pftrace", capture() + hostile()[name])
     assert query("SELECT count(*) FROM kernel WHERE start_ns >= 0")[0][0] in (1, 2)
     if name in ("noise", "claims", "after"):
         assert any(note.startswith("The trace is ") for note in notes(query))

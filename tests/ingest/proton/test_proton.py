@@ -13,8 +13,10 @@ import pytest
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import ROOT, Ingest
-from tests.support.bounded import Query, converted, notes
+from tests.support.bounded import Take, converted, make_take, notes
 from tests.support.dropped import job_of
+
+__all__ = ["make_take"]  # fixture
 
 OURS = ROOT / "tests" / "data" / "proton" / "run.hatchet.gz"
 """Five steps on an H100, each with a product in a scope that states FLOPs and a kernel in one that states bytes."""
@@ -41,19 +43,8 @@ def profile() -> str:
     return json.dumps([root, {"CUDA": {"0": gpu}}])
 
 
-@pytest.fixture(name="take")
-def make_take(ingest: Ingest, inbox: Path, empty_library: Library) -> Callable[[str], Query]:
-    """Return a function that converts a profile and returns a way to query the report."""
-
-    def run(text: str) -> Query:
-        (inbox / "run.hatchet").write_text(text)
-        return converted(ingest, inbox, empty_library, "run.hatchet")
-
-    return run
-
-
-def test_a_profile(take: Callable[[str], Query], empty_library: Library) -> None:
-    query = take(profile())
+def test_a_profile(take: Take, empty_library: Library) -> None:
+    query = take("run.hatchet", profile().encode())
     assert query("SELECT level, name, calls, total_ns, flops, bytes, metrics_json FROM path_sum ORDER BY path_id") == [
         (0, "step", None, None, None, None, None), (1, "matmul", None, None, 9e6, 3000.0, None),
         (2, "gemm", 3, 600, None, None, None), (1, "add", 2, 100, None, None, None),
@@ -129,13 +120,12 @@ def test_a_cut_profile_is_read_as_far_as_it_goes(ingest: Ingest, inbox: Path, em
 ODD: list[Any] = [-1, 1 << 70, 1.5, "x", None, True, [], {}, float("inf"), float("nan"), "9" * 5000]
 
 
-def test_odd_figures_and_names_are_left_out(take: Callable[[str], Query]) -> None:
+def test_odd_figures_and_names_are_left_out(take: Take) -> None:
     odd = [kernel("odd", one, one, one) for one in ODD]
     odd += [{"frame": one, "metrics": one, "children": []} for one in ODD]
     evil = kernel("'); DROP TABLE path_sum; --\0<script>", 1, 5)
-    query = take(
-        json.dumps([node("ROOT", kernel("gemm", 1, 7), evil, *odd), {"CUDA": {"x": {}, "0": [], "1": {}}}, {}])
-    )
+    tree = [node("ROOT", kernel("gemm", 1, 7), evil, *odd), {"CUDA": {"x": {}, "0": [], "1": {}}}, {}]
+    query = take("run.hatchet", json.dumps(tree).encode())
     assert query("SELECT calls, total_ns FROM path_sum WHERE name = 'gemm'") == [(1, 7)]
     assert query("SELECT name FROM path_sum WHERE total_ns = 5") == [("'); DROP TABLE path_sum; -- <script>",)]
     assert query("SELECT count(*) FROM path_sum WHERE total_ns < 0 OR calls < 0") == [(0,)]
