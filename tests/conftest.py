@@ -25,8 +25,12 @@ from tests.support.answers import make_answers
 from tests.support.conversion_cache import pytest_unconfigure
 from tests.support.groups import pytest_xdist_make_scheduler
 from tests.support.ingestion import Ingested, pytest_sessionfinish
+from tests.support.made_up import make_report
+from tests.support.memory_reports import make_gaps
 from tests.support.needs import CORPUS, pytest_runtest_setup
+from tests.support.page_reports import make_library, make_publish
 from tests.support.postgres import catalog, postgres, team
+from tests.support.ranged import make_capture
 from tests.support.s3 import s3, s3_server, s3_servers
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,6 +41,11 @@ __all__ = [  # hooks, and what tests use
     "Ingested",
     "catalog",
     "make_answers",
+    "make_capture",
+    "make_gaps",
+    "make_library",
+    "make_publish",
+    "make_report",
     "postgres",
     "pytest_runtest_setup",
     "pytest_sessionfinish",
@@ -47,6 +56,9 @@ __all__ = [  # hooks, and what tests use
     "s3_servers",
     "team",
 ]
+
+pytest_plugins = [f"tests.support.{name}" for name in ("bounded", "ddp_samples", "torch_samples")]
+"""Modules of fixtures that import this one."""
 
 os.environ["WARPDECK_SAMPLES"] = "off"
 # Run the same examples every time.

@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 from profiledb.library.library import Library
 from profiledb.query import header
 from tests.support.memory_reports import fill
-from tests.support.page_reports import Publish, kernel, make_library, make_publish
+from tests.support.page_reports import Publish, kernel, make_library
 
-__all__ = ["make_library", "make_publish"]  # fixtures
+__all__ = ["make_library"]  # fixture
 
 Draw = Callable[..., AppTest]
 

@@ -14,9 +14,9 @@ from profiledb.report.sidecar import Columns
 from tests.app.conftest import CORPUS, SAMPLES, Dashboard
 from tests.profiledb.analyses.test_attention import CLASSES, GPU, MATMUL_FLOPS, SOFTMAX_FLOPS, naive
 from tests.support.page_reports import make_library
-from tests.support.ranged import Capture, make_capture
+from tests.support.ranged import Capture
 
-__all__ = ["make_capture", "make_library"]  # fixtures
+__all__ = ["make_library"]  # fixture
 needs_samples = pytest.mark.skipif(not list(SAMPLES.glob("attention.*")), reason="no sample reports here")
 needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="no corpus here")
 

@@ -10,9 +10,8 @@ from tests.app.conftest import Dashboard
 from tests.app.test_library_links import button
 from tests.app.test_library_page import select, table, texts
 from tests.conftest import copy_data
-from tests.support.torch_samples import INFERENCE, NSYS, TRAINING, make_torch_samples, needs_torch_samples
+from tests.support.torch_samples import INFERENCE, NSYS, TRAINING, needs_torch_samples
 
-__all__ = ["make_torch_samples"]  # fixture
 pytestmark = needs_torch_samples
 
 

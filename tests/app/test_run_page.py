@@ -18,9 +18,7 @@ from profiledb.studies import run_lookup
 from profiledb.studies.trends import summary_refresh
 from tests.app.conftest import Dashboard, _use
 from tests.conftest import copy_data, ingest_files
-from tests.support.ddp_samples import FOLDER, make_ddp, needs_ddp, summarized_ddp
-
-__all__ = ["make_ddp", "summarized_ddp"]  # fixtures
+from tests.support.ddp_samples import FOLDER, needs_ddp
 
 
 @pytest.fixture(name="summarized")

@@ -12,11 +12,9 @@ from tests.app.conftest import Dashboard, _use
 from tests.app.test_attention_page import metrics, texts
 from tests.conftest import copy_data
 from tests.profiledb.studies.test_scaling import gather, report
-from tests.support.ddp_samples import make_ddp, needs_ddp
-from tests.support.page_reports import Publish, insert, kernel, make_publish, name
-from tests.support.torch_samples import RANKS, make_torch_samples, needs_torch_samples
-
-__all__ = ["make_ddp", "make_publish", "make_torch_samples"]  # fixtures
+from tests.support.ddp_samples import needs_ddp
+from tests.support.page_reports import Publish, insert, kernel, name
+from tests.support.torch_samples import RANKS, needs_torch_samples
 
 
 @pytest.fixture

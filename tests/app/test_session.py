@@ -21,11 +21,11 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.selection.model import Selection
 from tests.conftest import ROOT
-from tests.support.memory_reports import fill, make_gaps
-from tests.support.page_reports import Publish, kernel, make_library, make_publish
+from tests.support.memory_reports import fill
+from tests.support.page_reports import Publish, kernel, make_library
 from tests.support.powered import put_log
 
-__all__ = ["make_gaps", "make_library", "make_publish"]  # fixtures
+__all__ = ["make_library"]  # fixture
 
 
 @pytest.fixture(autouse=True)

@@ -18,9 +18,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis, header
 from tests.conftest import SAMPLES
 from tests.support.page_reports import records
-from tests.support.torch_samples import NSYS, TRAINING, make_torch_samples
-
-__all__ = ["make_torch_samples"]  # fixture
+from tests.support.torch_samples import NSYS, TRAINING
 
 pytestmark = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
 

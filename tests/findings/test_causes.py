@@ -13,9 +13,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.findings.test_rulebook import HEADER
 from tests.support import memory_reports as made
-from tests.support.page_reports import Publish, kernel, make_library, make_publish
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, kernel
 
 PARTS = [
     Part("matmul", "kernels", 500), Part("copies", "copies", 50), Part("data loading", "idle", 300),

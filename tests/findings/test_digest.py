@@ -16,9 +16,8 @@ from profiledb.report import store
 from profiledb.report.derived_files import FINDINGS
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.support.memory_reports import fill
-from tests.support.page_reports import Publish, empty, kernel, make_library, make_publish
+from tests.support.page_reports import Publish, empty, kernel
 
-__all__ = ["make_library", "make_publish"]  # fixtures
 BUSY = ((0, 10_000_000), (90_000_000, 100_000_000))
 
 

@@ -14,11 +14,8 @@ from profiledb.findings.finding import Finding
 from profiledb.findings.rule import Rule
 from profiledb.library.library import Library
 from tests.findings.test_rulebook import HEADER
-from tests.support.page_reports import Publish, make_library, make_publish
-from tests.support.torch_samples import make_torch_samples
+from tests.support.page_reports import Publish
 from tests.support.waits import by_hand
-
-__all__ = ["make_library", "make_publish", "make_torch_samples"]  # fixtures
 
 REPORT = "streams_serial.nsys-rep"
 

@@ -15,10 +15,8 @@ from profiledb.findings.rule import PLACE, Rule
 from profiledb.library.library import Library
 from profiledb.replay import prediction
 from tests.findings.test_rulebook import HEADER
-from tests.support.page_reports import Publish, make_library, make_publish
+from tests.support.page_reports import Publish
 from tests.support.waits import by_hand
-
-__all__ = ["make_library", "make_publish"]  # fixtures
 
 SAMPLE = "transformer_inference.nsys-rep"
 TWICE = "faster_kernels=matmul:2"

@@ -10,12 +10,10 @@ from profiledb.findings import program, sentences
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import CORPUS, Once, ingest_files
-from tests.support.ddp_samples import make_ddp, needs_ddp
+from tests.support.ddp_samples import needs_ddp
 from tests.support.judged_rules import judged
-from tests.support.page_reports import Publish, insert, make_library, make_publish
-from tests.support.torch_samples import TRAINING, make_torch_samples, needs_torch_samples
-
-__all__ = ["make_ddp", "make_library", "make_publish", "make_torch_samples"]  # fixtures
+from tests.support.page_reports import Publish, insert
+from tests.support.torch_samples import TRAINING, needs_torch_samples
 
 _TRAINED = "PyTorch, eager, training, foreach optimizer"
 SAMPLES = {

@@ -15,10 +15,8 @@ from tests.conftest import SAMPLES
 from tests.support import memory_reports as made
 from tests.support.judged_rules import Span, judged, rows, spans, union
 from tests.support.memory_reports import MAIN, PID, call
-from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish
+from tests.support.page_reports import Publish, insert, kernel
 from tests.support.powered import CAPTURED_NS, MS, put_log
-
-__all__ = ["make_library", "make_publish"]  # fixtures
 
 ENERGY, TINY, GRAPH = "energy.nsys-rep", "launches_tiny.nsys-rep", "launches_graph.nsys-rep"
 

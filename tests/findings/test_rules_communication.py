@@ -9,12 +9,10 @@ import pytest
 from profiledb.findings import sentences
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
-from tests.support.ddp_samples import FOLDER, make_ddp, needs_ddp
+from tests.support.ddp_samples import FOLDER, needs_ddp
 from tests.support.judged_rules import Span, bare, judged, pct, rows, spans, union, window
 from tests.support.memory_reports import PID, call
-from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish
-
-__all__ = ["make_ddp", "make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, insert, kernel
 
 RANK0, OVERLAP0, ALONE = "ddp_strong_4_rank0.sqlite", "ddp_overlap_4_rank0.sqlite", "ddp_1.sqlite"
 GRAPH = "launches_graph.nsys-rep"

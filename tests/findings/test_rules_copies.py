@@ -10,10 +10,8 @@ from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import Span, bare, judged, pct, rows, spans, union, window
 from tests.support.memory_reports import PID, call, copy
-from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish
+from tests.support.page_reports import H100, Publish, insert, kernel
 from tests.support.waits import by_hand
-
-__all__ = ["make_library", "make_publish"]  # fixtures
 
 SERIAL, OVERLAPPED = "streams_serial.nsys-rep", "streams_overlapped.nsys-rep"
 LINK = 32e9 * 16 / 8 * 128 / 130

@@ -14,11 +14,9 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import CORPUS, Once, ingest_files
 from tests.support.advised import wrong
-from tests.support.ddp_samples import NAMES, make_ddp, needs_ddp
+from tests.support.ddp_samples import NAMES, needs_ddp
 from tests.support.every_report import EVERY_REPORT, slow_but
-from tests.support.torch_samples import INFERENCE, NSYS, RANKS, TRAINING, make_torch_samples, needs_torch_samples
-
-__all__ = ["make_ddp", "make_torch_samples"]  # fixtures
+from tests.support.torch_samples import INFERENCE, NSYS, RANKS, TRAINING, needs_torch_samples
 
 TRACES = sorted(path for path in CORPUS.glob("*.json*") if "rocprof" not in path.name)
 STEPS = {"within": "steps"}

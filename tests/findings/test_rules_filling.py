@@ -11,10 +11,8 @@ from profiledb.findings import sentences
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import judged, pct, rows, window
-from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish, name
+from tests.support.page_reports import H100, Publish, insert, kernel, name
 from tests.support.waits import MS, by_hand, sampled
-
-__all__ = ["make_library", "make_publish"]  # fixtures
 
 US = 1_000
 SMS = 132

@@ -16,10 +16,8 @@ from tests.second import openmp
 from tests.second.raw import Capture
 from tests.support import memory_reports as made
 from tests.support.judged_rules import Span, bare, judged, rows
-from tests.support.page_reports import Publish, make_library, make_publish
+from tests.support.page_reports import Publish
 from tests.support.waits import LAUNCH, MS, SEM, by_hand, capture, during, looked_into, ranges, sampled, share, waited
-
-__all__ = ["make_library", "make_publish"]  # fixtures
 
 KERNELS = [(0, 10, 20, 40_020), (80_000, 80_005, 80_010, 110_020)]
 """A gap from 40.02 to 80.01 µs, in 110 µs."""

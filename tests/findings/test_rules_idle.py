@@ -11,8 +11,8 @@ from profiledb.findings.sentences import plain
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import judged, rows, spans, union, window
-from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish
-from tests.support.ranged import Capture, make_capture
+from tests.support.page_reports import Publish, insert, kernel
+from tests.support.ranged import Capture
 from tests.support.waits import (
     LOAD,
     MS,
@@ -27,8 +27,6 @@ from tests.support.waits import (
     sampled,
     share,
 )
-
-__all__ = ["make_capture", "make_library", "make_publish"]  # fixtures
 
 
 def test_host_work(nsys_samples: Library) -> None:

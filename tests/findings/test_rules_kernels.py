@@ -11,10 +11,8 @@ from profiledb.findings import sentences
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import judged, pct, rows, spans, union, window
-from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish, name
-from tests.support.ranged import Capture, make_capture
-
-__all__ = ["make_capture", "make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import H100, Publish, insert, kernel, name
+from tests.support.ranged import Capture
 
 GRAPH = "launches_graph.nsys-rep"
 FIXED = "dataloader_fixed.nsys-rep"

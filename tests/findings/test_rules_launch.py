@@ -12,10 +12,8 @@ from tests.second import idle
 from tests.second.raw import Call, Capture
 from tests.support import memory_reports as made
 from tests.support.judged_rules import judged, union
-from tests.support.page_reports import Publish, kernel, make_library, make_publish
+from tests.support.page_reports import Publish, kernel
 from tests.support.waits import SYNC, by_hand, capture, gained, looked_into, outermost, sampled, share
-
-__all__ = ["make_library", "make_publish"]  # fixtures
 
 LAUNCHING = {"launch call", "launch latency", "host code", "other CUDA call"}
 

@@ -7,11 +7,8 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.support.exports import MAIN
 from tests.support.judged_rules import judged
-from tests.support.page_reports import make_library
-from tests.support.ranged import Capture, make_capture
+from tests.support.ranged import Capture
 from tests.support.waits import MS, sampled
-
-__all__ = ["make_capture", "make_library"]  # fixtures
 
 
 def test_optimizer_per_parameter(nsys_samples: Library, library: Library, capture: Capture) -> None:

@@ -10,10 +10,10 @@ from tests.conftest import Once
 from tests.findings.test_rules_copies import H200, small
 from tests.profiledb.analyses import test_tensors
 from tests.support.judged_rules import judged
-from tests.support.page_reports import Publish, make_library, make_publish
+from tests.support.page_reports import Publish
 from tests.support.waits import by_hand, ranges
 
-__all__ = ["make_library", "make_publish", "small"]  # fixtures
+__all__ = ["small"]  # fixture
 NAME = "by_hand.pt.trace.json"
 
 

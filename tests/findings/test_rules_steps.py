@@ -11,12 +11,9 @@ from profiledb.query import analysis
 from tests.second import steps as told
 from tests.second.nesting import ran
 from tests.support.judged_rules import judged
-from tests.support.page_reports import make_library
-from tests.support.ranged import Capture, make_capture
+from tests.support.ranged import Capture
 from tests.support.waits import capture as export
 from tests.support.waits import sampled
-
-__all__ = ["make_capture", "make_library"]  # fixtures
 
 US = 1000
 

@@ -10,10 +10,8 @@ from profiledb.findings.finding import Finding
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import judged
-from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish, name
+from tests.support.page_reports import H100, Publish, insert, kernel, name
 from tests.support.waits import MS, by_hand, ranges, sampled
-
-__all__ = ["make_library", "make_publish"]  # fixtures
 
 NAMES = {
     "gemm": "matmul", "GeluCUDAKernelImpl": "elementwise", "GeluBackwardCUDAKernelImpl": "elementwise",

@@ -10,9 +10,7 @@ from profiledb.findings import sentences, trace_overhead
 from profiledb.library.library import Library
 from tests.support.judged_rules import judged
 from tests.support.made_traces import launch, operator, python, taken_in
-from tests.support.torch_samples import NSYS, TRAINING, make_torch_samples, needs_torch_samples
-
-__all__ = ["make_torch_samples"]  # fixtures
+from tests.support.torch_samples import NSYS, TRAINING, needs_torch_samples
 
 SHAPES: dict[str, Any] = {"Input_Dims": [[4, 4]], "Input_type": ["float"]}
 

@@ -14,11 +14,9 @@ from ingest.nsys import lookups, metrics
 from profiledb.library.library import Library
 from tests.conftest import CORPUS, Ingest
 from tests.support import exports, hostile
-from tests.support.bounded import Convert, converted, make_convert, notes
+from tests.support.bounded import Convert, converted, notes
 from tests.support.dropped import needs_corpus
 from tests.support.exports import MAIN, NVTX, kernel, kernels
-
-__all__ = ["make_convert"]
 
 
 def projections(tables: exports.Tables) -> list[tuple[int, ...]]:

@@ -8,9 +8,8 @@ import pytest
 from profiledb.errors import NotCapturedError, NotLinkedError
 from profiledb.query import analysis, header
 from profiledb.studies.summary import document
-from tests.support.made_up import HELPER, MAIN, MATMUL, OWN, SOFTMAX, TRACE, Make, Report, make_report
+from tests.support.made_up import HELPER, MAIN, MATMUL, OWN, SOFTMAX, TRACE, Make, Report
 
-__all__ = ["make_report"]  # a fixture
 ANALYSES = header.analyses().values()
 
 

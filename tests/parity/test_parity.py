@@ -13,13 +13,11 @@ import pytest
 from profiledb.library.library import Library
 from tests.conftest import CORPUS, SAMPLES, Once
 from tests.support import edits, generated, oracle
-from tests.support.ddp_samples import make_ddp
 from tests.support.every_report import slow_but
 from tests.support.oracle import ON_CORPUS, ON_GENERATED, ON_SAMPLES, READABLE, Case, Table
 
 needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="needs ../shared/corpus")
 
-__all__ = ["make_ddp"]  # fixture
 
 Asked = Callable[[Path, Sequence[Case]], Path]
 

@@ -13,10 +13,7 @@ from profiledb.query import analysis
 from tests.conftest import SAMPLES
 from tests.second.raw import Capture, read
 from tests.support import ddp_samples
-from tests.support.ddp_samples import make_ddp
 from tests.support.every_report import slow_but
-
-__all__ = ["make_ddp"]
 
 Rows = list[dict[str, Any]]
 EXPORTS = {

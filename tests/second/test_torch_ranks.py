@@ -16,9 +16,8 @@ from profiledb.studies.scaling import runs as scaling
 from profiledb.studies.scaling.runs import Run, RunAnalysis
 from tests.conftest import ROOT
 from tests.second import torch_ranks
-from tests.support.torch_samples import FOLDER, RANKS, make_torch_samples, needs_torch_samples
+from tests.support.torch_samples import FOLDER, RANKS, needs_torch_samples
 
-__all__ = ["make_torch_samples"]  # fixture
 pytestmark = needs_torch_samples
 HTA = json.loads((ROOT / "tests/data/torch/hta.json").read_text())
 

@@ -19,11 +19,9 @@ from profiledb.library.library import Library
 from profiledb.library.locations import open_library
 from profiledb.query import captures, views
 from tests.conftest import wait_until
-from tests.support.page_reports import Publish, insert, make_library, make_publish
+from tests.support.page_reports import Publish, insert
 from tests.warpdeck.started import MODULE, Desk
 from warpdeck.profile_command import answer
-
-__all__ = ["make_library", "make_publish"]
 
 pytestmark = pytest.mark.integration
 COMMAND = (sys.executable, "-m", "warpdeck", "profile")

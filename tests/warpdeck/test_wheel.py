@@ -16,7 +16,8 @@ import pytest
 
 from tests.app.web.client import ask, session
 from tests.conftest import ROOT, SAMPLES
-from tests.test_packaging import PACKAGES, project, tracked
+from tests.support.project_files import list_tracked_files
+from tests.test_packaging import PACKAGES, project
 from tests.warpdeck.started import Desk
 
 pytestmark = pytest.mark.integration
@@ -77,7 +78,7 @@ def pip(*argv: str, python: Path | None = None) -> None:
 
 def test_the_wheel_has_every_file_of_the_packages(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    files = [path.relative_to(ROOT) for path in tracked()]
+    files = [path.relative_to(ROOT) for path in list_tracked_files()]
     places = project()["tool"]["hatch"]["build"]["targets"]["wheel"]["sources"]
     wanted = {
         (Path(places.get(path.parts[0], path.parts[0])) / Path(*path.parts[1:])).as_posix()

@@ -12,12 +12,10 @@ from profiledb.access.cli import main
 from profiledb.library.library import Library
 from profiledb.timeline import trace
 from tests.conftest import SAMPLES, Ingest, ingest_files
-from tests.support.bounded import Take, converted, make_take, notes
+from tests.support.bounded import Take, converted, notes
 from tests.support.dropped import job_of
 from tests.support.pftrace import BOOTTIME, INSTANT, SliceWriter, clock, packet, totals, track
 from tests.support.xspace import field
-
-__all__ = ["make_take"]  # fixture
 
 PROCESS, MAIN, OTHER, QUEUE, STREAM = 1, 2, 3, 4, 5
 AT = 1_000_000

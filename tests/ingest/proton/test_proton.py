@@ -13,10 +13,8 @@ import pytest
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import ROOT, Ingest
-from tests.support.bounded import Take, converted, make_take, notes
+from tests.support.bounded import Take, converted, notes
 from tests.support.dropped import job_of
-
-__all__ = ["make_take"]  # fixture
 
 OURS = ROOT / "tests" / "data" / "proton" / "run.hatchet.gz"
 """Five steps on an H100, each with a product in a scope that states FLOPs and a kernel in one that states bytes."""

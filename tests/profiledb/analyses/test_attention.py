@@ -10,10 +10,8 @@ from app.ui.size_charts import fit
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
 from tests.conftest import SAMPLES
-from tests.support.page_reports import H100, Publish, make_library, make_publish, picked, run
-from tests.support.ranged import Capture, Range, Work, make_capture
-
-__all__ = ["make_capture", "make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import H100, Publish, picked, run
+from tests.support.ranged import Capture, Range, Work
 
 CLASSES = {"one": "matmul", "two": "softmax", "three": "attention"}
 GPU = H100 | {"name": "NVIDIA H200", "clock_hz": 1_980_000_000, "memory_bandwidth_bytes_per_s": 4_800_000_000_000}

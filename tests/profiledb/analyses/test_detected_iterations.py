@@ -4,9 +4,7 @@ import duckdb
 import pytest
 
 from profiledb.library.library import Library
-from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name, picked, run
-
-__all__ = ["make_library", "make_publish"]
+from tests.support.page_reports import Publish, insert, kernel, name, picked, run
 
 
 def loop(names: list[int], begins: list[int], **more: int) -> list[dict[str, object]]:

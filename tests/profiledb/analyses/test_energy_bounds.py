@@ -5,10 +5,8 @@ import random
 import pytest
 
 from profiledb.library.library import Library
-from tests.support.page_reports import Publish, make_library, make_publish, picked, run
+from tests.support.page_reports import Publish, picked, run
 from tests.support.powered import Span, at_once, put_log, reading, report
-
-__all__ = ["make_library", "make_publish"]  # fixtures
 
 LOW, HIGH, LENGTH = 80.0, 700.0, 3000
 

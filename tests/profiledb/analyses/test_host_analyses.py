@@ -12,9 +12,7 @@ from profiledb.library.library import Library
 from profiledb.studies import speedscope
 from tests.support.every_report import EVERY_REPORT
 from tests.support.memory_reports import MAIN, WORKER, call, fill, osrt
-from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, picked, run
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, insert, kernel, picked, run
 
 NAMES = {
     101: "main", 102: "train", 103: "decode", 104: "forward", 105: "linear", 106: "cuLaunchKernel",

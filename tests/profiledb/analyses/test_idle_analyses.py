@@ -9,10 +9,8 @@ from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.support.every_report import EVERY_REPORT
-from tests.support.memory_reports import MAIN, WORKER, call, copy, fill, make_gaps
-from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, picked, run
-
-__all__ = ["make_gaps", "make_library", "make_publish"]  # fixtures
+from tests.support.memory_reports import MAIN, WORKER, call, copy, fill
+from tests.support.page_reports import Publish, insert, kernel, picked, run
 
 
 def test_the_reason_of_each_gap(library: Library, gaps: str) -> None:

@@ -10,10 +10,8 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.studies.summary.idle import find_code
 from tests.support.every_report import EVERY_REPORT
-from tests.support.memory_reports import MAIN, WORKER, call, fill, make_gaps
-from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, picked, run
-
-__all__ = ["make_gaps", "make_library", "make_publish"]  # fixtures
+from tests.support.memory_reports import MAIN, WORKER, call, fill
+from tests.support.page_reports import Publish, insert, kernel, picked, run
 
 NAMES = {
     100: "_start", 101: "main", 102: "train", 103: "decode(jpeg)", 104: "0x7f00aa",

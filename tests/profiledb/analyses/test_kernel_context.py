@@ -3,9 +3,7 @@
 import duckdb
 
 from profiledb.library.library import Library
-from tests.support.page_reports import Publish, insert, make_library, make_publish, picked, run
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, insert, picked, run
 
 
 def kernel(number: int, name: int, start: int, end: int, stream: int = 7) -> dict[str, int]:

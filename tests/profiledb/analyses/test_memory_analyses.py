@@ -9,10 +9,8 @@ from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.support.every_report import EVERY_REPORT
-from tests.support.memory_reports import WORKER, call, copy, fill, make_gaps, osrt
-from tests.support.page_reports import H100, Publish, kernel, make_library, make_publish, picked, run
-
-__all__ = ["make_gaps", "make_library", "make_publish"]  # fixtures
+from tests.support.memory_reports import WORKER, call, copy, fill, osrt
+from tests.support.page_reports import H100, Publish, kernel, picked, run
 
 
 def gpu(bandwidth: int = 4_000_000_000_000, **more: Any) -> dict[str, Any]:

@@ -8,9 +8,7 @@ import pytest
 
 from profiledb.errors import AnalysisError
 from profiledb.library.library import Library
-from tests.support.page_reports import H100, V100, Publish, insert, kernel, make_library, make_publish, name, run
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import H100, V100, Publish, insert, kernel, name, run
 
 H200 = H100 | {"name": "NVIDIA H200", "clock_hz": 1_980_000_000}
 A100 = H100 | {"compute_capability": "8.0", "sm_count": 108, "clock_hz": 1_410_000_000}

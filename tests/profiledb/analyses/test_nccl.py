@@ -7,9 +7,7 @@ import pytest
 
 from profiledb.library.library import Library
 from profiledb.query import views
-from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name, picked, run
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, insert, kernel, name, picked, run
 
 PLACES = "operation, data_type, algorithm, protocol"
 SPELLINGS = {

@@ -13,9 +13,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report import store
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.support.page_reports import Publish, empty, insert, make_library, make_publish, picked, run
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, empty, insert, picked, run
 
 STALLED = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 SAMPLED = "smsp__pcsamp_warps_issue_stalled_{}"

@@ -8,10 +8,8 @@ import pytest
 from profiledb.library.library import Library
 from profiledb.query import captures, views
 from tests.support.memory_reports import MAIN, WORKER, fill
-from tests.support.page_reports import Publish, insert, make_library, make_publish, run
+from tests.support.page_reports import Publish, insert, run
 from tests.support.waits import ranges
-
-__all__ = ["make_library", "make_publish"]  # fixtures
 
 SESSION = 100_000
 BARRIER, REDUCTION = 2, 7

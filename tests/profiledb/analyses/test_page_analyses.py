@@ -7,20 +7,7 @@ import pytest
 
 from profiledb.library.library import Library
 from profiledb.query import analysis
-from tests.support.page_reports import (
-    H100,
-    Fill,
-    Publish,
-    insert,
-    kernel,
-    make_library,
-    make_publish,
-    name,
-    picked,
-    run,
-)
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import H100, Fill, Publish, insert, kernel, name, picked, run
 
 
 @pytest.fixture

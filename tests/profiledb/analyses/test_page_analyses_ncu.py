@@ -12,10 +12,8 @@ from profiledb.query import analysis, views
 from profiledb.query import header as asked
 from profiledb.report import schema, sidecar, store
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.support.page_reports import Publish, empty, insert, make_library, make_publish, of_kind, picked, run
+from tests.support.page_reports import Publish, empty, insert, of_kind, picked, run
 from tests.support.powered import put_log, reading
-
-__all__ = ["make_library", "make_publish"]  # fixtures
 
 UNFILLED = ("BOOLEAN", "TIMESTAMP")
 

@@ -8,23 +8,7 @@ import pytest
 
 from profiledb.library.library import Library
 from profiledb.query import analysis
-from tests.support.page_reports import (
-    GP100,
-    H100,
-    RTX3060,
-    V100,
-    Fill,
-    Publish,
-    insert,
-    kernel,
-    make_library,
-    make_publish,
-    name,
-    records,
-    run,
-)
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import GP100, H100, RTX3060, V100, Fill, Publish, insert, kernel, name, records, run
 
 
 # By hand from the rules of cuda_occupancy.h: warps, blocks by registers, blocks by shared memory, blocks, limiter.

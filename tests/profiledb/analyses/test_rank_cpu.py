@@ -1,10 +1,8 @@
 """Time of a rank's CPU by hand: its own time, its waits and its pauses in steps of 1 ms."""
 
 from profiledb.library.library import Library
-from tests.support.page_reports import make_library, picked, run
-from tests.support.ranged import Capture, make_capture
-
-__all__ = ["make_capture", "make_library"]  # fixtures
+from tests.support.page_reports import picked, run
+from tests.support.ranged import Capture
 
 US = 1_000
 STEPS = [(1_000 * US * n, 1_000 * US * n + 990 * US, f"step_{n}") for n in range(4)]

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from profiledb.library.library import Library
-from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish, name, run
-from tests.support.ranged import Capture, make_capture
-
-__all__ = ["make_capture", "make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import H100, Publish, insert, kernel, name, run
+from tests.support.ranged import Capture
 
 PARTS = ("compute_ns", "exposed_ns", "hidden_ns", "copy_ns", "idle_ns")
 Interval = tuple[str, int, int]

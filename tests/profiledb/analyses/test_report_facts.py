@@ -5,9 +5,7 @@ import pytest
 from profiledb.library.library import Library
 from profiledb.studies.summary import document
 from tests.conftest import CORPUS
-from tests.support.page_reports import Publish, insert, make_library, make_publish, run
-
-__all__ = ["make_library", "make_publish"]
+from tests.support.page_reports import Publish, insert, run
 
 
 @pytest.mark.parametrize(

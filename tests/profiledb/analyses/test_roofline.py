@@ -8,9 +8,7 @@ import pytest
 from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import header
-from tests.support.page_reports import H100, Publish, insert, make_library, make_publish, run
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import H100, Publish, insert, run
 
 RATE, PEAK, PCT = ".per_second", ".peak_sustained", ".pct_of_peak_sustained_elapsed"
 READ, WRITE, XBAR = "dram__bytes_read.sum", "dram__bytes_write.sum", "lts__lts2xbar_cycles_active.sum"

@@ -7,9 +7,7 @@ import pytest
 
 from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
-from tests.support.page_reports import Publish, make_library, make_publish, picked, run
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, picked, run
 
 NAMES = ("scheduler_policies", "scheduler_decisions", "scheduler_errors", "scheduler_regrets")
 HEADER = (

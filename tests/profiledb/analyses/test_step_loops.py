@@ -5,10 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from profiledb.library.library import Library
-from tests.support.page_reports import make_library, run
-from tests.support.ranged import Capture, Range, Work, make_capture
-
-__all__ = ["make_capture", "make_library"]  # fixtures
+from tests.support.page_reports import run
+from tests.support.ranged import Capture, Range, Work
 
 STEPS = 3
 

@@ -7,10 +7,8 @@ import pytest
 from profiledb.library.library import Library
 from tests.conftest import CORPUS
 from tests.support import looping, step_set
-from tests.support.page_reports import Publish, make_library, make_publish
+from tests.support.page_reports import Publish
 from tests.support.step_set import Told, precision_and_recall
-
-__all__ = ["make_library", "make_publish"]
 
 Record = Callable[[str, object], None]
 UNSEEN = {"energy.nsys-rep", "launches_tiny.nsys-rep", "streams_serial.nsys-rep"}

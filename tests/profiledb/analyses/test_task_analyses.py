@@ -15,9 +15,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.studies.cpu_vs_gpu import crossing
 from tests.conftest import SAMPLES, Once, ingest_files
-from tests.support.page_reports import Publish, make_library, make_publish, picked, run
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, picked, run
 
 HEADER = "task,size,device,part,seconds\n"
 SMALL = """add,10,cpu,compute,0.000001

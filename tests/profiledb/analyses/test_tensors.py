@@ -10,9 +10,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis, header, shared_rows
 from tests.conftest import Once, ingest_files
 from tests.ingest.torch.test_trace_load import BACK, event, instant, text
-from tests.support.page_reports import Publish, insert, make_library, make_publish, picked, records, run
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, insert, picked, records, run
 
 STEPS = 5
 Ask = Callable[..., list[dict[str, Any]]]

@@ -11,10 +11,8 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import SAMPLES, ingest_files
 from tests.ingest.torch.test_trace_load import event, text
-from tests.support.page_reports import Publish, make_library, make_publish, picked, run
-from tests.support.ranged import Capture, Range, make_capture
-
-__all__ = ["make_capture", "make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, picked, run
+from tests.support.ranged import Capture, Range
 
 Timings = Callable[[str, Sequence[tuple[str, int | str, float]]], None]
 RANGES: list[Range] = [

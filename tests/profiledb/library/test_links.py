@@ -15,9 +15,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis, views
 from profiledb.report import schema
 from tests.profiledb.query.test_pair import GEMM, compute, launch, systems
-from tests.support.page_reports import Publish, make_library, make_publish, run
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, run
 
 
 @pytest.fixture(name="both")

@@ -19,10 +19,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis, request
 from profiledb.query.answer_cache import Answers
 from profiledb.query.request import Request
-from tests.support.memory_reports import make_gaps
-from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name
-
-__all__ = ["make_gaps", "make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, insert, kernel, name
 
 
 @pytest.fixture

@@ -11,9 +11,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis, answer_store, request
 from profiledb.query.request import Request
 from profiledb.report.derived_files import DerivedFiles
-from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, insert, kernel, name
 
 
 def fill(db: duckdb.DuckDBPyConnection) -> None:

@@ -10,10 +10,8 @@ from profiledb.library.catalog import TIMELINE
 from profiledb.library.library import Library
 from profiledb.query import analysis, captures, views
 from tests.conftest import CORPUS
-from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name
+from tests.support.page_reports import Publish, insert, kernel, name
 from warpdeck.profiling.nsys import RECORDS
-
-__all__ = ["make_library", "make_publish"]
 
 
 def report(publish: Publish, *kernels: str, **more: list[dict[str, Any]]) -> str:

@@ -8,21 +8,7 @@ import pytest
 from profiledb.errors import AnalysisError, NotCapturedError, NotLinkedError
 from profiledb.library.library import Library
 from profiledb.query import analysis, views
-from tests.support.page_reports import (
-    H100,
-    Fill,
-    Publish,
-    insert,
-    kernel,
-    make_library,
-    make_publish,
-    name,
-    picked,
-    records,
-    run,
-)
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import H100, Fill, Publish, insert, kernel, name, picked, records, run
 
 GEMM, GEMM_ITANIUM = "void gemm<(int)4, (bool)1>(const T1 *)", "void gemm<4, true>(float const*)"
 LAMBDA = (

@@ -12,9 +12,7 @@ from profiledb.errors import NotCapturedError, NotLinkedError
 from profiledb.library.library import Library
 from profiledb.query import analysis, header, request
 from profiledb.selection.model import Selection
-from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, insert, kernel, name
 
 TRAINING = "transformer_training.nsys-rep"
 WITHOUT_MODE = [one.name for one in header.analyses().values() if one.by_part and not one.by_mode]

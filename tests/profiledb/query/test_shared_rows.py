@@ -9,10 +9,6 @@ from profiledb.findings import rulebook
 from profiledb.library.library import Library
 from profiledb.query import analysis, header, shared_rows
 from profiledb.selection.model import Selection
-from tests.support.memory_reports import make_gaps
-from tests.support.page_reports import make_library, make_publish
-
-__all__ = ["make_gaps", "make_library", "make_publish"]  # fixtures
 
 SELECTIONS: tuple[dict[str, Any], ...] = (
     {}, {"warmup": "exclude"}, {"within": "steps", "warmup": "exclude"}, {"from_ns": 1_000_000, "to_ns": 60_000_000},

@@ -13,11 +13,9 @@ from profiledb.replay import graph, prediction, ranks, simulation
 from profiledb.replay.recording import Recording
 from profiledb.studies.scaling.family import find_ranks
 from tests.profiledb.replay.test_replay import LAUNCH
-from tests.support.ddp_samples import make_ddp, needs_ddp
+from tests.support.ddp_samples import needs_ddp
 from tests.support.recordings import Call, Operation, recording
-from tests.support.torch_samples import RANKS, make_torch_samples, needs_torch_samples
-
-__all__ = ["make_ddp", "make_torch_samples"]  # fixtures
+from tests.support.torch_samples import RANKS, needs_torch_samples
 
 
 def one_rank(clock: int, arrivals: list[int], ends: list[int]) -> Recording:

@@ -7,10 +7,8 @@ from profiledb.library.library import Library
 from profiledb.replay import prediction
 from profiledb.replay.roofs import Roofs, read_roofs
 from tests.profiledb.query.test_pair import GEMM, GEMM_ITANIUM, compute, launch, pair, systems
-from tests.support.page_reports import Publish, make_library, make_publish
-from tests.support.torch_samples import TRAINING, make_torch_samples, needs_torch_samples
-
-__all__ = ["make_library", "make_publish", "make_torch_samples"]  # fixtures
+from tests.support.page_reports import Publish
+from tests.support.torch_samples import TRAINING, needs_torch_samples
 
 
 def test_kernels_are_looked_up_by_id() -> None:

@@ -9,9 +9,7 @@ from profiledb.rules import classes
 from profiledb.studies.trends.summary_store import Summaries
 from profiledb.timeline.store import Timelines
 from tests.support.memory_reports import fill
-from tests.support.page_reports import Publish, kernel, make_library, make_publish
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, kernel
 
 
 def prepared(library: Library, publish: Publish) -> str:

@@ -13,9 +13,7 @@ from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.rules import phases
 from tests.support import exports
 from tests.support.exports import MAIN, OTHER, kernel
-from tests.support.page_reports import make_library, picked, run
-
-__all__ = ["make_library"]  # a fixture
+from tests.support.page_reports import picked, run
 
 CALL = ("start", "end", "globalTid", "correlationId", "nameId", "eventClass", "returnValue")
 MATMUL, ADD, ADAM = 1, 2, 3

@@ -6,9 +6,7 @@ import pytest
 from profiledb.errors import AnalysisError
 from profiledb.library.library import Library
 from profiledb.query import analysis
-from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, picked, run
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import Publish, insert, kernel, picked, run
 
 # By hand: process 1 on GPU 0. Kernels from 1 to 2 ms and from 1.5 to 3 ms, a flush from 5 to 6 ms, a copy from 9 to
 # 10 ms. With three chunks of 3 ms the use is 2.5 of 3, 1 of 3 and 1 of 3.

@@ -11,9 +11,7 @@ from profiledb.report.schema import SCHEMA_VERSION
 from tests.support import exports
 from tests.support.exports import PID, kernel
 from tests.support.judged_rules import judged
-from tests.support.page_reports import make_library, run
-
-__all__ = ["make_library"]  # fixtures
+from tests.support.page_reports import run
 
 OTHER_PID = PID + (1 << 24)
 LOADER_PID = PID + (2 << 24)

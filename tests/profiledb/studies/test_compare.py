@@ -18,20 +18,7 @@ from profiledb.studies.compare import rows as compare_rows
 from profiledb.studies.compare import totals as compare_summary
 from profiledb.studies.compare.matching import Basis, Side
 from tests.support.compared import command, process, side
-from tests.support.page_reports import (
-    H100,
-    V100,
-    Fill,
-    Publish,
-    insert,
-    kernel,
-    make_library,
-    make_publish,
-    name,
-    records,
-)
-
-__all__ = ["make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import H100, V100, Fill, Publish, insert, kernel, name, records
 
 NAMES = {
     "gemm": name(1, "gemm", "matmul", "void gemm<(int)4>(const float *)"),

@@ -13,10 +13,8 @@ from profiledb.access.cli import main as cli
 from profiledb.library.library import Library
 from profiledb.studies.cpu_vs_gpu import features
 from tests.support import powered
-from tests.support.page_reports import H100, Publish, make_library, make_publish, records, run
-from tests.support.ranged import Capture, Range, Work, make_capture
-
-__all__ = ["make_capture", "make_library", "make_publish"]  # fixtures
+from tests.support.page_reports import H100, Publish, records, run
+from tests.support.ranged import Capture, Range, Work
 
 TIMES = (
     "task,size,device,part,seconds\nmm,8,cpu,compute,0.004\nmm,8,gpu,to_device,0.001\nmm,8,gpu,compute,0.001\n"

@@ -13,9 +13,8 @@ from profiledb.studies.scaling import family, nccl
 from profiledb.studies.scaling import rows as scaling_rows
 from profiledb.studies.scaling import runs as scaling
 from profiledb.studies.scaling.runs import Run, RunAnalysis
-from tests.support.ddp_samples import FOLDER, NAMES, make_ddp, needs_ddp, rows
+from tests.support.ddp_samples import FOLDER, NAMES, needs_ddp, rows
 
-__all__ = ["make_ddp"]  # fixture
 pytestmark = needs_ddp
 
 

@@ -18,10 +18,8 @@ from profiledb.library.library import Library
 from profiledb.query import analysis, export, header
 from profiledb.studies.summary import answers, document, ncu, nsys, top_findings
 from tests.conftest import CORPUS, ROOT
-from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish
+from tests.support.page_reports import Publish, insert, kernel
 from tests.support.page_reports import name as kernel_name
-
-__all__ = ["make_library", "make_publish"]  # fixtures
 
 TRAINING = "transformer_training.nsys-rep"
 

@@ -11,13 +11,9 @@ from profiledb.studies.summary import document
 from tests.conftest import CORPUS, ROOT, Once, ingest_files
 from tests.support.every_report import FILES, slow_but
 from tests.support.made_traces import event, launch, operator, taken_in
-from tests.support.page_reports import make_library
-from tests.support.ranged import Capture, make_capture
+from tests.support.ranged import Capture
 from tests.support.summed import Said, table, told
 from tests.support.waits import MS
-
-__all__ = ["make_capture", "make_library"]  # fixtures
-
 
 SUMMARIZED = "transformer_training.nsys-rep"
 """The report whose summary says most."""

@@ -19,17 +19,8 @@ from profiledb.studies.trace_link import links
 from profiledb.timeline import operators
 from tests.conftest import copy_data
 from tests.support.page_reports import records
-from tests.support.torch_samples import (
-    FOLDER,
-    INFERENCE,
-    NSYS,
-    RANKS,
-    TRAINING,
-    make_torch_samples,
-    needs_torch_samples,
-)
+from tests.support.torch_samples import FOLDER, INFERENCE, NSYS, RANKS, TRAINING, needs_torch_samples
 
-__all__ = ["make_torch_samples"]  # fixture
 pytestmark = needs_torch_samples
 
 
