@@ -31,7 +31,7 @@ BROWSER = "tests/e2e/"
 SERVED = re.compile(r"[\[-]swift[\]-]")
 """A parameter of tests that share five servers, which take seconds to start."""
 
-FIRST = (BROWSER, "tests/deploy/", "tests/faults/", "tests/warpdeck/", "tests/workloads/")
+FIRST = (BROWSER, "tests/deploy/", "tests/faults/", "tests/ingest/test_team.py", "tests/warpdeck/", "tests/workloads/")
 """Long tests: started last, they would keep one process busy after all others have finished."""
 
 INTEGRATION = {"built", "dashboard", "ddp", "ingest", "nginx", "nsys_samples", "postgres", "s3"}
