@@ -37,9 +37,9 @@ SELECT launch_id, roof_pct, IF(peak = 'dram', 'memory', 'compute') AS roof, roof
     format('{:.0f} % of {}', roof_pct, roof_title(peak)) AS roof_note
 FROM nearest WHERE roof_pct IS NOT NULL;
 
--- The row of a rule about launches: what it gains in all, the ten launches that gain most, and why it cannot judge where
+-- The row of a rule about launches: what it gains in all, the ten launches that gain most, and why it cannot judge if
 -- no launch was measured. `judged` has launch_id, readable, note, ns, calls and `gain`, the share of its time that a
--- launch gains; NULL where that was not measured.
+-- launch gains; NULL if that was not measured.
 CREATE OR REPLACE MACRO finding_gain(judged, unmeasured) AS TABLE
 WITH shown AS (
     SELECT {
