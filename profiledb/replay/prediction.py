@@ -1,7 +1,7 @@
 """Predict how long a program would take with a change, and with what uncertainty."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
@@ -409,30 +409,40 @@ class Case:
         parts = tuple((kind, int(ns / changed.items)) for kind, ns in path)
         errors = self._estimate_errors(replayed, length, changed.items, parts)
         unexplained = abs(self.explained - self.baseline)
-        less, more = (float(np.linalg.norm([*one, *errors])) for one in self._measure_assumptions(chosen, length))
+        bounds = [*self._try_bounds(chosen)]
+        lengths = [[length, *(self._measure_length(simulation.replay(one)) / one.items for one in of)] for of in bounds]
+        less = np.linalg.norm([*(length - min(tried) for tried in lengths), *errors])
+        more = np.linalg.norm([*(max(tried) - length for tried in lengths), *errors])
+        busy = min(self._measure_busy(one) for one in (changed, *(one for tried in bounds for one in tried)))
         return Predicted(
             tuple((change.name, value) for change, value in chosen),
             "; ".join(change.describe(value) for change, value in chosen),
             " ".join(change.assumes for change, _ in chosen),
-            self.baseline, length, max(0, int(length - less - unexplained)), int(length + more + unexplained), parts,
+            self.baseline, length, max(min(int((1 - MODEL_ERROR) * busy), length), int(length - less - unexplained)),
+            int(length + more + unexplained), parts,
             None if np.isfinite(least_ns) else self.draw_step(changed, replayed),
         )  # fmt: skip
 
-    def _measure_assumptions(self, chosen: Sequence[tuple[Change, str]], length: int) -> tuple[list[int], list[int]]:
-        """Return how much shorter and longer the part may be because of what each change assumes, in ns.
+    def _try_bounds(self, chosen: Sequence[tuple[Change, str]]) -> Iterator[list[Graph]]:
+        """Yield for each change the graphs with its cautious and its hopeful bound, and the other changes as they are.
 
-        Assumptions are independent: each change has its bounds beside the others as they are.
+        Assumptions are independent, so one change at a time is at its bounds.
         """
-        less, more = list[int](), list[int]()
         for place, (change, _) in enumerate(chosen):
-            lengths = [length]
+            tried = []
             for bound in filter(None, (change.cautious, change.hopeful)):
                 applied = [bound if at == place else one.apply for at, (one, _) in enumerate(chosen)]
-                other = self._change_graph([(apply, value) for apply, (_, value) in zip(applied, chosen, strict=True)])
-                lengths.append(int(self._measure_length(simulation.replay(other)) / other.items))
-            less.append(length - min(lengths))
-            more.append(max(lengths) - length)
-        return less, more
+                tried.append(self._change_graph([
+                    (apply, value) for apply, (_, value) in zip(applied, chosen, strict=True)
+                ]))  # fmt: skip
+            yield tried
+
+    def _measure_busy(self, graph: Graph) -> int:
+        """Return how long the busiest stream works for the part, in ns, without collectives, which may only wait."""
+        operations = graph.recording.operations
+        working = self._own & ~operations.in_class("communication")
+        _, stream = np.unique(np.stack([operations.device, operations.stream])[:, working], axis=1, return_inverse=True)
+        return int(np.bincount(stream.ravel(), graph.length[working]).max(initial=0) / graph.items)
 
     def _change_graph(self, chosen: Sequence[tuple[Apply, str]]) -> Graph:
         """Return the graph with changes; the unchanged graph if none has an effect."""

@@ -117,6 +117,7 @@ def test_few_cores(library: Library, publish: Publish) -> None:
     assert one.value == pytest.approx(100 * 8 / 10, abs=0.01)
     assert one.saving_ns == pytest.approx(7 * MS, rel=0.01), "on eight cores it takes an eighth"
     assert one.facts["busy_pct"] == pytest.approx(100, abs=0.1)
+    assert (one.is_cause, found(8, 8).is_cause) == (True, False), "what these threads do is slow for want of cores"
     assert found(8, 2).saving_ns == pytest.approx(6 * MS, rel=0.01)
     assert found(8, 1, there=4).saving_ns == pytest.approx(6 * MS, rel=0.01), "there are four cores"
     assert found(8, 8).value == 0

@@ -105,6 +105,22 @@ def test_a_file_is_what_the_host_code_around_its_writing_makes(library: Library,
         assert other.saving_ns in (10_000, 4_000), "little is copied, or little written"
 
 
+def test_a_file_may_be_made_between_copies_and_outside_all_ranges(library: Library, publish: Publish) -> None:
+    """By hand: two copies of 10 µs, the last of a few bytes, 10 µs of host code before each, and 20 µs of closing."""
+    moved = [
+        made.copy(1, 20_020, 30_020, 1_000_000, (2, 0), call_id=1), made.copy(2, 40_020, 50_020, 4, (2, 0), call_id=2)
+    ]  # fmt: skip
+    calls = [made.call(1, 4, 20_010, 30_020), made.call(2, 4, 40_010, 50_020)]
+    work = [(0, 10, 20, 10_020), (90_010, 90_015, 90_020, 110_020)]
+    closed = [made.osrt(1, 70, 50_020, 70_020)]
+    names = [{"string_id": 70, "value": "close"}]
+    report = by_hand(publish, work, memop=moved, api_call=calls, osrt_call=closed, string=names)
+    found = judged(library, report, "output_in_loop")
+    assert (found.cause, found.facts["place"]) == ("file", "close")
+    assert found.facts["copied_ns"] == 20_000
+    assert found.facts["idle_ns"] == 60_000 - 3 * 10, "less the launches of the copies and the kernel"
+
+
 @pytest.mark.parametrize(
     ("size", "before", "expected"), [(200_000, None, 4), (63_999, None, None), (2_000_000, None, None), (200_000, 2, 1)]
 )

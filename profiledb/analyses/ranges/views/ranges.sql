@@ -105,10 +105,12 @@ WITH meant AS (
 SELECT instance.*, coalesce(place < steady_from, false) AS is_warmup
 FROM instance LEFT JOIN steady USING (global_tid, path_id);
 
--- Whether numbers of ranges are not counted: they have holes (tokens_512, resnet50). A capture that lost events still
--- has three of four numbers.
-CREATE OR REPLACE MACRO has_holes(least, most, names) AS most - least + 1 > names
-    AND (names < 8 OR 3 * (most - least + 1) > 4 * names);
+-- Whether distinct numbers of ranges are not counted: they have holes (tokens_512, resnet50). A capture that lost
+-- events still has three of four numbers, or three of four are followed by the next one.
+CREATE OR REPLACE MACRO has_holes(numbers) AS list_max(numbers) - list_min(numbers) + 1 > len(numbers) AND (
+    len(numbers) < 8 OR 3 * (list_max(numbers) - list_min(numbers) + 1) > 4 * len(numbers)
+        AND 4 * len(list_intersect(numbers, list_transform(numbers, lambda one: one + 1))) < 3 * (len(numbers) - 1)
+);
 
 -- Names in step patterns: with a star for the number that counts, which merges the ranges of a loop. A number that
 -- separates loops stays: batch_1, batch_8, batch_64 are sizes. So does every batch, and every name without a step word,
@@ -130,7 +132,7 @@ WITH RECURSIVE titled AS MATERIALIZED (FROM range_title
         regexp_matches(name, 'batch', 'i') AS of_batch
     FROM starred WHERE without_number(name) <> name
 ), size AS (
-    SELECT above, star, has_holes(min(number), max(number), count(DISTINCT number)) AS has_hole
+    SELECT above, star, has_holes(list(DISTINCT number)) AS has_hole
     FROM numbered
     GROUP BY above, star
     HAVING count(DISTINCT name) > 1 AND bool_or(of_batch OR step_likeness(name) = 0)

@@ -112,7 +112,8 @@ WITH waiting AS MATERIALIZED (
 SELECT CASE WHEN (SELECT bool_or(switches) FROM waiting) OR called.calls > 0
         OR NOT EXISTS (FROM selected_idle(2000, NULL))
         THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
-    'The capture has no switches of the threads that launch.' AS unjudged, saving_ns, nullif(total.ns, 0) AS idle_ns,
+    'The capture has no switches of the threads that launch.' AS unjudged, saving_ns, total.ns > 0 AS is_cause,
+    nullif(total.ns, 0) AS idle_ns,
     round(threads)::BIGINT AS threads, round(cores)::BIGINT AS cores, busy_pct, (SELECT pattern FROM place) AS range,
     calls, held, call,
     (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence

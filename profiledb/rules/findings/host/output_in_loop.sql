@@ -2,12 +2,11 @@
 -- question: Does the GPU wait while the program prints, logs or writes files?
 -- The share of each GPU's active span (first to last operation) that it is idle while the thread that launches the
 -- next operation writes (write, fwrite, printf, fflush ... of the OS libraries), or is in a range named like output
--- (print, logging, log_metrics, tensorboard, wandb, progress_bar). In a gap after a copy of `file_bytes` or more to
--- the host, of which writing takes `write_pct` percent or more of the time in one range, the other host code of this
--- range makes the file (it serializes a checkpoint) and counts, too, and so do these copies while the GPU computes
--- nothing. A plain `log` does not count: it may be a
--- logarithm, as in `log_softmax`. Without such a range or an OS runtime trace the rule cannot judge, unless the GPU is
--- hardly idle at all.
+-- (print, logging, log_metrics, tensorboard, wandb, progress_bar). While a GPU computes nothing, `file_bytes` or more
+-- may be copied to the host, and writing may take `write_pct` percent or more of the idle time in one range. Then the
+-- other host code of this range makes the file (it serializes a checkpoint) and counts, too, and so do these copies. A
+-- plain `log` does not count: it may be a logarithm, as in `log_softmax`. Without such a range or an OS runtime trace
+-- the rule cannot judge, unless the GPU is hardly idle at all.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting, work
 -- selects: part
@@ -17,7 +16,7 @@
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
 -- param: write_pct = 10 share of writing from which the other host code of the gap counts, percent
--- param: file_bytes = 1000000 fewest bytes copied to the host right before that make a file
+-- param: file_bytes = 1000000 fewest bytes copied to the host between two kernels that make a file
 -- column: idle_ns | ns | | idle time of all GPUs during output
 -- column: place | name | | range or function with most of this time
 -- column: copied_ns | ns | | time of the copies that make a file while the GPU computes nothing
@@ -40,29 +39,38 @@ WITH named AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern WHERE is_output(pattern)
 ), writer AS (
     SELECT DISTINCT function_name(value) AS function FROM string WHERE regexp_matches(
-        value, '^_*(IO_)?(v?f?printf|f?puts|f?putc|putchar|f?write(v|64)?|pwrite(v|64)?|fflush|perror)$'
+        value, '^_*(IO_)?(v?f?printf|f?puts|f?putc|putchar|f?write(v|64)?|pwrite(v|64)?|fflush|f?close|f(data)?sync'
+            || '|perror)$'
     )
+), to_host AS MATERIALIZED (  -- spell_ns: when the GPU began to compute last
+    SELECT copy.device_id, copy.start_ns, copy.end_ns, bytes, coalesce(work.start_ns, -1) AS spell_ns
+    FROM memop AS copy ASOF LEFT JOIN finding_compute AS work
+        ON work.device_id = copy.device_id AND copy.start_ns >= work.start_ns
+    WHERE copy_kind = 2
 ), direct AS MATERIALIZED (
-    SELECT gap_id, device_id, start_ns, s, e, ns, pre, reason, pattern, function,
+    SELECT idle.device_id, s, e, ns, pre, reason, pattern, function, coalesce(work.start_ns, -1) AS spell_ns,
         pattern IS NOT NULL OR reason = 'OS runtime call' AND function IN (SELECT function FROM writer) AS writes
-    FROM selected_idle(2000, NULL) LEFT JOIN (SELECT pre, pattern FROM range JOIN named USING (path_id)) USING (pre)
-    WHERE reason <> 'launch latency'
-), filed AS (  -- gaps and ranges that make a file
-    SELECT gap_id, pre, arg_max(function, ns) FILTER (writes) AS function FROM direct SEMI JOIN (
-        SELECT device_id, end_ns AS start_ns FROM memop WHERE copy_kind = 2 AND bytes >= $file_bytes::BIGINT
-    ) USING (device_id, start_ns)
-    WHERE pattern IS NULL AND reason IN ('host code', 'OS runtime call') GROUP BY gap_id, pre
+    FROM (FROM selected_idle(2000, NULL) WHERE reason <> 'launch latency') AS idle
+    ASOF LEFT JOIN finding_compute AS work ON work.device_id = idle.device_id AND idle.s >= work.start_ns
+    LEFT JOIN (SELECT pre, pattern FROM range JOIN named USING (path_id)) USING (pre)
+), filed AS (  -- spells and ranges that make a file
+    SELECT device_id, spell_ns, pre, arg_max(function, ns) FILTER (writes) AS function
+    FROM direct SEMI JOIN (
+        SELECT device_id, spell_ns FROM to_host GROUP BY ALL HAVING sum(bytes) >= $file_bytes::BIGINT
+    ) USING (device_id, spell_ns)
+    WHERE pattern IS NULL AND reason IN ('host code', 'OS runtime call') GROUP BY ALL
     HAVING 100 * sum(ns) FILTER (writes) >= $write_pct::DOUBLE * sum(ns)
 ), output AS MATERIALIZED (
-    SELECT direct.* EXCLUDE (pattern, function, writes), filed.gap_id IS NOT NULL AS is_file, coalesce(
+    SELECT direct.* EXCLUDE (pattern, function, writes), filed.spell_ns IS NOT NULL AS is_file, coalesce(
             direct.pattern, CASE WHEN is_file THEN idle_pattern.pattern END, filed.function, direct.function
         ) AS place
-    FROM direct LEFT JOIN filed USING (gap_id, pre) LEFT JOIN idle_pattern USING (pre)
+    FROM direct LEFT JOIN filed ON filed.device_id = direct.device_id AND filed.spell_ns = direct.spell_ns
+        AND filed.pre IS NOT DISTINCT FROM direct.pre
+    LEFT JOIN idle_pattern ON idle_pattern.pre = direct.pre
     WHERE writes OR is_file AND reason IN ('host code', 'OS runtime call')
 ), moved AS ( -- noqa: ST03
-    SELECT device_id, memop.start_ns, memop.end_ns FROM memop
-    SEMI JOIN (SELECT device_id, start_ns AS end_ns FROM output WHERE is_file) USING (device_id, end_ns)
-    WHERE copy_kind = 2 AND bytes >= $file_bytes::BIGINT
+    SELECT device_id, start_ns, end_ns FROM to_host
+    SEMI JOIN (FROM output WHERE is_file) USING (device_id, spell_ns)
 ), copied AS (FROM finding_cover('moved', 'finding_compute')
 ), total AS (
     SELECT coalesce(sum(ns), 0)::BIGINT + (SELECT bare_ns FROM copied) AS ns, coalesce(sum(ns), 0)::BIGINT AS idle_ns

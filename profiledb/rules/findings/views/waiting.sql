@@ -30,7 +30,7 @@ WITH told AS (
 ), loop AS (
     SELECT pid, count(*) AS steps, median(ns) AS median_ns, bool_or(step_likeness(name) = 2) AS said,
         count(named) < count(*) OR count(DISTINCT named - number) = 1 OR count(DISTINCT named) = count(*)
-            AND max(named) - min(named) >= count(*) AND NOT has_holes(min(named), max(named), count(*)) AS counts
+            AND max(named) - min(named) >= count(*) AND NOT has_holes(list(DISTINCT named)) AS counts
     FROM told GROUP BY pid
 ), instance AS (
     SELECT pre, row_number() OVER (PARTITION BY global_tid, path_id ORDER BY start_ns, pre) AS nth,
