@@ -238,6 +238,7 @@ def test_recurring_gaps(nsys_samples: Library, library: Library, capture: Captur
     assert judged(library, steps(2, 3, 9, 19), "recurring_gaps").value == 0, "at no steady interval"
     assert judged(library, steps(4, 9, 14), "recurring_gaps").value == 0, "too few"
     assert judged(library, steps(*range(1, 24)), "recurring_gaps").value == 0, "part of each step"
+    assert judged(library, steps(4, 5, 6, 7), "recurring_gaps").value == 0, "in a row"
     assert judged(library, steps(4, 9, count=11), "recurring_gaps").verdict == "cannot_judge"
     assert sampled(nsys_samples, "attention", "recurring_gaps").verdict == "cannot_judge"
 

@@ -134,6 +134,23 @@ def test_few_iterations_of_kernels_make_a_steady_part(
     assert part is None or part.to_ns - part.from_ns == 3 * 80 * MS
 
 
+@pytest.mark.parametrize(("start_up", "extra", "told"), [(300, False, True), (300, True, False), (80, False, False)])
+def test_iterations_that_are_all_the_same_leave_out_a_short_start_up(
+    library: Library, capture: Capture, start_up: int, extra: bool, told: bool
+) -> None:
+    """By hand: a kernel, start-up, then ten times eight kernels of 4 ms in 10, of which the last time has no end.
+
+    A third of the time lies outside, and one time may have one more kernel; or 17 % lie outside.
+    """
+    work = [(0, 20, MS, "three")]
+    for n in range(80):
+        start = (start_up + 10 * n) * MS
+        work.append((start, start + MS, start + 5 * MS, "two" if n % 8 else "one"))
+        work += [(start + 6 * MS, start + 7 * MS, start + 8 * MS, "two")] if extra and n == 42 else []
+    part = judge.steady_part(library, library.find(capture([], work)), {})
+    assert (part.steps if part else None) == (9 if told else None)
+
+
 @pytest.mark.parametrize(("apart", "steps"), [(40, 8), (1, None)])
 def test_start_up_may_hold_more_work_than_the_steps(
     library: Library, capture: Capture, apart: int, steps: int | None

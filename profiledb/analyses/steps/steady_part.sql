@@ -5,10 +5,10 @@
 -- the steps. There is none, and no row, with fewer than `least_steps` steps, or if less than `least_pct` of the time
 -- lies outside; nor if the GPUs do less than a fifth of their work in it, unless their working share of its time is
 -- `denser` times that outside: start-up may hold more work than a few steps. Kernel iterations are a guess: they must
--- hold half of the work, cover `kernels_pct` of the time and leave `outside_pct`. If they hold `all_pct` of the work,
--- they may cover less of the time: start-up is long, and nothing else runs on the GPU. The last one has no known end,
--- so one less is enough, but only if no more than an iteration's time follows. Leading iterations, within the first
--- third, that take longer than the others are warm-up.
+-- hold half of the work, cover `kernels_pct` of the time and leave `outside_pct`, or only `same_pct` if all run as many
+-- kernels. If they hold `all_pct` of the work, they may cover less of the time: start-up is long, and nothing else runs
+-- on the GPU. The last one has no known end, so one less is enough, but only if no more than an iteration's time
+-- follows. Leading iterations, within the first third, that take longer than the others are warm-up.
 -- needs: kernel or memop or graph_launch
 -- includes: selection, step, waiting
 -- selects: part
@@ -19,6 +19,7 @@
 -- param: all_pct = 75 share of the work in kernel iterations above which they may cover any share of the time, percent
 -- param: least_pct = 5 smallest share of the time outside for which it is excluded, percent
 -- param: outside_pct = 40 the same for steps from kernels, percent
+-- param: same_pct = 20 the same for steps from kernels that all run as many, percent
 -- column: told_by | text | | ranges or kernels
 -- column: steps | count | | steps in it, of the process with most
 -- column: from_ns | ns | | start, from the start of the capture
@@ -63,4 +64,7 @@ WHERE (
     )
     AND (steps >= $least_steps::BIGINT OR after_ns * steps <= high - low)
     AND 100.0 * (before_ns + after_ns) >= (last_ns - first_ns)
-        * CASE told_by WHEN 'ranges' THEN $least_pct::DOUBLE ELSE $outside_pct::DOUBLE END;
+        * CASE WHEN told_by = 'ranges' THEN $least_pct::DOUBLE
+            WHEN (SELECT max(kernels_cv_pct) FROM selected_iteration) = 0 THEN $same_pct::DOUBLE
+            ELSE $outside_pct::DOUBLE
+        END;

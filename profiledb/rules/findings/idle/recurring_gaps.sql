@@ -61,7 +61,7 @@ WITH gap AS MATERIALIZED (
         any_value(usual_ns) AS usual_ns, avg(duration_ns) AS gap_ns,
         sum(duration_ns - usual_ns)::BIGINT AS ns
     FROM apart GROUP BY pid, device_id
-    HAVING count(*) >= 4 AND 2 * count(*) <= any_value(steps)
+    HAVING count(*) >= 4 AND 2 * count(*) <= any_value(steps) AND avg(distance) >= 2
         AND 100 * stddev_pop(distance) <= $steady::DOUBLE * avg(distance)
 ), total AS (SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM recurring
 ), main AS (FROM recurring ORDER BY ns DESC, pid, device_id LIMIT 1
