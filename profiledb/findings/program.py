@@ -21,12 +21,14 @@ KINDS = {
     "sharing": ("DDP", "FSDP", "tensor parallel", "pipeline parallel"),
     "use": (
         "16-bit products", "8-bit products", "TF32 products", "channels last", "checkpointing", "expandable segments",
-        "foreach optimizer", "fused attention", "fused optimizer", "loader workers", "own all-reduce",
+        "foreach optimizer", "fused attention", "fused GELU", "fused optimizer", "loader workers", "own all-reduce",
         "pinned memory",
     ),
+    "machine": ("asynchronous copies", "TMA", "old CUDA"),
 }  # fmt: skip
 """Traits that the analysis recognizes, in display order. The traits under "use" are features that advice could
-recommend."""
+recommend, those under "machine" decide what it can recommend: copies of Ampere and Hopper from global to shared memory,
+and a CUDA before 11.2, which has no memory pools."""
 TRAITS = tuple(trait for traits in KINDS.values() for trait in traits)
 _WORDS = {"Trainer": "its Trainer", "CUDA graphs": "CUDA graphs", "HIP": "HIP (ROCm)", "SYCL": "SYCL (Intel GPU)"}
 _INSIDE = {"XLA": ("JAX",), "OpenMP": ("OpenMP offload",)}
@@ -76,7 +78,7 @@ def records(program: Iterable[Trait]) -> list[dict[str, Any]]:
 def line(program: Program) -> str:
     """Describe a program in one line, such as "PyTorch, eager, training, DDP over 4 GPUs"; empty without traits."""
     held = names(program)
-    shown = [one for one in program if one.trait not in KINDS["use"]]
+    shown = [one for one in program if one.trait not in (*KINDS["use"], *KINDS["machine"])]
     return ", ".join(_name_trait(one) for one in shown if held.isdisjoint(_INSIDE.get(one.trait, ())))
 
 

@@ -29,6 +29,7 @@ ACTIVE = 0.1
 """Part of the capture in which GPUs are active, from which on shares of that part need no explanation."""
 ALL_PCT = 99.0
 """Share of the time from which a saving of at most that says nothing."""
+_ORDINALS = ("the first finding", "the second", "the third", "the fourth", "the fifth")
 _MORE = ", because the change shortens other waits, too"
 _FASTER = ", because the change makes other kernels faster, too"
 _BOUND = re.compile(r"\b(up to|at most|more than) <(?=0\.1 %)")
@@ -91,8 +92,10 @@ def _explain_more(finding: Finding, told: Prediction) -> str:
     return more * (words.duration(told.ns) != words.duration(finding.at_most_ns))
 
 
-def together(findings: Sequence[Finding]) -> str:
+def together(findings: Sequence[Finding], *, titled: bool = True) -> str:
     """Say what the changes of the first findings save if all are made.
+
+    Without ``titled`` the list above shows no titles, so findings are named by their places in it.
 
     Empty if fewer than two have any, if one of them is not among ``findings``, or if one alone saves as much.
     """
@@ -102,8 +105,10 @@ def together(findings: Sequence[Finding]) -> str:
         return ""
     if told.prediction.ns <= max(alone[name] for name in rules):
         return ""
-    *most, last = [f"“{rule.title}”" for rule in told.rules]
-    return f"Mending {', '.join(most)} and {last} together {_lower_first(_describe_prediction(told.prediction, ''))}."
+    places = [one.rule.name for one in findings]
+    ordinals = dict(zip(places, _ORDINALS, strict=False)) if not titled else {}
+    *most, last = [ordinals.get(one.name, f"“{one.title}”") for one in told.rules]
+    return f"Fixing {', '.join(most)} and {last} together {_lower_first(_describe_prediction(told.prediction, ''))}."
 
 
 def _describe_prediction(told: Prediction, said: str) -> str:

@@ -244,6 +244,13 @@ def _is_wsl(cursor: Reader) -> bool:
     return cursor.execute("SELECT 1 FROM machine WHERE wsl").fetchone() is not None
 
 
+def _has_launched(cursor: Reader) -> bool:
+    """Return True if the program called functions that launch kernels, copy or set memory."""
+    called = f"""SELECT 1 FROM string WHERE regexp_matches(value, {quote(_LAUNCHES)})
+        AND string_id IN (SELECT name_id FROM api_call) LIMIT 1"""
+    return cursor.execute(called).fetchone() is not None
+
+
 def missing(cursor: Reader) -> list[Capture]:
     """Return the data that this report lacks compared with other reports on the same subject, most important first."""
     program = find_program(cursor)
@@ -313,26 +320,24 @@ def _has_openmp_events(cursor: Reader) -> bool:
 
 
 GPU_SIDE = ("kernel", "memop")
-_UNREPORTED = {
-    True: "WSL2 drivers often do not report it: profile on native Linux.",
-    False: "The program launched nothing, or the driver did not report it.",
-}
+_LAUNCHES = r"Launch(Kernel|Cooperative|Grid|$|_)|GraphLaunch|Mem(cpy|set)"
+"""Pattern of the names of calls that give the GPU work."""
 OF_SIDECARS = {
     "timing": NotCapturedError(
         "No timings from the program in this report.",
-        why="Drop NAME.timings.csv with the columns label, step, seconds; NAME is the report's name.",
+        why="To add them, drop a file NAME.timings.csv (columns label, step, seconds) beside the report NAME.",
     ),
     "power_log": NotCapturedError("No log of power and clocks in this report.", command=PROFILE),
     "task_time": NotCapturedError(
         "No times of the same work on CPU and GPU in this report.",
-        why="Drop NAME.tasks.csv with the columns task, size, device, part, seconds; NAME is the report's name.",
+        why="To add them, drop a file NAME.tasks.csv (columns task, size, device, part, seconds) beside the report NAME.",
     ),
     "task_decision": NotCapturedError(
         "No decisions of a scheduler in this report.", command=f"{config.WORKLOADS} profile queue --model model.skops"
     ),
     "meta": NotCapturedError(
         "No facts about the program in this report.",
-        why="Drop NAME.meta.json with a JSON object; NAME is the report's name.",
+        why="To add them, drop a file NAME.meta.json (a JSON object) beside the report NAME.",
     ),
 }
 """Errors for data that no profiler writes (sidecar.py), by table."""
@@ -347,6 +352,7 @@ def lacking(cursor: Reader, table: str) -> NotCapturedError:
         error = how_to_capture(
             table,
             calls_traced=not work and has_rows(cursor, "api_call"),
+            launched=not work and _has_launched(cursor),
             graphs_traced=not work and has_rows(cursor, "graph_launch"),
             asked_for=was_asked_for(cursor, table),
             wsl=_is_wsl(cursor),
@@ -358,13 +364,15 @@ def lacking(cursor: Reader, table: str) -> NotCapturedError:
 
 
 def how_to_capture(
-    table: str, *, calls_traced: bool = False, graphs_traced: bool = False, asked_for: bool = False, wsl: bool = False
-) -> NotCapturedError:
+    table: str, *, calls_traced: bool = False, launched: bool = False, graphs_traced: bool = False,
+    asked_for: bool = False, wsl: bool = False,
+) -> NotCapturedError:  # fmt: skip
     """Return the error for a question that needs a table that this report lacks.
 
     Args:
         table: the empty table.
         calls_traced: True if CUDA calls were recorded, so that only GPU activity is missing.
+        launched: True if some of these calls launch kernels or copy.
         graphs_traced: True if CUDA graphs were recorded as a whole.
         asked_for: True if the capture already asked for it, so that suggesting it is pointless.
         wsl: True if the report was captured under WSL2.
@@ -376,7 +384,7 @@ def how_to_capture(
     if calls_traced and table in GPU_SIDE:
         return NotCapturedError(
             "No GPU activity was recorded, although CUDA calls were.",
-            why=f"{_UNREPORTED[wsl]} CUDA calls are on the API page.",
+            why=f"{_explain_lack(launched=launched, wsl=wsl)} CUDA calls are on the API page.",
             tables=GPU_SIDE,
         )
     if table in OF_SIDECARS:
@@ -390,6 +398,13 @@ def how_to_capture(
         for lack in (capture.lack for capture in own.captures if capture.table == table):
             return NotCapturedError(lack, why=f"{own.files} have them: drop one into the Library.", tables=(table,))
     return NotCapturedError(f"This report has no rows in {table}.", why="Capture with the trace that records it.")
+
+
+def _explain_lack(*, launched: bool, wsl: bool) -> str:
+    if not launched:
+        return "The program launched nothing."
+    advice = ": WSL2 drivers often do not, so profile on native Linux." if wsl else "."
+    return f"The program launched work, but the driver did not report it{advice}"
 
 
 def _make_own_error(own: Advice, table: str) -> NotCapturedError:

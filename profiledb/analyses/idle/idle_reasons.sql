@@ -42,7 +42,7 @@ WITH idle AS MATERIALIZED (FROM selected_idle($min_ns::BIGINT, NULL)
     SELECT reason, arg_max(function, (ns, function)) AS function
     FROM (SELECT reason, function, sum(ns) AS ns FROM idle GROUP BY ALL) WHERE function IS NOT NULL GROUP BY reason
 ), in_range AS (
-    SELECT reason, arg_max(pattern, (ns, pattern)) AS range
+    SELECT reason, first(pattern ORDER BY ns DESC, pattern) AS range
     FROM (SELECT reason, pattern, sum(ns) AS ns FROM idle LEFT JOIN idle_pattern USING (pre) GROUP BY ALL)
     GROUP BY reason
 ), every AS (

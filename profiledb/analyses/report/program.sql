@@ -31,6 +31,21 @@ WITH named AS MATERIALIZED (
         UNION ALL SELECT product_bits(kernel), kernel FROM ncu_launch WHERE product_unit(kernel) = 'tensor'
     )
     WHERE bits < 64 GROUP BY bits
+), forward_reduce AS (  -- DDP sends gradients, in backward alone
+    SELECT count(*) AS every, count(*) FILTER (
+            regexp_matches(path, '(?i)(^|[^a-z])(fwd|forward)([^a-z]|$)')
+            AND NOT regexp_matches(path, '(?i)bwd|backward')
+        ) AS inside
+    FROM kernel SEMI JOIN (
+        SELECT name_id FROM kernel_name WHERE regexp_matches(demangled, '(?i)nccl\w*_All_?Reduce')
+    ) USING (name_id)
+    LEFT JOIN range ON pre = coalesce(process_range, thread_range) LEFT JOIN range_path USING (path_id)
+), chip AS (
+    SELECT min(TRY_CAST(cc AS DOUBLE)) AS cc, arg_min('GPU ' || left(name, 80) || ', compute capability ' || cc, cc)
+            AS evidence
+    FROM (
+        SELECT name, compute_capability AS cc FROM gpu UNION ALL SELECT '', cc FROM ncu_launch
+    ) WHERE cc IS NOT NULL
 ), vector AS (  -- products with one row, as in a model that decodes one sequence
     SELECT count(*) FILTER (regexp_matches(demangled, '(?i)gemv')) AS gemv, count(*) AS products
     FROM kernel JOIN kernel_name USING (name_id) WHERE class = 'matmul'
@@ -58,6 +73,9 @@ WITH named AS MATERIALIZED (
     UNION ALL
     SELECT 'expandable segments', 'segments of the allocator'
     WHERE EXISTS (FROM tensor_segment WHERE is_expandable)
+    UNION ALL SELECT 'asynchronous copies', evidence FROM chip WHERE cc >= 8
+    UNION ALL SELECT 'TMA', evidence FROM chip WHERE cc >= 9
+    UNION ALL SELECT 'old CUDA', 'CUDA ' || cuda_version FROM report WHERE TRY_CAST(cuda_version AS DOUBLE) < 11.2
     UNION ALL
     SELECT CASE bits WHEN 8 THEN '8-bit products' WHEN 16 THEN '16-bit products' ELSE 'TF32 products' END,
         'kernel ' || left(name, 100)
@@ -94,7 +112,10 @@ WITH named AS MATERIALIZED (
             )
         )
     UNION ALL
-    SELECT 'DDP', evidence || ', the only collective of a training' FROM found CROSS JOIN has
+    SELECT CASE WHEN 4 * inside >= every AND inside > 0 THEN 'tensor parallel' ELSE 'DDP' END,
+        evidence || CASE WHEN 4 * inside >= every AND inside > 0 THEN ', in the forward pass, too'
+            ELSE ', the only collective of a training' END
+    FROM found CROSS JOIN has CROSS JOIN forward_reduce
     WHERE trait = 'all-reduce' AND list_has_all(traits, ['PyTorch', 'training']) AND NOT list_has_any(traits, [
                 'DDP', 'all-gather', 'reduce-scatter', 'send', 'FSDP', 'DeepSpeed', 'tensor parallel',
                 'pipeline parallel'

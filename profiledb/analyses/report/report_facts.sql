@@ -23,8 +23,9 @@ SELECT kind, tool, tool_version, converter, strftime(captured_at, '%Y-%m-%dT%H:%
     command, (SELECT nullif(count(*), 0) FROM gpu) AS gpus,
     (SELECT string_agg(DISTINCT name, ', ' ORDER BY name) FROM gpu WHERE name <> '') AS gpu_names,
     (
-        SELECT string_agg(n || ' × ' || name, ', ' ORDER BY n DESC, name)
-        FROM (SELECT coalesce(nullif(name, ''), 'unknown model') AS name, count(*) AS n FROM gpu GROUP BY ALL)
+        SELECT string_agg(n || coalesce(' × ' || name, IF(n = 1, ' GPU', ' GPUs') || ' of unknown model'), ', '
+            ORDER BY n DESC, name)
+        FROM (SELECT nullif(name, '') AS name, count(*) AS n FROM gpu GROUP BY ALL)
     ) AS gpu_list,
     regexp_replace(
         regexp_replace(driver_version, '^(\d{3})(\d{2})$', '\1.\2'), '^(\d{3})(\d{2,3})(\d{2})$', '\1.\2.\3'

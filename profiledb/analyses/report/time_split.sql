@@ -16,7 +16,7 @@
 -- column: kind | text | | kernels, communication, copies, unknown or idle
 -- column: ns = Time | ns | | time of this part
 -- column: share_pct | % | .1f | share of the total
--- column: range = Mostly in range | text | | for idle time, path of the range open for most of it, with a star for its last numbers
+-- column: range = Mostly in range | text | | for idle time, path of the range open for most of it, with a star for its last numbers; empty outside all ranges
 WITH hole AS (
     SELECT coalesce(sum(b - a), 0)::BIGINT AS ns,
         coalesce(sum(b - a) FILTER (b - a < $min_ns::BIGINT AND NOT is_earlier), 0)::BIGINT AS short_ns,
@@ -45,7 +45,7 @@ WITH hole AS (
     FROM class CROSS JOIN worked GROUP BY part, compute_ns
     UNION ALL SELECT 'communication', 'communication', bare_ns, NULL FROM worked
     UNION ALL SELECT 'copies', 'copies', busy_ns - bare_ns - compute_ns, NULL FROM worked
-    UNION ALL SELECT part, 'idle', sum(ns)::BIGINT, arg_max(pattern, (ns, pattern)) FROM piece GROUP BY part
+    UNION ALL SELECT part, 'idle', sum(ns)::BIGINT, first(pattern ORDER BY ns DESC, pattern) FROM piece GROUP BY part
     UNION ALL SELECT 'between operations', 'idle', short_ns, NULL FROM worked
     UNION ALL SELECT 'earlier work', 'unknown', earlier_ns, NULL FROM hole
 )

@@ -93,7 +93,7 @@ def _format_findings(findings: Sequence[Finding]) -> str:
     """Return the costliest findings with their first advice, and the warnings; Markdown."""
     shown = judge.costly(findings)[:MOST_FINDINGS]
     told = [top_findings.line(one, shown[:nth]) for nth, one in enumerate(shown)]
-    told += [f"- {one}" for one in [sentences.together(shown)] if one]
+    told += [f"- {one}" for one in [sentences.together(shown, titled=False)] if one]
     told += map(top_findings.line, judge.warnings(findings))
     return "\n".join(["## Findings", "", *told]) if told else ""
 

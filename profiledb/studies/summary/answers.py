@@ -20,6 +20,10 @@ BY_STEPS = frozenset(("iterations", "iteration_summary", "detected_iterations", 
 """Analyses that choose the counted steps themselves."""
 
 
+LONGEST_KERNEL = 40
+"""Characters of a kernel's name in a statement."""
+
+
 def steady_params(part: Steady | None, analysis: str) -> dict[str, Any]:
     """Return the parameters that restrict an analysis to the steady part; none for one of ``BY_STEPS``."""
     return {} if part is None or analysis in BY_STEPS else header.get(analysis).taken(part.times)

@@ -5,6 +5,7 @@ slowest step above the median. For a memory snapshot the statements name the hol
 fragmentation. The pages and the summary in Markdown use the same statements.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,10 +15,11 @@ import pandas as pd
 
 from profiledb import words
 from profiledb.errors import NotCapturedError
+from profiledb.findings.advice import translate
 from profiledb.query import header
 from profiledb.query.analysis import rows_or_none
 from profiledb.rules.classes import OTHER
-from profiledb.studies.summary.answers import class_title
+from profiledb.studies.summary.answers import LONGEST_KERNEL, class_title
 from profiledb.studies.summary.idle import find_code, find_place, is_whole_step
 
 Ask = Callable[..., pd.DataFrame]
@@ -53,6 +55,11 @@ MANY = 5
 """Number of steps from which the slowest is mentioned."""
 ONE_TELLS_NOTHING = "That tells nothing about a program: record several of its steps."
 MOST = 3
+MOST_PCT = 99.9
+"""Share above which an idle share is not said more exactly: it would read as all of the time."""
+_SPINS = re.compile(r"spin_kernel\b")
+"""Kernels that only pass time, such as that of `torch.cuda._sleep`."""
+WHOLE_PCT = 99.995
 NAMED = 3
 """Number of kernels without a class that are named."""
 WORK = ("launch", "blocking copy", "queued copy")
@@ -90,7 +97,8 @@ def find_statements(ask: Ask) -> list[Statement]:
     if statements and statements[0].page == _get_page("idle_reasons"):
         # Idle time explains it better than the edges of the capture, unless most of the capture lies outside of it.
         statements = [one for one in statements if one.page != TIMELINE or one.rank != 0]
-    least = LEAST * max((statement.worth_ns for statement in statements), default=0.0)
+    compared = [one.worth_ns for one in statements if one.page != TIMELINE] or [0.0]  # not the edges of the capture
+    least = LEAST * max(compared)
     statements = [statement for statement in statements if statement.worth_ns >= least]
     return sorted(statements, key=lambda one: (one.rank, -one.worth_ns))[:MOST]
 
@@ -134,6 +142,7 @@ def state_idle(ask: Ask) -> Statement | None:
     else:
         top = reasons.iloc[0]
         reason = "non-CUDA code on the CPU" if top["reason"] == HOST_CODE else words.plain(top["reason"])
+        reason = translate(reason, find_traits(ask))
         known = f"Main reason: {reason} ({words.percent(top['share_pct'])})."
         text += " Nothing in the report tells why." if top["reason"] == UNKNOWN else f" {known}"
     if reasons["reason"].iloc[0] == HOST_CODE and (code := find_code(rows_or_none(ask, "idle_code"))):
@@ -156,16 +165,20 @@ def _describe_basis(ask: Ask, idle_ns: float) -> str:
 
 
 def state_unused(ask: Ask) -> Statement | None:
-    """State that the GPU works in a small part of the capture only (gpu_busy)."""
+    """State that the GPU works in a small part of the capture only (gpu_busy); one operation is stated by others."""
     rows = ask("gpu_busy")
     used = rows[rows["operations"] > 0]
     busy, active, whole = (float(used[name].sum()) for name in ("busy_ns", "active_ns", "capture_ns"))
-    if not whole or active > whole / 2 or 100 * busy / whole >= UNUSED_PCT:
+    if not whole or active > whole / 2 or 100 * busy / whole >= UNUSED_PCT or used["operations"].sum() == 1:
         return None
-    share = words.percent(100 * busy / whole)
-    text = f"**The GPU works for {words.duration(busy)} of {words.duration(whole)}** ({share})."
-    if words.duration(active) != words.duration(busy):
-        text += f" From its first operation to the end of its last it is {words.duration(active)}."
+    idle = 100 - 100 * busy / whole
+    share = words.percent(idle) if idle < MOST_PCT else f"over {words.percent(MOST_PCT)}"
+    times = f"{words.duration(busy)} of {words.duration(whole)}"
+    if len(used) > 1:
+        text = f"**The GPUs do nothing {share} of the time**: {len(used)} GPUs together work for {times}."
+    else:
+        within = f", all within {words.duration(active)}" if words.duration(active) != words.duration(busy) else ""
+        text = f"**The GPU does nothing {share} of the time**: it works for {times}{within}."
     rank = -1 if active < HARDLY * whole else 0
     return Statement(text, whole - busy, "What runs when", TIMELINE, rank=rank)
 
@@ -192,10 +205,14 @@ def state_transfers(ask: Ask) -> Statement | None:
         return None
     rows = ask("copies")
     top = rows.iloc[0]
-    others = f", kernels {words.duration(kernels_ns)}" if kernels_ns else ""
+    if busy["operations"].sum() == 1:
+        text = _state_single(busy, f"a copy {words.code(top['direction'])} of {words.bytes_(top['bytes'])}", copies_ns)
+        return Statement(text, copies_ns, "All copies", _get_page("copies"))
+    text = f"**Copies take {words.duration(copies_ns)}, kernels {words.duration(kernels_ns)}.**"
     if not kernels_ns and busy_ns > copies_ns:
-        others = f", CUDA graphs {words.duration(busy_ns - copies_ns)}"
-    text = f"**Copies take {words.duration(copies_ns)}{others}.**"
+        text = f"**Copies take {words.duration(copies_ns)}, CUDA graphs {words.duration(busy_ns - copies_ns)}.**"
+    elif not kernels_ns:
+        text = f"**The GPU only copies, for {words.duration(copies_ns)}.**"
     if len(rows) == 1:
         text += f" All are {words.code(top['direction'])}: {words.bytes_(top['bytes'])}."
     else:
@@ -264,7 +281,7 @@ def name_without_class(kernels: pd.DataFrame) -> str:
     """Name the largest kernels without a class, with their shares of kernel time; Markdown."""
     rows = kernels[kernels["class"] == OTHER]
     listing = [
-        f"{words.code(words.shortened(name, 40))} ({words.percent(share)})"
+        f"{words.code(words.shortened(name, LONGEST_KERNEL))} ({words.percent(share)})"
         for name, share in zip(rows["name"].head(NAMED), rows["share_pct"].head(NAMED), strict=True)
     ]
     return ", ".join(listing) + (f" and {words.count(len(rows) - NAMED)} more" if len(rows) > NAMED else "")
@@ -277,13 +294,23 @@ def state_kernel(ask: Ask) -> Statement | None:
         return None
     top = rows.iloc[0]
     calls = f"{words.count(top['calls'])} launch{'es'[: 2 * (int(top['calls']) != 1)]}"
-    name = words.code(words.shortened(top["name"], 60))
+    name = words.code(words.shortened(top["name"], LONGEST_KERNEL))
     share, total = words.percent(top["share_pct"]), words.duration(top["total_ns"])
-    text = f"**{name} takes {share} of kernel time**: {total} in {calls}."
+    share = "all" if top["share_pct"] >= WHOLE_PCT else f"{share} of"
+    text = f"**{name} takes {share} kernel time**: {total} in {calls}."
     if len(busy := rows_or_none(ask, "gpu_busy")) and busy["operations"].sum() == 1:
-        text = f"**The GPU ran one operation**: {name}, for {total}. {ONE_TELLS_NOTHING}"
+        text = _state_single(busy, name, float(top["total_ns"]))
+    elif _SPINS.match(str(top["name"])):
+        text += " It only spins, which delays its stream: that is no work."
     query = {"kernel": str(top["kernel"])}
     return Statement(text, float(top["total_ns"]), "Dominant kernel", _get_page("kernel_instances"), query)
+
+
+def _state_single(busy: pd.DataFrame, operation: str, ns: float) -> str:
+    """State the only operation of the capture, and how long that is."""
+    lasted = float(busy.loc[busy["operations"] > 0, "capture_ns"].iloc[0])
+    whole = f" in {words.duration(lasted)}" if words.duration(lasted) != words.duration(ns) else ""
+    return f"**The GPU ran one operation{whole}**: {operation}, for {words.duration(ns)}. {ONE_TELLS_NOTHING}"
 
 
 def state_calls(ask: Ask) -> Statement | None:
@@ -295,16 +322,31 @@ def state_calls(ask: Ask) -> Statement | None:
         name, share = words.code(words.shortened(top["function"], 80)), words.percent(top["share_pct"])
         total, number = words.duration(top["total_ns"]), words.counted(top["calls"], "call")
         text = (
-            "**CUDA calls launch kernels or copy, but the report has nothing of what the GPU did.**"
-            f" {name} takes {share} of the time in CUDA calls: {total} in {number}."
+            "**The program launched work, but the driver did not report it.**"
+            f" {name} takes {share} of the time in {name_api(rows['function'])}calls: {total} in {number}."
         )
     else:
-        number = words.counted(rows["calls"].sum(), "CUDA call")
+        number = words.counted(rows["calls"].sum(), f"{name_api(rows['function'])}call")
         text = (
             f"**The program gave the GPU no work**: {number} took {words.duration(worth)} in all, and none of them"
             " launches a kernel, copies or sets memory."
         )
     return Statement(text, worth, "All CUDA calls", _get_page("api_calls"))
+
+
+def name_api(functions: "pd.Series[str]") -> str:
+    """Return the name of the API of these functions with a space behind it; "" if it is neither CUDA nor HIP."""
+    return next((f"{api} " for api, prefix in (("HIP", "hip"), ("CUDA", "cu")) if _starts_most(functions, prefix)), "")
+
+
+def _starts_most(functions: "pd.Series[str]", prefix: str) -> bool:
+    return bool(functions.str.startswith(prefix).mean() > 1 / 2)
+
+
+def find_traits(ask: Ask) -> frozenset[str]:
+    """Return the traits of the program (program), for words that depend on its platform."""
+    rows = rows_or_none(ask, "program")
+    return frozenset(rows["trait"]) if len(rows) else frozenset()
 
 
 def state_snapshot(ask: Ask) -> list[Statement]:

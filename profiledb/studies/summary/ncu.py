@@ -7,9 +7,18 @@ import pandas as pd
 from profiledb import words
 from profiledb.query.analysis import rows_or_none
 from profiledb.studies.summary import top_findings
-from profiledb.studies.summary.answers import Answers, Section, Shown, list_contradictions, markdown_table
+from profiledb.studies.summary.answers import (
+    LONGEST_KERNEL,
+    Answers,
+    Section,
+    Shown,
+    list_contradictions,
+    markdown_table,
+)
 
 TOP = 10
+UNNAMED = "(unnamed)"
+"""Name of launches whose file names no kernel."""
 _ADVICE_CHARS = 240
 RANDOM = "random"
 _PREPARES = re.compile(r"fill|memset|(^|[^a-z])init|arange", re.IGNORECASE)
@@ -62,11 +71,14 @@ def _state_largest(rows: pd.DataFrame) -> str:
     if times.empty or not times.iloc[0]:
         return ""
     launches = rows[rows["name"] == times.index[0]].sort_values("duration_ns", ascending=False, kind="stable")
-    top, name = launches.iloc[0], words.code(words.shortened(times.index[0], 60))
-    text = (
-        f"**{name} takes {words.percent(100 * times.iloc[0] / times.sum())} of the measured time**:"
-        f" {words.duration(times.iloc[0])} in {words.counted(len(launches), 'launch')}"
-    )
+    top, name = launches.iloc[0], words.code(words.shortened(times.index[0], LONGEST_KERNEL))
+    count, took = words.counted(len(launches), "launch"), words.duration(times.iloc[0])
+    text = f"**{name} takes {words.percent(100 * times.iloc[0] / times.sum())} of the measured time**: {took} in {count}"
+    if len(times) == 1:
+        text = f"**{name} is the only kernel measured**: {took} in {count}"
+    if times.index[0] == UNNAMED:
+        longest = f"launch {int(top['launch_id'])} with {words.duration(top['duration_ns'])}"
+        text = f"**{count} without a name took {took}**, the longest of them {longest}"
     if top["verdict"] != words.NOT_MEASURED:
         text += f", {words.plain(top['verdict'])}"
     if words.number(top["occupancy_pct"]) is not None:

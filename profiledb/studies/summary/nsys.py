@@ -19,7 +19,18 @@ TOP = 5
 
 def _format_mean(count: Any) -> str:
     value = words.number(count)
-    return words.MISSING if value is None else f"{value:,.4g}"
+    return words.count(count) if value is None or value == round(value) else words.significant(value)
+
+
+def _count_per_step(answers: Answers, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of kernels with launches and time per step of the steady part, which has whole steps.
+
+    The selected time cuts ranges on the CPU, which runs ahead, so that those in it are not the steps of its kernels.
+    """
+    if answers.part is None:
+        return rows
+    steps = answers.part.steps
+    return rows.assign(pass_calls=rows["calls"] / steps, pass_ns=rows["total_ns"] / steps)
 
 
 _GPU: Shown = {
@@ -100,7 +111,8 @@ def _explain_earlier_work(used: pd.DataFrame) -> str:
 
 def split(answers: Answers) -> str:
     """Matmul against the rest, by phase and by class."""
-    rows, classes = answers.rows("matmul_split").set_index("phase", drop=False), answers.rows("class_split")
+    rows, classes = _count_per_step(answers, answers.rows("matmul_split")), answers.rows("class_split")
+    rows = rows.set_index("phase", drop=False)
     if rows.empty:
         return ""
     lines = ["## Kernel classes"]
@@ -123,7 +135,7 @@ def phase_titles() -> dict[str, str]:
 
 def top(answers: Answers) -> str:
     """The kernels with the most time in each phase, and those of them that are not matmul."""
-    rows = answers.rows("top_kernels", limit=TOP)
+    rows = _count_per_step(answers, answers.rows("top_kernels", limit=TOP))
     if rows.empty:
         return ""
     verdicts = answers.rows("kernel_verdicts").set_index("kernel")["verdict"]
@@ -204,7 +216,9 @@ def copies(answers: Answers) -> str:
 def calls(answers: Answers) -> str:
     """The CUDA calls with the most CPU time."""
     rows = rows_or_none(answers.rows, "api_calls")
-    return "## CUDA API\n\n" + markdown_table("api_calls", rows.head(TOP), _CALLS) if len(rows) else ""
+    if rows.empty:
+        return ""
+    return f"## {headline.name_api(rows['function'])}API\n\n" + markdown_table("api_calls", rows.head(TOP), _CALLS)
 
 
 def osrt(answers: Answers) -> str:

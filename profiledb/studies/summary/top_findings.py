@@ -23,7 +23,7 @@ def section(answers: Answers) -> str:
     shown = chosen(every)
     slowed = {one.slowed.sentence() for one in every if one.slowed and one.rule.name == IDLE}
     told = [line(one, shown[:nth], slowed) for nth, one in enumerate(shown)]
-    told += [f"- {one}" for one in [sentences.together(shown)] if one]
+    told += [f"- {one}" for one in [sentences.together(shown, titled=False)] if one]
     told += map(line, judge.warnings(every))
     return "\n".join(["## Findings", "", *told]) if told else ""
 

@@ -69,7 +69,7 @@ def test_nothing_tells_why_a_gpu_is_idle() -> None:
 def test_a_single_operation_tells_nothing_of_a_program() -> None:
     (said,) = told(kernels=KERNELS, gpu_busy=BUSY.assign(operations=[1, 0]))
     assert said.text.startswith(
-        "**The GPU ran one operation**: ``a`b``, for 2.00 ms. That tells nothing about a program"
+        "**The GPU ran one operation in 5.00 ms**: ``a`b``, for 2.00 ms. That tells nothing about a program"
     )
     (said,) = told(kernels=KERNELS, gpu_busy=BUSY.assign(operations=[2, 0]))
     assert "takes 61.2 % of kernel time" in said.text
@@ -157,7 +157,7 @@ def test_copies_that_take_more_than_kernels() -> None:
     (mostly,) = told(gpu_busy=graphs.assign(copying_ns=[3e6, NONE]), copies=DIRECTIONS)
     assert mostly.text.startswith("**Copies take 3.00 ms, CUDA graphs 1.00 ms.**")
     alone = BUSY.assign(copying_ns=[4e6, NONE], kernel_ns=[0.0, NONE])
-    assert told(gpu_busy=alone, copies=DIRECTIONS)[0].text.startswith("**Copies take 4.00 ms.**")
+    assert told(gpu_busy=alone, copies=DIRECTIONS)[0].text.startswith("**The GPU only copies, for 4.00 ms.**")
 
 
 def test_nothing_is_said_of_a_report_without_work_alone() -> None:
@@ -173,8 +173,7 @@ def test_a_gpu_that_hardly_works() -> None:
     little = BUSY.assign(busy_ns=[4e5, NONE], active_ns=[2e6, NONE], copying_ns=[0.0, NONE])
     first = told(gpu_busy=little, kernels=KERNELS)[0]
     assert first.text == (
-        "**The GPU works for 400 µs of 5.00 ms** (8.0 %)."
-        " From its first operation to the end of its last it is 2.00 ms."
+        "**The GPU does nothing 92.0 % of the time**: it works for 400 µs of 5.00 ms, all within 2.00 ms."
     )
     pages = [one.page for one in told(gpu_busy=little, kernels=KERNELS, idle_reasons=IDLE)]
     assert pages == ["idle", "kernel"], "one of the two says it"
@@ -182,7 +181,7 @@ def test_a_gpu_that_hardly_works() -> None:
     pages = [one.page for one in told(gpu_busy=tiny, kernels=KERNELS, idle_reasons=IDLE)]
     assert pages == ["timeline", "idle", "kernel"], "idle time is a share of a tenth of the capture"
     alone = told(gpu_busy=tiny.assign(active_ns=[4e5, NONE]))[0]
-    assert alone.text == "**The GPU works for 400 µs of 5.00 ms** (8.0 %).", "one number for both"
+    assert alone.text == "**The GPU does nothing 92.0 % of the time**: it works for 400 µs of 5.00 ms.", "one number for both"
     assert not told(gpu_busy=little.assign(active_ns=[3e6, NONE])), "then idle time says it, where there is any"
 
 
@@ -200,8 +199,8 @@ def test_calls_are_told_where_there_is_no_gpu_work() -> None:
                          "share_pct": [90.0, 10.0], "total_ns": [9e6, 1e6], "calls": [1, 2]})  # fmt: skip
     (one,) = told(api_calls=rows)
     assert one.text == (
-        "**CUDA calls launch kernels or copy, but the report has nothing of what the GPU did.** `cudaFree` takes 90.0 %"
-        " of the time in CUDA calls: 9.00 ms in 1 call."
+        "**The program launched work, but the driver did not report it.** `cudaFree` takes 90.0 % of the time in CUDA"
+        " calls: 9.00 ms in 1 call."
     )
     rows["category"] = ["allocation", "other"]
     (one,) = told(api_calls=rows)  # which of them takes most is no news

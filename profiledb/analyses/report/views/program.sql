@@ -61,6 +61,7 @@ CREATE OR REPLACE MACRO traits_by_kernel(name) AS [
     CASE WHEN regexp_matches(name, '(?i)flash_?(fwd|bwd|attn)|fmha|sdpa|sage_(fwd|attn)|\b_?attn_fwd|FlashAttn')
         THEN 'fused attention' END,
     CASE WHEN regexp_matches(name, 'Fused(Adam|Sgd|SGD|Adagrad)|multi_tensor_adam') THEN 'fused optimizer' END,
+    CASE WHEN regexp_matches(name, '(?i)gelu') THEN 'fused GELU' END,
     CASE WHEN regexp_matches(name, 'multi_tensor_apply_kernel.*(LerpFunctor|PointwiseOp|BinaryOpListAlpha)')
         THEN 'foreach optimizer' END,
     CASE WHEN regexp_matches(name, '^Cijk_\w*?_(BBS|HHS|B_BS|H_HS)_') THEN '16-bit products' END,

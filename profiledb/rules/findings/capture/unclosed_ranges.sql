@@ -15,13 +15,14 @@
 -- column: path | name | | path with the most of them
 -- says: {ranges} {ranges|range was|ranges were} never closed ({share_pct} of all), {ranges|named|most of them} {path}. Ignore {ranges|its time|their times}.
 -- clear: All ranges were closed.
--- advice: [PyTorch] Close ranges on every path out of the code: `with torch.cuda.nvtx.range("name"):` or `nvtx.annotate`, not `range_push` without `range_pop`.
--- advice: [else, CuPy or Numba or JAX or TensorFlow] Close ranges on every path out of the code: `with nvtx.annotate("name"):`, not `push_range` without `pop_range`.
--- advice: [else] Close ranges on every path out of the code: `nvtx3::scoped_range`, not `nvtxRangePush` without `nvtxRangePop`.
+-- advice: [start] End every range that starts, on every path out of the code: each `nvtx.start_range` (`nvtxRangeStart`) needs an `end_range` (`nvtxRangeEnd`) with its id.
+-- advice: [push, PyTorch] Close ranges on every path out of the code: `with torch.cuda.nvtx.range("name"):` or `nvtx.annotate`, not `range_push` without `range_pop`.
+-- advice: [push, else, CuPy or Numba or JAX or TensorFlow] Close ranges on every path out of the code: `with nvtx.annotate("name"):`, not `push_range` without `pop_range`.
+-- advice: [push, else] Close ranges on every path out of the code: `nvtx3::scoped_range`, not `nvtxRangePush` without `nvtxRangePop`.
 -- advice: End the capture between steps: `cudaProfilerStop` after the range is closed.
 -- source: ours; nsys leaves such ranges without an end
 WITH open AS (
-    SELECT path, selected_range.start_ns, selected_range.end_ns
+    SELECT path, style, selected_range.start_ns, selected_range.end_ns
     FROM selected_range JOIN range_path USING (path_id) CROSS JOIN report
     WHERE NOT closed OR style = 'PushPop' AND report.kind <> 'torch' AND selected_range.end_ns = report.duration_ns
         AND selected_range.end_ns > selected_range.start_ns
@@ -34,6 +35,7 @@ WITH open AS (
     SELECT {'name': path, 'count': ranges, 'start_ns': start_ns, 'end_ns': end_ns, 'range': path} AS piece FROM by_path
 )
 SELECT total.ranges AS value, total.ranges, 100.0 * total.ranges / nullif(total.every, 0) AS share_pct,
+    (SELECT CASE mode(style) WHEN 'StartEnd' THEN 'start' ELSE 'push' END FROM open) AS cause,
     (SELECT path FROM by_path ORDER BY ranges DESC, path LIMIT 1) AS path,
     (SELECT list(piece ORDER BY piece.count DESC, piece.name) FROM shown) AS evidence
 FROM total;

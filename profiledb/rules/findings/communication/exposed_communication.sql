@@ -15,9 +15,9 @@
 -- column: all_ns | ns | | time with communication
 -- column: hidden_pct | % | .1f | share of it that overlaps compute
 -- column: waits_pct | % | .1f | share of the collectives' time beyond the quickest tenth of their kind and size, if at least half
--- says: For {bare_ns} ({value} of the time) the GPU communicates without computing. Collectives of one kind and size differ: {waits_pct} of their time is beyond the quickest tenth, so it is mostly waiting for other ranks.
--- says: For {bare_ns} ({value} of the time) the GPU communicates without computing; {hidden_pct} of the communication runs beside compute.
--- clear: The GPU communicates and computes nothing for {value} of the time.
+-- says: The GPU only communicates for {bare_ns} ({value} of the time), mostly waiting for other ranks: collectives spend {waits_pct} of their time beyond what the quickest tenth of the same kind and size takes.
+-- says: The GPU only communicates for {bare_ns} ({value} of the time); {hidden_pct} of its communication overlaps compute.
+-- clear: The GPU only communicates for {value} of the time.
 -- advice: [waits] -> compare_ranks
 -- advice: [waits here] The GPUs of this report start collectives at different times: look on the timeline for the one that is last, and for what its CPU does before.
 -- advice: [exchange, not pipeline parallel] -> exchange_earlier

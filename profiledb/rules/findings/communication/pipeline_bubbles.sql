@@ -19,7 +19,7 @@
 -- column: wait_ns | ns | | waits in which the GPU computes nothing
 -- column: shortest_ns | ns | .1f | time of the shortest transfer
 -- column: longest_ns | ns | .1f | time of the longest transfer
--- says: In {transfers} {transfers|transfer|transfers} to and from other GPUs, which {transfers|takes|take} {shortest_ns} to {longest_ns}, the GPU waits {wait_ns} for the other side and computes nothing: {value} of the time.
+-- says: The GPU waits {wait_ns} ({value} of the time) for its peers in {transfers} {transfers|transfer|transfers} to and from other GPUs and computes nothing meanwhile. The shortest transfer takes {shortest_ns}, the longest {longest_ns}.
 -- clear: Waits in transfers to and from other GPUs cost {value} of the time.
 -- advice: Split a batch into more micro-batches: of m micro-batches and p stages (p - 1) / (m + p - 1) of the time is bubble; schedules that interleave stages (1F1B with virtual stages, zero bubble) have less.
 -- advice: Give all stages the same work: embeddings and the head of the vocabulary make the first and the last one longer; `warpdeck scaling` compares the ranks.

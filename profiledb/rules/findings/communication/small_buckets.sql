@@ -31,7 +31,7 @@
 -- says: Each step runs {step_collectives} {kernel} of {each_ns} each (median); for {bare_ns} the GPU computes nothing meanwhile.
 -- says: {collectives} {kernel} take {each_ns} each (median); for {bare_ns} the GPU computes nothing meanwhile.
 -- clear: Small collectives cost {value} of the time more than large ones.
--- advice: [buckets, DDP or own all-reduce, PyTorch] Raise `bucket_cap_mb` of `DistributedDataParallel` (25 by default), and reduce gradients in buckets, not one parameter after the other.
+-- advice: [buckets, DDP or own all-reduce, PyTorch, not tensor parallel] Raise `bucket_cap_mb` of `DistributedDataParallel` (25 by default), and reduce gradients in buckets, not one parameter after the other.
 -- advice: [buckets, else, PyTorch] Reduce gradients in buckets of 25 MB or more, not one parameter after the other.
 -- advice: [shards, PyTorch] Wrap larger units with FSDP, whole blocks instead of single layers; DeepSpeed: raise `allgather_bucket_size` and `reduce_bucket_size`.
 -- advice: [not PyTorch] Join buffers before the collective, or put several into one `ncclGroupStart` and `ncclGroupEnd`.

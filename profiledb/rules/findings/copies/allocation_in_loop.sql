@@ -19,14 +19,18 @@
 -- param: gap_ns = 100000 longer gaps may have other causes
 -- column: calls | count | | calls in the second half
 -- column: function | name | | function with most of the time
+-- column: function_calls | count | | calls of that function in the second half, if there are others
 -- column: call_ns | ns | .1f | mean time of a call
 -- column: lost_ns | ns | | idle time in the second half that disappears without these calls
 -- column: allocated | count | | allocations of device memory in the second half, if memory grows
 -- column: freed | count | | releases of device memory in the second half, if memory grows
 -- column: grown_bytes | bytes | | bytes that the second half allocates and does not free, if memory events show it
--- says: Device memory grows: the second half of the time allocates {allocated} {allocated|time|times} and frees {freed} {freed|time|times}, {grown_bytes} more than it frees. {calls} {calls|call|calls} such as {function} {calls|takes|take} {call_ns} each and delay the GPU by {lost_ns}, {value} of that time.
--- says: Device memory grows: the second half of the time allocates {allocated} {allocated|time|times} and frees {freed} {freed|time|times}. {calls} {calls|call|calls} such as {function} {calls|takes|take} {call_ns} each and delay the GPU by {lost_ns}, {value} of that time.
--- says: {calls} {calls|call|calls} such as {function} {calls|takes|take} {call_ns} each and delay the GPU by {lost_ns}, {value} of the second half of the time.
+-- says: Device memory grows: the second half of the time allocates {allocated} {allocated|time|times} and frees {freed} {freed|time|times}, {grown_bytes} more than it frees. Its {calls} allocation {calls|call|calls} ({function_calls} of {function}) {calls|takes|take} {call_ns} on average and {calls|delays|delay} the GPU by {lost_ns}, {value} of that half.
+-- says: Device memory grows: the second half of the time allocates {allocated} {allocated|time|times} and frees {freed} {freed|time|times}, {grown_bytes} more than it frees. Its {calls} {calls|call|calls} of {function} {calls|takes|take} {call_ns} on average and {calls|delays|delay} the GPU by {lost_ns}, {value} of that half.
+-- says: Device memory grows: the second half of the time allocates {allocated} {allocated|time|times} and frees {freed} {freed|time|times}. Its {calls} allocation {calls|call|calls} ({function_calls} of {function}) {calls|takes|take} {call_ns} on average and {calls|delays|delay} the GPU by {lost_ns}, {value} of that half.
+-- says: Device memory grows: the second half of the time allocates {allocated} {allocated|time|times} and frees {freed} {freed|time|times}. Its {calls} {calls|call|calls} of {function} {calls|takes|take} {call_ns} on average and {calls|delays|delay} the GPU by {lost_ns}, {value} of that half.
+-- says: In the second half of the time, {calls} allocation {calls|call|calls} ({function_calls} of {function}) {calls|takes|take} {call_ns} on average and {calls|delays|delay} the GPU by {lost_ns}, {value} of that half.
+-- says: In the second half of the time, {calls} {calls|call|calls} of {function} {calls|takes|take} {call_ns} on average and {calls|delays|delay} the GPU by {lost_ns}, {value} of that half.
 -- clear: Allocation delays the GPU for {value} of the second half of the time.
 -- advice: [growth, PyTorch] Look for tensors that outlive their step: losses in a list with their graph (`loss.item()` or `.detach()` instead), outputs in a list, caches, states passed from step to step. The caching allocator then finds no free block and asks CUDA for more memory.
 -- advice: [growth, not PyTorch] Free what a step no longer needs, or allocate once before the loop and reuse it.
@@ -67,13 +71,17 @@ WITH edge AS MATERIALIZED (
         coalesce(sum(late_ns) FILTER (counts), 0)::BIGINT AS lost_ns,
         sum(CASE WHEN e > a AND duration_ns <= $gap_ns::BIGINT THEN duration_ns ELSE lost_ns END)::BIGINT AS explains_ns
     FROM gap
+), late_call AS (
+    SELECT tid, s, function, any_value(ns) AS ns FROM call WHERE late GROUP BY ALL
+), main AS (
+    SELECT function, count(*) AS calls FROM late_call GROUP BY function ORDER BY sum(ns) DESC, function LIMIT 1
 ), late AS (
     SELECT count(*) AS calls, avg(ns) AS call_ns,
         count(*) FILTER (regexp_matches(function, '^(cu(da)?|hip)(Malloc|MemAlloc|MemCreate)')
             AND NOT regexp_matches(function, 'Host|Managed')) AS allocated,
         count(*) FILTER (regexp_matches(function, '^(cu(da)?|hip)(Free|MemFree|MemRelease)')
             AND NOT regexp_matches(function, 'Host')) AS freed
-    FROM (SELECT tid, s, function, any_value(ns) AS ns FROM call WHERE late GROUP BY ALL)
+    FROM late_call
 ), grown AS (
     SELECT sum(CASE WHEN operation = 0 THEN bytes ELSE -bytes END) AS bytes
     FROM memory_event JOIN edge USING (device_id)
@@ -88,11 +96,11 @@ WITH edge AS MATERIALIZED (
     FROM gap WHERE counts ORDER BY lost_ns DESC, s LIMIT 10
 )
 SELECT 100.0 * total.lost_ns / nullif(half.ns, 0) AS value,
-    CASE WHEN half.ns IS NULL THEN 'The selection has no kernels.' END AS unjudged, saving_ns, explains_ns, calls,
-    call_ns,
-    (SELECT function FROM call WHERE late GROUP BY function ORDER BY sum(ns) DESC, function LIMIT 1) AS function,
+    CASE WHEN half.ns IS NULL THEN 'The selection has no kernels.' END AS unjudged, saving_ns, explains_ns,
+    told.calls, call_ns,
+    main.function, CASE WHEN main.calls < told.calls THEN main.calls END AS function_calls,
     total.lost_ns, CASE WHEN grows THEN 'growth' ELSE 'churn' END AS cause,
     CASE WHEN grows THEN allocated END AS allocated, CASE WHEN grows THEN freed END AS freed,
     CASE WHEN grows AND grown.bytes > 0 THEN grown.bytes::BIGINT END AS grown_bytes,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
-FROM total CROSS JOIN told CROSS JOIN half CROSS JOIN grown;
+FROM total CROSS JOIN told CROSS JOIN half CROSS JOIN grown LEFT JOIN main ON true;

@@ -97,7 +97,7 @@ WITH waiting AS MATERIALIZED (
         arg_max(busy_pct, ns) FILTER (few) AS busy_pct
     FROM gpu_idle CROSS JOIN there
 ), place AS (
-    SELECT pattern FROM piece SEMI JOIN (FROM gpu_idle WHERE few) USING (device_id) JOIN idle_pattern USING (pre)
+    SELECT pattern FROM piece SEMI JOIN (FROM gpu_idle WHERE few) USING (device_id) LEFT JOIN idle_pattern USING (pre)
     GROUP BY pattern ORDER BY sum(ns) DESC, pattern LIMIT 1
 ), shown AS (
     SELECT ns, s, {

@@ -33,7 +33,7 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
     SELECT function FROM piece WHERE reason = 'OS runtime call' GROUP BY function
     HAVING 2 * sum(ns - core_ns) > (SELECT off_ns FROM total) ORDER BY sum(ns - core_ns) DESC, function LIMIT 1
 ), place AS (
-    SELECT pattern FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern
+    SELECT pattern FROM piece LEFT JOIN idle_pattern USING (pre) GROUP BY pattern
     ORDER BY sum(ns - core_ns) DESC, pattern LIMIT 1
 ), shown AS (
     SELECT ns - core_ns AS off_ns, s, {

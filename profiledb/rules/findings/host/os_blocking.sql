@@ -17,7 +17,8 @@
 -- column: function | name | | function with most of this time
 -- column: function_pct | % | .1f | share of this time in the function
 -- column: range | name | | range with most of this time; * stands for its last number
--- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in calls into the operating system, {function_pct} of it in {function}, mostly in {range}.
+-- column: range_pct | % | .1f | share of this time in the range
+-- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in calls into the operating system: {function_pct} of it in {function}, {range_pct} in {range}.
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in calls into the operating system, {function_pct} of it in {function}.
 -- clear: The GPU waits {value} of the time for calls into the operating system.
 -- advice: [compiling] -> compile_once
@@ -35,7 +36,8 @@ WITH piece AS MATERIALIZED (
 ), main AS (
     SELECT function, sum(ns) AS ns FROM piece GROUP BY function ORDER BY ns DESC, function LIMIT 1
 ), place AS (
-    SELECT pattern FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern ORDER BY sum(ns) DESC, pattern LIMIT 1
+    SELECT pattern, sum(ns) AS ns FROM piece LEFT JOIN idle_pattern USING (pre)
+    GROUP BY pattern ORDER BY ns DESC, pattern LIMIT 1
 ), shown AS (
     SELECT ns, s, {
             'name': function, 'ns': ns, 'start_ns': s, 'end_ns': e, 'device': device_id, 'range': path
@@ -44,8 +46,9 @@ WITH piece AS MATERIALIZED (
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
 SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, total.ns AS idle_ns,
-    main.function, 100.0 * main.ns / nullif(total.ns, 0) AS function_pct, (SELECT pattern FROM place) AS range,
-    CASE WHEN is_compiling((SELECT pattern FROM place)) THEN 'compiling'
+    main.function, 100.0 * main.ns / nullif(total.ns, 0) AS function_pct, place.pattern AS range,
+    100.0 * place.ns / nullif(total.ns, 0) AS range_pct,
+    CASE WHEN is_compiling(place.pattern) THEN 'compiling'
         WHEN regexp_matches(main.function, 'sleep|yield|poll|select|epoll') THEN 'sleep'
         WHEN regexp_matches(main.function, 'mutex|cond|sem_|lock|futex|join|barrier|wait') THEN 'lock'
         WHEN regexp_matches(main.function, 'read|write|open|close|stat|seek|sync|flush|mmap|recv|send|get[cs]|put[cs]')
@@ -53,4 +56,4 @@ SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS sav
         WHEN regexp_matches(main.function, '^(munmap|madvise)') THEN 'unmapping'
         ELSE 'other' END AS cause,
     (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
-FROM finding_window CROSS JOIN total LEFT JOIN main ON true;
+FROM finding_window CROSS JOIN total LEFT JOIN main ON true LEFT JOIN place ON true;

@@ -128,7 +128,7 @@ WITH piece AS MATERIALIZED (
 ), main AS (
     SELECT tid FROM lost GROUP BY tid ORDER BY sum(off_ns) DESC, tid LIMIT 1
 ), place AS (
-    SELECT pattern FROM lost JOIN idle_pattern USING (pre) GROUP BY pattern
+    SELECT pattern FROM lost LEFT JOIN idle_pattern USING (pre) GROUP BY pattern
     ORDER BY sum(off_ns) DESC, pattern LIMIT 1
 ), shown AS (
     SELECT off_ns, s, {

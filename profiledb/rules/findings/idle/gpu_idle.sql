@@ -28,7 +28,7 @@
 -- clear: The GPU is idle {value} of the time.
 -- advice: [host code, vLLM or SGLang] -> launch_less
 -- advice: [host code, else, JAX or XLA] Dispatch the next step before you work on this one's results in {part|the loop}: JAX runs ahead of the GPU until a value is read.
--- advice: [host code, else, PyTorch, eager] Find out what Python does in {part|the loop}: compile the model's own code (`torch.compile(model)`), and move other work off the launching thread or after the launch of the next step.
+-- advice: [host code, else, PyTorch, eager] Cut the Python work in {part|the loop}: compile the model (`torch.compile(model)`), and do other work (logging, metrics, input) in another thread or after the next step is launched.
 -- advice: [host code, else] Move the work in {part|the loop} off the launching thread, or do it while the GPU runs: launch the next step first, read results later.
 -- advice: [synchronization] -> read_later
 -- advice: [launch call or launch latency or between operations] -> launch_less

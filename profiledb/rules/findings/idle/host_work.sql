@@ -4,7 +4,7 @@
 -- operation runs code of its own (no CUDA call) directly in one range, outside nested ranges. The range with the most
 -- such time counts, among those during which the GPUs are idle for at least half of the time: others only surround the
 -- cause. Gaps shorter than `least_ns` do not count: they come from launching. Ranges named like data loading have their
--- own rule.
+-- own rule, and what XLA does to launch a graph (command_buffer::update) is no work of the program.
 -- needs: kernel or memop or graph_launch
 -- needs: range
 -- includes: finding, idle, waiting
@@ -25,7 +25,7 @@
 -- advice: [compiling] -> compile_once
 -- advice: [not compiling, vLLM or SGLang] -> launch_less
 -- advice: [not compiling, else, JAX or XLA] Dispatch the next step before the work in {place}: JAX runs ahead of the GPU until a value is read.
--- advice: [whole step, else, PyTorch, eager] Find out what Python does in {place}: compile the model's own code (`torch.compile(model)`), and move other work off the launching thread or after the launch of the next step.
+-- advice: [whole step, else, PyTorch, eager] Cut the Python work in {place}: compile the model (`torch.compile(model)`), and do other work (logging, metrics, input) in another thread or after the next step is launched.
 -- advice: [whole step, else] Move the work in {place} off the launching thread, or do it while the GPU runs: launch the next step first, read results later.
 -- advice: [not compiling, else] Launch the next step before {place}, or move it to another thread: the GPU has nothing queued meanwhile.
 -- advice: [not compiling, not whole step, not vLLM, not SGLang] Or run it only every N steps, in another process, or on the GPU.
@@ -39,7 +39,8 @@ WITH piece AS MATERIALIZED (
     SELECT path_id, pattern, min(path_id) OVER (PARTITION BY pattern) AS pattern_id FROM path_pattern
 ), work AS MATERIALIZED (
     SELECT path_id, pattern_id FROM numbered
-    WHERE pattern_id NOT IN (SELECT pattern_id FROM numbered WHERE path_id = pattern_id AND is_loading(pattern))
+    WHERE pattern_id NOT IN (SELECT pattern_id FROM numbered WHERE path_id = pattern_id
+            AND (is_loading(pattern) OR regexp_matches(pattern, '(^|/)command_buffer::')))
 ), by_range AS (
     SELECT pattern_id, sum(ns)::BIGINT AS ns, count(DISTINCT gap_id) AS gaps FROM piece JOIN work USING (path_id)
     GROUP BY pattern_id

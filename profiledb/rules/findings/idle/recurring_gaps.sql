@@ -66,7 +66,7 @@ WITH gap AS MATERIALIZED (
 ), total AS (SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM recurring
 ), main AS (FROM recurring ORDER BY ns DESC, pid, device_id LIMIT 1
 ), place AS (
-    SELECT pattern FROM (FROM long SEMI JOIN recurring USING (pid, device_id)) JOIN idle_pattern USING (pre)
+    SELECT pattern FROM (FROM long SEMI JOIN recurring USING (pid, device_id)) LEFT JOIN idle_pattern USING (pre)
     GROUP BY pattern ORDER BY sum(duration_ns) DESC, pattern LIMIT 1
 ), shown AS (
     SELECT duration_ns AS ns, gap_id, {

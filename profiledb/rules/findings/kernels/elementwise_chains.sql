@@ -25,8 +25,9 @@
 -- says: {kernels} elementwise kernels follow each other in {chains} {chains|chain|chains}. Fusing them saves at most {saved_ns} ({value} of the time).
 -- clear: Fusing chains of elementwise kernels would save {value} of the time.
 -- advice: -> fuse
--- advice: [training, PyTorch, eager, not fused optimizer] Use operators that are already fused: `F.gelu`, `F.layer_norm`, `torch.optim.AdamW(fused=True)`.
--- advice: [else, PyTorch, eager] Use operators that are already fused: `F.gelu`, `F.layer_norm`, `F.rms_norm`.
+-- advice: [training, PyTorch, eager, not fused optimizer] Fuse the optimizer: `torch.optim.AdamW(fused=True)`.
+-- advice: [PyTorch, eager, not fused GELU] Use operators that are already fused: `F.gelu`, `F.layer_norm`, `F.rms_norm`.
+-- advice: [PyTorch, eager, fused GELU] Use operators that are already fused: `F.layer_norm`, `F.rms_norm`.
 -- source: TraceLens (neighbors of a stream, impact); gap and share of the time: ours, instead of its 50 repeats: a share counts long chains, too
 WITH light AS (
     SELECT name_id, readable AS name, class = 'elementwise' AS computes FROM kernel_key

@@ -24,7 +24,8 @@
 WITH by_kernel AS (
     SELECT kernel, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches,
         any_value(readable) AS name
-    FROM finding_kernel_sum JOIN kernel_key USING (name_id) WHERE NOT is_communication(short, class) GROUP BY kernel
+    FROM finding_kernel_sum JOIN kernel_key USING (name_id) WHERE NOT is_communication(short, class)
+        AND NOT is_spinning(short) GROUP BY kernel
 ), ranked AS (SELECT *, sum(ns) OVER () AS all_ns FROM by_kernel ORDER BY ns DESC, kernel LIMIT 3
 ), first_kernel AS (SELECT * FROM ranked ORDER BY ns DESC, kernel LIMIT 1
 ), shown AS (

@@ -20,7 +20,8 @@
 -- says: Matrix products with sizes that are not multiples of 8 take {slow_ns} ({value} of the time), mostly {kernel} in {range}: tensor cores load them one or two elements at a time.
 -- says: Matrix products with sizes that are not multiples of 8 take {slow_ns} ({value} of the time), mostly {kernel}: tensor cores load them one or two elements at a time.
 -- clear: Misaligned matrix products take {value} of the time.
--- advice: [PyTorch or JAX or XLA or TensorFlow] Pad the odd size of the product in {range|the model} to a multiple of 64: a vocabulary of 50,257 becomes 50,304. The same holds for heads, hidden sizes and batches. Mask the padding in the loss.
+-- advice: [PyTorch or JAX or XLA or TensorFlow] Pad the odd size of the product in {range|the model} to a multiple of 64: a vocabulary of 50,257 becomes 50,304. The same holds for heads, hidden sizes and batches.
+-- advice: [training, PyTorch or JAX or XLA or TensorFlow] Mask the padding of classes and tokens in the loss.
 -- advice: [else] Pad sizes and leading dimensions of the product in {range|the program} to multiples of 16 bytes at least.
 -- advice: [Hugging Face] `model.resize_token_embeddings(pad_to_multiple_of=64)` pads a vocabulary, `pad_to_multiple_of=8` of the collator the lengths.
 -- advice: Views that start at an odd element are misaligned, too, whatever their size.
@@ -41,7 +42,7 @@ WITH product AS MATERIALIZED (
             AS saving_ns
     FROM taken LEFT JOIN gpu ON gpu_id = device_id
 ), place AS (
-    SELECT pattern FROM slow JOIN idle_pattern ON pre = process_range
+    SELECT pattern FROM slow LEFT JOIN idle_pattern ON pre = process_range
     GROUP BY pattern ORDER BY sum(end_ns - start_ns) DESC, pattern LIMIT 1
 ), by_name AS (
     SELECT kernel, any_value(readable) AS name, sum(ns)::BIGINT AS ns,

@@ -46,7 +46,7 @@ WITH launched AS (
 ), total AS (
     SELECT coalesce(sum(duration_ns), 0)::BIGINT AS ns FROM gap
 ), main AS (
-    SELECT pattern FROM gap JOIN idle_pattern USING (pre) GROUP BY pattern
+    SELECT pattern FROM gap LEFT JOIN idle_pattern USING (pre) GROUP BY pattern
     ORDER BY sum(duration_ns) DESC, pattern LIMIT 1
 ), shown AS (
     SELECT duration_ns, gap_id, {

@@ -23,15 +23,16 @@
 -- column: kernels | count | | kernels in the selection
 -- column: kernel_ns | ns | .1f | median duration of a kernel
 -- column: call_ns | ns | .1f | median duration of a launch call
--- column: range | name | | range with most of this time; * stands for its last number
+-- column: range | name | | innermost range with at least half of this time; * stands for its last number
+-- column: range_pct | % | .1f | share of this time in the range, the ranges inside it included
 -- column: reads | count | | copies of at most 64 bytes to the host, if there are `times` or more
--- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, mostly in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). {reads} times the CPU reads a few bytes back, and launches nothing meanwhile.
--- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). {reads} times the CPU reads a few bytes back, and launches nothing meanwhile.
--- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, mostly in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
+-- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). The CPU also stops {reads} times to read a few bytes back from the GPU.
+-- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). The CPU also stops {reads} times to read a few bytes back from the GPU.
+-- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- clear: The GPU waits {value} of the time for kernels to be launched one by one.
--- advice: -> launch_less
 -- advice: [reads] -> read_later
+-- advice: [not reads or decode or vLLM or SGLang] -> launch_less
 -- advice: [decode] Decode more sequences at once: a larger batch needs no more launches.
 -- advice: [else, FSDP or DDP, PyTorch, eager, not fused optimizer] Launch fewer and larger kernels: a fused optimizer (`fused=True`), a larger batch per GPU.
 -- advice: [else, training, PyTorch, eager, not fused optimizer] Launch fewer and larger kernels: a fused optimizer (`fused=True`), a larger batch.
@@ -39,7 +40,7 @@
 -- advice: [else] Launch fewer and larger kernels: fuse neighboring ones, work on more at a time.
 -- change: cuda_graph
 -- source: TensorRT-LLM thresholds (launch overhead ratio > 0.10); HTA breakdown of idle time; TensorRT-LLM gap histogram (Python below 0.5 ms)
-WITH piece AS MATERIALIZED (
+WITH RECURSIVE piece AS MATERIALIZED (
     SELECT gap_id, device_id, start_ns, duration_ns, pre, reason, function, ns, next FROM selected_idle(2000, NULL)
     WHERE duration_ns <= $gap_ns::BIGINT AND next.name_id IS NOT NULL
 ), gap AS MATERIALIZED (
@@ -62,6 +63,16 @@ WITH piece AS MATERIALIZED (
 ), read AS (
     SELECT CASE WHEN count(*) >= $times::BIGINT THEN count(*) END AS reads FROM selected_memop
     WHERE kind = 'memcpy' AND copy_kind = 2 AND bytes <= 64
+), above AS (  -- the ranges around the gaps
+    SELECT path_id, ns FROM (
+        SELECT path_id, sum(duration_ns) AS ns FROM gap JOIN (SELECT pre, path_id FROM range) USING (pre)
+        GROUP BY path_id
+    )
+    UNION ALL
+    SELECT parent_id, ns FROM above JOIN range_path USING (path_id) WHERE parent_id IS NOT NULL
+), place AS (
+    SELECT pattern, sum(above.ns) AS ns FROM above JOIN path_pattern USING (path_id) GROUP BY pattern, level
+    HAVING 2 * sum(above.ns) >= (SELECT ns FROM total) ORDER BY level DESC, ns DESC, pattern LIMIT 1
 ), by_range AS (
     SELECT pattern, sum(duration_ns) AS ns, count(*) AS gaps, arg_min(start_ns, gap_id) AS start_ns,
         max(duration_ns) AS longest_ns, arg_min(device_id, gap_id) AS device_id, arg_min(pre, gap_id) AS pre
@@ -78,6 +89,7 @@ SELECT CASE WHEN kernels >= 100 THEN 100.0 * total.ns / nullif(finding_window.ns
     CASE WHEN kernels < 100 THEN 'The selection has fewer than 100 kernels.' END AS unjudged,
     total.ns AS saving_ns, total.ns AS idle_ns, total.gaps, kernels, kernel_ns, call_ns, reads,
     CASE WHEN reads > 0 THEN 'reads' END AS cause,
-    (SELECT pattern FROM by_range ORDER BY ns DESC LIMIT 1) AS range,
+    place.pattern AS range, 100.0 * place.ns / nullif(total.ns, 0) AS range_pct,
     (SELECT list(piece ORDER BY ns DESC) FROM shown) AS evidence
-FROM finding_window CROSS JOIN total CROSS JOIN launched CROSS JOIN called CROSS JOIN read;
+FROM finding_window CROSS JOIN total CROSS JOIN launched CROSS JOIN called CROSS JOIN read
+LEFT JOIN place ON true;

@@ -19,7 +19,8 @@
 -- column: gaps | count | | gaps with work in a queue
 -- column: longest_ns | ns | | longest of these times
 -- column: range | name | | range with most of this time; * stands for its last number
--- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is already launched, in {gaps} {gaps|gap|gaps}, mostly in {range}.
+-- column: range_pct | % | .1f | share of this time in the range
+-- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is already launched, in {gaps} {gaps|gap|gaps}, {range_pct} of it in {range}.
 -- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is already launched, in {gaps} {gaps|gap|gaps}.
 -- clear: The GPU is idle {value} of the time with work in its queue.
 -- advice: [event, PyTorch] Record the event that {place|this stream} waits for earlier, or wait for it later (`stream.wait_event`): the timeline shows what another stream or GPU does until then.
@@ -68,7 +69,8 @@ WITH piece AS MATERIALIZED (
 ), main AS (
     SELECT cause FROM told GROUP BY cause ORDER BY sum(ns) DESC, cause LIMIT 1
 ), place AS (
-    SELECT pattern FROM told JOIN idle_pattern USING (pre) GROUP BY pattern ORDER BY sum(ns) DESC, pattern LIMIT 1
+    SELECT pattern, sum(ns) AS ns FROM told LEFT JOIN idle_pattern USING (pre)
+    GROUP BY pattern ORDER BY ns DESC, pattern LIMIT 1
 ), shown AS (
     SELECT ns, s, {
             'name': coalesce(path, 'Outside all ranges'), 'note': cause, 'ns': ns, 'start_ns': s, 'end_ns': e,
@@ -78,6 +80,7 @@ WITH piece AS MATERIALIZED (
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
 SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, total.ns AS idle_ns,
-    total.gaps, longest_ns, (SELECT cause FROM main) AS cause, (SELECT pattern FROM place) AS range,
+    total.gaps, longest_ns, (SELECT cause FROM main) AS cause, place.pattern AS range,
+    100.0 * place.ns / nullif(total.ns, 0) AS range_pct,
     (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
-FROM finding_window CROSS JOIN total;
+FROM finding_window CROSS JOIN total LEFT JOIN place ON true;

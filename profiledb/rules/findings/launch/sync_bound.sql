@@ -23,8 +23,12 @@
 -- column: steps | count | | steps that count
 -- column: function | name | | function with most of this time
 -- column: range | name | | range around these calls; * stands for its last number
+-- column: main_calls | count | | calls of this function in this range, if there are others
 -- column: waited_ns | ns | .1f | mean time that the CPU waits in such a call
 -- column: gap_ns | ns | .1f | mean time that the GPU then waits, over all gaps after such a call
+-- says: CPU and GPU take turns waiting: {calls} {calls|time|times} in {steps} {steps|step|steps} the CPU waits {waited_ns} on average ({main_calls} {main_calls|time|times} in {function} in {range}), and then the GPU waits {gap_ns} for the CPU.
+-- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} on average ({main_calls} {main_calls|time|times} in {function} in {range}), and then the GPU waits {gap_ns} for the CPU.
+-- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} on average ({main_calls} {main_calls|time|times} in {function}), and then the GPU waits {gap_ns} for the CPU.
 -- says: CPU and GPU take turns waiting: {calls} {calls|time|times} in {steps} {steps|step|steps} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
 -- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
 -- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} in {function}, and then the GPU waits {gap_ns} for the CPU.
@@ -54,7 +58,7 @@ WITH synced AS MATERIALIZED (
         )::BIGINT AS explains_ns
     FROM held
 ), main AS (
-    SELECT function, pattern, sum(ns) AS ns, CASE WHEN bool_or(few) THEN 'few bytes'
+    SELECT function, pattern, sum(ns) AS ns, count(DISTINCT {'tid': tid, 's': s}) AS calls, CASE WHEN bool_or(few) THEN 'few bytes'
         WHEN any_value(category) = 'synchronization' THEN 'synchronization' ELSE 'copy' END AS cause
     FROM held LEFT JOIN idle_pattern ON pre = process_range
     GROUP BY function, pattern ORDER BY ns DESC, function, pattern LIMIT 1
@@ -68,7 +72,8 @@ WITH synced AS MATERIALIZED (
     FROM (FROM held ORDER BY ns DESC, gap_id LIMIT 10) AS held
     LEFT JOIN (SELECT pre, path_id FROM range) ON pre = process_range LEFT JOIN range_path USING (path_id)
 )
-SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, explains_ns, calls, steps,
-    main.function, main.pattern AS range, total.waited_ns, total.gap_ns, main.cause,
+SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, explains_ns, total.calls, steps,
+    main.function, main.pattern AS range,
+    CASE WHEN main.calls < total.calls THEN main.calls END AS main_calls, total.waited_ns, total.gap_ns, main.cause,
     (SELECT list(piece ORDER BY ns DESC, gap_id) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN step LEFT JOIN main ON true;

@@ -16,7 +16,9 @@
 -- column: launches | count | | measured launches with this cost
 -- says: Stalls cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Stalls of one kind cost at most {value} of the measured kernel time.
--- advice: [long scoreboard] Load earlier in {kernel} (`cp.async`, TMA), vectorize, reuse data in shared memory: its warps wait for global or local memory.
+-- advice: [long scoreboard, TMA] Load earlier in {kernel} (TMA, `cp.async`), vectorize, reuse data in shared memory: its warps wait for global or local memory.
+-- advice: [else, long scoreboard, asynchronous copies] Load earlier in {kernel} (`cp.async`), vectorize, reuse data in shared memory: its warps wait for global or local memory.
+-- advice: [else, long scoreboard] Load earlier in {kernel}, vectorize, reuse data in shared memory: its warps wait for global or local memory.
 -- advice: [short scoreboard] Reduce bank conflicts, `exp` and `rsqrt` in {kernel}: its warps wait for shared memory or special functions.
 -- advice: [barrier] Use smaller blocks in {kernel}, or balance the work before `__syncthreads()`: its warps wait there.
 -- advice: [math pipe throttle] Move work of {kernel} to another pipeline, or to tensor cores: one is full.

@@ -126,6 +126,9 @@ FROM copy
 LEFT JOIN enum_value AS source ON source.enum = 'CUDA_MEM_KIND' AND source.id = src_kind
 LEFT JOIN enum_value AS destination ON destination.enum = 'CUDA_MEM_KIND' AND destination.id = dst_kind;
 
+-- Return true for kernels that only pass time, such as that of `torch.cuda._sleep`.
+CREATE OR REPLACE MACRO is_spinning(short) AS coalesce(regexp_matches(short, '\bspin_kernel'), false);
+
 -- Kernels of the selection that ran alone on their GPU, without communication, which uses few SMs on purpose.
 CREATE OR REPLACE VIEW finding_alone AS
 SELECT * FROM (
@@ -135,4 +138,7 @@ SELECT * FROM (
         ), start_ns)
         AND end_ns <= coalesce(lead(start_ns) OVER (PARTITION BY device_id ORDER BY start_ns, kernel_id), end_ns)
 )
-WHERE name_id IS NULL OR name_id NOT IN (SELECT name_id FROM kernel_name WHERE is_communication(short, class));
+WHERE name_id IS NULL OR name_id NOT IN (
+        SELECT name_id FROM kernel_name WHERE is_communication(short, class) OR is_spinning(short)
+    );
+
