@@ -325,19 +325,19 @@ _LAUNCHES = r"Launch(Kernel|Cooperative|Grid|$|_)|GraphLaunch|Mem(cpy|set)"
 OF_SIDECARS = {
     "timing": NotCapturedError(
         "No timings from the program in this report.",
-        why="To add them, drop a file NAME.timings.csv (columns label, step, seconds) beside the report NAME.",
+        why="To add them, drop NAME.timings.csv (columns label, step, seconds) beside the report NAME.",
     ),
     "power_log": NotCapturedError("No log of power and clocks in this report.", command=PROFILE),
     "task_time": NotCapturedError(
         "No times of the same work on CPU and GPU in this report.",
-        why="To add them, drop a file NAME.tasks.csv (columns task, size, device, part, seconds) beside the report NAME.",
+        why="To add them, drop NAME.tasks.csv (columns task, size, device, part, seconds) beside the report NAME.",
     ),
     "task_decision": NotCapturedError(
         "No decisions of a scheduler in this report.", command=f"{config.WORKLOADS} profile queue --model model.skops"
     ),
     "meta": NotCapturedError(
         "No facts about the program in this report.",
-        why="To add them, drop a file NAME.meta.json (a JSON object) beside the report NAME.",
+        why="To add them, drop NAME.meta.json (a JSON object) beside the report NAME.",
     ),
 }
 """Errors for data that no profiler writes (sidecar.py), by table."""

@@ -202,3 +202,29 @@ def test_sentences_speak_of_the_programs_platform() -> None:
         "Beside {graphs} HIP graphs, `hipDeviceSynchronize` waits for RCCL."
     )
     assert advice.translate("A CUDA call.", ("SYCL",)) == "A SYCL call."
+
+
+@pytest.mark.parametrize(
+    ("rule", "cause", "traits", "has", "lacks"),
+    [
+        ("profile_stalls", "long scoreboard", ("asynchronous copies", "TMA"), "TMA", ""),
+        ("profile_stalls", "long scoreboard", ("asynchronous copies",), "cp.async", "TMA"),
+        ("profile_stalls", "long scoreboard", (), "vectorize", "cp.async"),
+        ("allocation_in_loop", "churn", ("CUDA C++", "old CUDA"), "pool of your own", "cudaMallocAsync"),
+        ("allocation_in_loop", "churn", ("CUDA C++",), "cudaMallocAsync", ""),
+        ("allocation_in_loop", "churn", ("TensorFlow",), "set_memory_growth", "cudaMallocAsync"),
+        ("misaligned_products", None, ("PyTorch", "inference"), "Pad the odd size", "in the loss"),
+        ("misaligned_products", None, ("PyTorch", "training"), "in the loss", ""),
+        ("elementwise_chains", None, ("PyTorch", "eager", "fused GELU"), "F.layer_norm", "F.gelu"),
+        ("elementwise_chains", None, ("PyTorch", "eager"), "F.gelu", ""),
+        ("exposed_communication", None, ("PyTorch", "training", "DDP", "tensor parallel"), "fewer GPUs", "bucket_cap"),
+        ("small_buckets", "buckets", ("PyTorch", "DDP", "tensor parallel"), "in buckets", "bucket_cap_mb"),
+        ("low_precision_unused", None, ("PyTorch", "inference"), "model.to(torch.bfloat16)", "loss"),
+        ("launch_bound", "reads", ("PyTorch",), ".item()", "CUDA graph"),
+    ],
+)
+def test_advice_applies(rule: str, cause: str | None, traits: tuple[str, ...], has: str, lacks: str) -> None:
+    """Nobody is told to use what the GPU or this CUDA lacks, what the program has, or what is of another program."""
+    told = " ".join(rulebook.load()[rule].advised(cause, traits))
+    assert has in told
+    assert not lacks or lacks not in told

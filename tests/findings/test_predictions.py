@@ -218,6 +218,8 @@ def test_savings_together_in_words() -> None:
     every[0] = replace(every[0], together=Together(rules_, found.prediction))
     said = f"Fixing “{first}”, “{second}” and “{third}” together saves about 5.00 ms (20.0 % of the time), "
     assert sentences.together(every) == f"{said}between 4.00 ms and 6.00 ms."
+    untitled = sentences.together(every, titled=False)
+    assert untitled.startswith("Fixing the first finding, the second and the third together saves about 5.00 ms")
     assert sentences.together(every[:2]) == "", "the third is not told"
     assert sentences.together([*every[:2], replace(found, rule=rules_[2])]) == "", "one alone saves as much"
     assert sentences.together([Finding(MENDED[0], "fires")]) == ""

@@ -252,6 +252,44 @@ def test_another_process_is_another_program(library: Library, publish: Publish) 
         assert program.names(of) == traits
 
 
+@pytest.mark.parametrize(
+    ("paths", "trait"), [(["fwd", "bwd"], "tensor parallel"), (["bwd", "bwd", "DDP.forward/bwd"], "DDP"), ([], "DDP")]
+)
+def test_collectives_of_the_forward_pass_are_none_of_ddp(
+    library: Library, publish: Publish, paths: list[str], trait: str
+) -> None:
+    def launched(db: duckdb.DuckDBPyConnection) -> None:
+        fill(db, kernels=[ELEMENTWISE, BACKWARD])
+        insert(db, "kernel_name", [{"name_id": 9, "demangled": REDUCED, "short": "ncclDevKernel", "class": "nccl"}])
+        insert(db, "range_path", [{"path_id": n, "level": 0, "name": one, "path": one} for n, one in enumerate(paths)])
+        insert(db, "range", [{"range_id": n, "pre": n + 1, "post": n + 1, "path_id": n} for n in range(len(paths))])
+        insert(db, "kernel", [
+            {"kernel_id": 50 + n, "name_id": 9, "start_ns": n, "end_ns": n + 1, "device_id": 0, "process_range": n + 1}
+            for n in range(max(1, len(paths)))
+        ])  # fmt: skip
+
+    told = program.names(program.recognize(library, publish(launched)))
+    assert told & {"DDP", "tensor parallel"} == {trait}
+
+
+@pytest.mark.parametrize(
+    ("gpu", "cuda", "traits"),
+    [("9.0", "12.4", {"asynchronous copies", "TMA"}), ("8.0", "10.1", {"asynchronous copies", "old CUDA"}),
+     ("7.5", "11.2", set()), (None, None, set())],
+)  # fmt: skip
+def test_the_machine_tells_what_advice_can_recommend(
+    library: Library, publish: Publish, gpu: str | None, cuda: str | None, traits: set[str]
+) -> None:
+    def on(db: duckdb.DuckDBPyConnection) -> None:
+        fill(db, kernels=["vectorAdd(float*)"], process="./bench")
+        insert(db, "gpu", [{"gpu_id": 0, "name": "GPU", "compute_capability": gpu}])
+        db.execute("UPDATE report SET cuda_version = ?", [cuda])
+
+    of = program.recognize(library, publish(on))
+    assert program.names(of) & set(program.KINDS["machine"]) == traits
+    assert program.line(of) == "CUDA C++", "of the machine the heading of the report tells"
+
+
 def test_pinned_memory_is_told_by_bytes(library: Library, publish: Publish) -> None:
     def copies(db: duckdb.DuckDBPyConnection, pinned: int) -> None:
         fill(db, kernels=["vectorAdd(float*)"], process="./bench")

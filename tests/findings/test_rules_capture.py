@@ -194,6 +194,12 @@ def test_unclosed_ranges(nsys_samples: Library, library: Library, small: Any) ->
     found = judged(library, small(range_path=paths, range=ranges), "unclosed_ranges")
     assert (found.verdict, found.severity, found.value) == ("fires", "warning", 2)
     assert [piece["range"] for piece in found.evidence] == ["a", "b"]
+    pushed = [{**one, "style": "PushPop", "closed": False} for one in ranges]
+    own = judged(library, small(range_path=paths, range=pushed), "unclosed_ranges")
+    assert not any("start_range" in one for one in own.advice)
+    started = [{**one, "style": "StartEnd", "closed": False} for one in ranges]
+    (advised, *_) = judged(library, small(range_path=paths, range=started), "unclosed_ranges").advice
+    assert "`end_range`" in advised, "a range that starts and ends anywhere has no scope"
     traced = judged(library, small(kind="torch", range_path=paths, range=ranges), "unclosed_ranges")
     assert traced.value == 1, "events of a trace are whole, and the last one ends it"
     (open_,) = rows(TINY, 'SELECT count(*) FROM NVTX_EVENTS WHERE eventType IN (59, 60) AND "end" IS NULL')[0]

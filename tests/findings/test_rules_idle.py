@@ -11,7 +11,7 @@ from profiledb.findings.sentences import plain
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import judged, rows, spans, union, window
-from tests.support.page_reports import Publish, insert, kernel
+from tests.support.page_reports import Publish, insert, kernel, run
 from tests.support.ranged import Capture
 from tests.support.waits import (
     LOAD,
@@ -52,6 +52,24 @@ def test_host_work_of_whole_steps(library: Library, publish: Publish) -> None:
     found = judged(library, by_hand(publish, kernels, **steps), "host_work")
     assert (found.verdict, found.cause, found.facts["range"]) == ("fires", "whole step", "step_*")
     assert not any("before `step_*`" in one or "only every N steps" in one for one in sentences.advice(found))
+
+
+def test_updates_of_graphs_by_xla_are_no_host_work(library: Library, publish: Publish) -> None:
+    kernels = [(at, at + 5, at + 10, at + 20) for at in range(0, 10 * MS, MS)]
+    updates = ranges(*((at + 20, at + MS - 20, "command_buffer::update") for at in range(0, 10 * MS, MS)))
+    assert judged(library, by_hand(publish, kernels, **updates), "host_work").verdict == "clear"
+    own = ranges(*((at + 20, at + MS - 20, "update") for at in range(0, 10 * MS, MS)))
+    assert judged(library, by_hand(publish, kernels, **own), "host_work").verdict == "fires"
+
+
+def test_time_outside_all_ranges_has_no_range(library: Library, publish: Publish) -> None:
+    """Of ten gaps one lies in a range: most of the time lies in none."""
+    report = by_hand(publish, [(at, at + 5, at + 10, at + 20) for at in range(0, 10 * MS, MS)], **ranges((0, MS, "a")))
+    (reason,) = (one for one in run(library, report, "idle_reasons") if one["reason"] == "host code")
+    (part,) = (one for one in run(library, report, "time_split") if one["part"] == "host code")
+    assert (reason["range"], part["range"]) == (None, None)
+    most = by_hand(publish, [(at, at + 5, at + 10, at + 20) for at in range(0, 3 * MS, MS)], **ranges((0, 2 * MS, "a")))
+    assert {one["range"] for one in run(library, most, "idle_reasons") if one["reason"] == "host code"} == {"a"}
 
 
 def test_no_overlap(nsys_samples: Library) -> None:

@@ -177,6 +177,9 @@ def test_small_grids(nsys_samples: Library, library: Library, small: Callable[..
     assert (found.verdict, found.value, found.saving_ns, found.facts["launches"]) == ("fires", 37.5, 7500, 1)
     beside = small((0, 10_000, "a", "other"), (9_000, 20_000, "b", "other"), blocks=33)
     assert judged(library, beside, "small_grids").value == 0  # beside each other they may fill the GPU
+    spins = small((0, 10_000, "spin_kernel", "other"), (19_000, 20_000, "b", "other"), blocks=33)
+    assert judged(library, spins, "small_grids").value == 0, "torch.cuda._sleep passes time, and nothing else"
+    assert judged(library, spins, "hot_kernel").facts["kernel"] == "b"
     clear = judged(nsys_samples, FIXED, "small_grids")
     ran = named(FIXED)
     before = after = 0

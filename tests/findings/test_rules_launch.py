@@ -13,7 +13,7 @@ from tests.second.raw import Call, Capture
 from tests.support import memory_reports as made
 from tests.support.judged_rules import judged, union
 from tests.support.page_reports import Publish, kernel
-from tests.support.waits import SYNC, by_hand, capture, gained, looked_into, outermost, sampled, share
+from tests.support.waits import SYNC, by_hand, capture, gained, looked_into, outermost, ranges, sampled, share
 
 LAUNCHING = {"launch call", "launch latency", "host code", "other CUDA call"}
 
@@ -47,7 +47,20 @@ def test_reads_of_a_few_bytes_are_named(library: Library, publish: Publish, read
     assert (found.verdict, found.facts["reads"], found.cause) == ("fires", told, "reads" if told else None)
     assert ("to read a few bytes back" in sentences.plain(found)) == bool(told)
     said = " ".join(found.rule.advised(found.cause, ["CuPy"]))
-    assert ("cupy.fuse" in said, "`x.get()`" in said) == (True, bool(told))
+    assert ("cupy.fuse" in said, "`x.get()`" in said) == (not told, bool(told)), "what reads is no CUDA graph"
+    assert "CUDA graph" in " ".join(found.rule.advised(found.cause, ["PyTorch", "decode"])), "between two tokens it may"
+
+
+def test_launches_are_in_the_innermost_range_that_holds_half(library: Library, publish: Publish) -> None:
+    """120 kernels, each launched in one of two parts of a step, and more of them in none: no range holds half."""
+    work = [(n * 10_000, n * 10_000 + 10, n * 10_000 + 20, n * 10_000 + 1_020) for n in range(120)]
+    lasts = [(0, 400_000, "a"), (400_000, 700_000, "b")]
+    few = judged(library, by_hand(publish, work, **ranges(*lasts)), "launch_bound")
+    assert few.facts.get("range") is None
+    assert "of it in" not in sentences.plain(few)
+    most = judged(library, by_hand(publish, work, **ranges((0, 900_000, "a"))), "launch_bound")
+    assert most.facts["range_pct"] == pytest.approx(75, abs=1)
+    assert "75.0 % of it in a." in sentences.plain(most).replace("74.8", "75.0").replace("75.6", "75.0")
 
 
 def test_graphs_are_not_launch_bound(nsys_samples: Library) -> None:
@@ -119,6 +132,12 @@ def test_many_short_waits_add_up(library: Library, publish: Publish) -> None:
     once = judged(library, by_hand(publish, kernels, api_call=waits[::20]), "sync_bound")
     assert (once.verdict, once.facts["calls"]) == ("clear", 24), "one wait in a step of 20 kernels costs 2 %"
     assert once.saving_ns == 24 * 90 * us, "of 80 µs each the gap after it and an eighth of the next one"
+    assert "(" not in sentences.says(finding), "one function has all of them"
+    named = [{"string_id": 12, "value": "cudaDeviceSynchronize_v3020"}]
+    copied = [{**one, "name_id": 12} if n % 4 == 0 else one for n, one in enumerate(waits)]
+    both = judged(library, by_hand(publish, kernels, api_call=copied, string=named), "sync_bound")
+    assert (both.facts["calls"], both.facts["main_calls"]) == (479, 359), "the time of all, and the calls of one"
+    assert "on average (359 times in `cudaStreamSynchronize`)" in sentences.says(both)
     few = judged(library, by_hand(publish, kernels[:20], api_call=waits[:20]), "sync_bound")
     assert (few.verdict, few.saving_ns) == ("clear", 0), "19 say nothing of a loop"
 

@@ -73,7 +73,9 @@ def _state_largest(rows: pd.DataFrame) -> str:
     launches = rows[rows["name"] == times.index[0]].sort_values("duration_ns", ascending=False, kind="stable")
     top, name = launches.iloc[0], words.code(words.shortened(times.index[0], LONGEST_KERNEL))
     count, took = words.counted(len(launches), "launch"), words.duration(times.iloc[0])
-    text = f"**{name} takes {words.percent(100 * times.iloc[0] / times.sum())} of the measured time**: {took} in {count}"
+    text = (
+        f"**{name} takes {words.percent(100 * times.iloc[0] / times.sum())} of the measured time**: {took} in {count}"
+    )
     if len(times) == 1:
         text = f"**{name} is the only kernel measured**: {took} in {count}"
     if times.index[0] == UNNAMED:

@@ -181,7 +181,9 @@ def test_a_gpu_that_hardly_works() -> None:
     pages = [one.page for one in told(gpu_busy=tiny, kernels=KERNELS, idle_reasons=IDLE)]
     assert pages == ["timeline", "idle", "kernel"], "idle time is a share of a tenth of the capture"
     alone = told(gpu_busy=tiny.assign(active_ns=[4e5, NONE]))[0]
-    assert alone.text == "**The GPU does nothing 92.0 % of the time**: it works for 400 µs of 5.00 ms.", "one number for both"
+    assert alone.text == "**The GPU does nothing 92.0 % of the time**: it works for 400 µs of 5.00 ms.", (
+        "one number for both"
+    )
     assert not told(gpu_busy=little.assign(active_ns=[3e6, NONE])), "then idle time says it, where there is any"
 
 
@@ -312,3 +314,38 @@ def test_a_memory_snapshot_tells_the_device_that_holds_most() -> None:
     )
     assert held == "**The allocator holds 700 MB, of which 0 B is free**, when the snapshot was taken."
     assert not any("Tensors" in one.text for one in told(**rows, gpu_busy=BUSY)), "a report with GPU work tells that"
+
+
+def test_a_gpu_that_hardly_works_has_other_news_too() -> None:
+    busy = BUSY.assign(
+        busy_ns=[4e5, NONE], active_ns=[5e5, NONE], capture_ns=[9e9, NONE], copying_ns=[0.0, NONE], operations=[3, 0]
+    )
+    first, second = told(gpu_busy=busy, kernels=KERNELS.assign(total_ns=4e5, share_pct=100.0))
+    assert first.text == (
+        "**The GPU does nothing over 99.9 % of the time**: it works for 400 µs of 9.00 s, all within 500 µs."
+    )
+    assert second.text == "**``a`b`` takes all kernel time**: 400 µs in 1 launch."
+    two = told(gpu_busy=busy.assign(**{one: [busy[one][0]] * 2 for one in ("busy_ns", "active_ns", "capture_ns")},
+                                    operations=[3, 3]))[0].text  # fmt: skip
+    assert two == "**The GPUs do nothing over 99.9 % of the time**: 2 GPUs together work for 800 µs of 18.0 s."
+
+
+def test_a_single_copy_tells_nothing_of_a_program() -> None:
+    one = BUSY.assign(operations=[1, 0], kernel_ns=[0.0, NONE], busy_ns=[2e6, NONE], copying_ns=[2e6, NONE])
+    (said,) = told(gpu_busy=one, copies=DIRECTIONS)
+    assert said.text.startswith(
+        "**The GPU ran one operation in 5.00 ms**: a copy `Host-to-Device` of 5.00 MB, for 2.00 ms."
+    )
+
+
+def test_a_kernel_that_only_spins_is_no_work() -> None:
+    (said,) = told(kernels=KERNELS.assign(name="spin_kernel"))
+    assert said.text.endswith("It only spins, which delays its stream: that is no work.")
+
+
+def test_calls_have_the_name_of_their_platform() -> None:
+    names = {"hipMalloc": "HIP ", "cudaMalloc": "CUDA ", "cuMemAlloc": "CUDA ", "urEnqueue": ""}
+    assert {name: headline.name_api(pd.Series([name])) for name in names} == names
+    idle = IDLE.assign(reason=["other CUDA call", "launch call"])
+    traits = pd.DataFrame({"trait": ["HIP"]})
+    assert "Main reason: other HIP call" in told(idle_reasons=idle, program=traits)[0].text
