@@ -336,11 +336,8 @@ def state_calls(ask: Ask) -> Statement | None:
 
 def name_api(functions: "pd.Series[str]") -> str:
     """Return the name of the API of these functions with a space behind it; "" if it is neither CUDA nor HIP."""
-    return next((f"{api} " for api, prefix in (("HIP", "hip"), ("CUDA", "cu")) if _starts_most(functions, prefix)), "")
-
-
-def _starts_most(functions: "pd.Series[str]", prefix: str) -> bool:
-    return bool(functions.str.startswith(prefix).mean() > 1 / 2)
+    of = {api: float(functions.str.startswith(prefix).mean()) for api, prefix in (("HIP ", "hip"), ("CUDA ", "cu"))}
+    return next((api for api, share in of.items() if share > 1 / 2), "")
 
 
 def find_traits(ask: Ask) -> frozenset[str]:

@@ -58,7 +58,8 @@ WITH synced AS MATERIALIZED (
         )::BIGINT AS explains_ns
     FROM held
 ), main AS (
-    SELECT function, pattern, sum(ns) AS ns, count(DISTINCT {'tid': tid, 's': s}) AS calls, CASE WHEN bool_or(few) THEN 'few bytes'
+    SELECT function, pattern, sum(ns) AS ns, count(DISTINCT {'tid': tid, 's': s}) AS calls,
+        CASE WHEN bool_or(few) THEN 'few bytes'
         WHEN any_value(category) = 'synchronization' THEN 'synchronization' ELSE 'copy' END AS cause
     FROM held LEFT JOIN idle_pattern ON pre = process_range
     GROUP BY function, pattern ORDER BY ns DESC, function, pattern LIMIT 1

@@ -141,4 +141,3 @@ SELECT * FROM (
 WHERE name_id IS NULL OR name_id NOT IN (
         SELECT name_id FROM kernel_name WHERE is_communication(short, class) OR is_spinning(short)
     );
-
