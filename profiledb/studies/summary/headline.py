@@ -159,8 +159,10 @@ def _describe_basis(ask: Ask, idle_ns: float) -> str:
     active, whole = float(used["active_ns"].sum()), float(used["capture_ns"].sum())
     if len(used) > 1:
         return f" of {words.duration(active)}, summed over {len(used)} GPUs"
-    if active > WHOLE * whole or active < HARDLY * whole or words.duration(active) == words.duration(idle_ns):
+    if active > WHOLE * whole or words.duration(active) == words.duration(idle_ns):
         return ""
+    if active < HARDLY * whole:
+        return f" of these {words.duration(active)}"  # which state_unused gives
     return f" of the {words.duration(active)} from its first operation to the end of its last"
 
 
@@ -175,10 +177,10 @@ def state_unused(ask: Ask) -> Statement | None:
     share = words.percent(idle) if idle < MOST_PCT else f"over {words.percent(MOST_PCT)}"
     times = f"{words.duration(busy)} of {words.duration(whole)}"
     if len(used) > 1:
-        text = f"**The GPUs do nothing {share} of the time**: {len(used)} GPUs together work for {times}."
+        text = f"**The GPUs do nothing for {share} of the capture**: {len(used)} GPUs together work for {times}."
     else:
         within = f", all within {words.duration(active)}" if words.duration(active) != words.duration(busy) else ""
-        text = f"**The GPU does nothing {share} of the time**: it works for {times}{within}."
+        text = f"**The GPU does nothing for {share} of the capture**: it works for {times}{within}."
     rank = -1 if active < HARDLY * whole else 0
     return Statement(text, whole - busy, "What runs when", TIMELINE, rank=rank)
 

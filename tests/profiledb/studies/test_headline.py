@@ -173,15 +173,16 @@ def test_a_gpu_that_hardly_works() -> None:
     little = BUSY.assign(busy_ns=[4e5, NONE], active_ns=[2e6, NONE], copying_ns=[0.0, NONE])
     first = told(gpu_busy=little, kernels=KERNELS)[0]
     assert first.text == (
-        "**The GPU does nothing 92.0 % of the time**: it works for 400 µs of 5.00 ms, all within 2.00 ms."
+        "**The GPU does nothing for 92.0 % of the capture**: it works for 400 µs of 5.00 ms, all within 2.00 ms."
     )
     pages = [one.page for one in told(gpu_busy=little, kernels=KERNELS, idle_reasons=IDLE)]
     assert pages == ["idle", "kernel"], "one of the two says it"
     tiny = little.assign(active_ns=[4.5e5, NONE])
     pages = [one.page for one in told(gpu_busy=tiny, kernels=KERNELS, idle_reasons=IDLE)]
     assert pages == ["timeline", "idle", "kernel"], "idle time is a share of a tenth of the capture"
+    assert "(4.00 ms of these 450 µs)" in told(gpu_busy=tiny, idle_reasons=IDLE)[1].text
     alone = told(gpu_busy=tiny.assign(active_ns=[4e5, NONE]))[0]
-    assert alone.text == "**The GPU does nothing 92.0 % of the time**: it works for 400 µs of 5.00 ms.", (
+    assert alone.text == "**The GPU does nothing for 92.0 % of the capture**: it works for 400 µs of 5.00 ms.", (
         "one number for both"
     )
     assert not told(gpu_busy=little.assign(active_ns=[3e6, NONE])), "then idle time says it, where there is any"
@@ -322,12 +323,12 @@ def test_a_gpu_that_hardly_works_has_other_news_too() -> None:
     )
     first, second = told(gpu_busy=busy, kernels=KERNELS.assign(total_ns=4e5, share_pct=100.0))
     assert first.text == (
-        "**The GPU does nothing over 99.9 % of the time**: it works for 400 µs of 9.00 s, all within 500 µs."
+        "**The GPU does nothing for over 99.9 % of the capture**: it works for 400 µs of 9.00 s, all within 500 µs."
     )
     assert second.text == "**``a`b`` takes all kernel time**: 400 µs in 1 launch."
     two = told(gpu_busy=busy.assign(**{one: [busy[one][0]] * 2 for one in ("busy_ns", "active_ns", "capture_ns")},
                                     operations=[3, 3]))[0].text  # fmt: skip
-    assert two == "**The GPUs do nothing over 99.9 % of the time**: 2 GPUs together work for 800 µs of 18.0 s."
+    assert two == "**The GPUs do nothing for over 99.9 % of the capture**: 2 GPUs together work for 800 µs of 18.0 s."
 
 
 def test_a_single_copy_tells_nothing_of_a_program() -> None:
