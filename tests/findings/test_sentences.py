@@ -102,8 +102,7 @@ def test_a_warning_comes_first_where_nothing_costs_time() -> None:
     first = sentences.do_first([lost])
     assert first.startswith("Profile on native Linux: ")
     assert first.endswith(
-        " The program launched work, but the driver did not report it: the report lacks the GPU operations of 100.0 %"
-        " of its 3 launches and copies."
+        " The driver did not report what the GPU ran for 100.0 % of the program's 3 launches and copies."
     )
     assert sentences.do_first([idle, lost]).startswith("Launch ")
     assert sentences.do_first([]) == ""

@@ -122,7 +122,7 @@ def test_strangers(every_report: Library) -> None:
     (first,) = in_short(without)
     share, total = words.percent(calls[0]["share_pct"]), words.duration(calls[0]["total_ns"])
     assert f"`{calls[0]['function']}` takes {share} of the time in CUDA calls: {total} in " in first
-    assert "the driver did not report it" in without.partition("## Findings")[2].partition("##")[0]
+    assert "The driver did not report what the GPU ran" in without.partition("## Findings")[2].partition("##")[0]
 
 
 def in_short(text: str) -> list[str]:

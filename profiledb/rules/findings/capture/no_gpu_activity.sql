@@ -11,7 +11,7 @@
 -- param: threshold = 50 fires at or above this share of the calls
 -- column: calls | count | | calls that launch kernels, graphs or copies
 -- column: without | count | | calls without an operation
--- says: The program launched work, but the driver did not report it: the report lacks the GPU operations of {value} of its {calls} {calls|launch or copy|launches and copies}.
+-- says: The driver did not report what the GPU ran for {value} of the program's {calls} {calls|launch or copy|launches and copies}.
 -- clear: The report lacks the GPU operations of {value} of the launches and copies.
 -- advice: [WSL2] Profile on native Linux: WSL2 drivers often do not report GPU activity.
 -- advice: [other] If the program runs in a container, allow profiling (`--cap-add=SYS_ADMIN`).
