@@ -24,7 +24,10 @@ def execute(given: argparse.Namespace) -> int:
 
         processes.adopt()
         with closing(ForkClient()) as forks:
-            forks.warm()  # the server imports its modules while this process imports its own
+            if given.once:
+                forks.fork_server()  # before this process opens anything
+            else:
+                forks.warm()  # the server imports its modules while this process imports its own
             from ingest import command  # imports the database, which --help does without
 
             return command.run(given, forks)

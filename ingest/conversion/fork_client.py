@@ -1,21 +1,23 @@
 """Start the processes that read dropped files: forked by a server that has everything imported, or from scratch.
 
 The server (fork_server.py) runs on Linux while this process adopts orphans (processes.py), so that the processes it
-forks become children of this one. If the server dies, a new one starts with the next file; if that fails as well, each
+forks become children of this one. A command that ends after its files forks the server from itself, which saves a
+second import of the same modules. If the server dies, a new one starts with the next file; if that fails as well, each
 file gets a process that imports everything by itself.
 """
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
 
-from ingest.conversion import processes
+from ingest.conversion import fork_server, processes
 from ingest.conversion.messages import ARRAYS, PLAIN, PREPARE, ROOT
 
 CONVERSION = (sys.executable, "-m", "ingest.conversion.job")
@@ -24,6 +26,25 @@ QUIET = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread
 """Environment that keeps numpy and pyarrow from starting threads in the server when they are imported."""
 ANSWER_TIMEOUT_S = 60.0
 """Seconds that the server may take to import everything and to fork once."""
+
+
+class _Forked:
+    """A server that this process forked, to be ended like one that it started."""
+
+    returncode: int | None = None
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> int:
+        with suppress(ChildProcessError):  # it ended, and this process has waited for everything that ended
+            os.waitpid(self.pid, 0)
+        self.returncode = 0
+        return 0
 
 
 @dataclass
@@ -49,7 +70,7 @@ class ForkClient:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._server: subprocess.Popen[bytes] | None = None
+        self._server: subprocess.Popen[bytes] | _Forked | None = None
         self._socket: socket.socket | None = None
         self._running: set[int] = set()
         self._helpers: list[subprocess.Popen[bytes]] = []
@@ -65,6 +86,15 @@ class ForkClient:
             if (connection := self._socket or self._connect_server()) and prepare and not self._prepares:
                 self._prepares = True
                 connection.send(PREPARE)
+
+    def fork_server(self) -> None:
+        """Fork the server from this process, which must have done nothing but import modules; return at once.
+
+        A server that dies is started, not forked, the next time: this process has threads by then.
+        """
+        with self._lock, suppress(OSError, RuntimeError):
+            if not self._socket:
+                self._connect_server(lambda connection: _Forked(fork_server.fork_from_here(connection, QUIET)))
 
     def running_pids(self) -> list[int]:
         """Return the ids of the running processes without taking the lock, so that signal handlers may call it."""
@@ -135,20 +165,15 @@ class ForkClient:
             self._end_server()
         return None
 
-    def _connect_server(self) -> socket.socket | None:
+    def _connect_server(
+        self, start: "Callable[[socket.socket], subprocess.Popen[bytes] | _Forked] | None" = None
+    ) -> socket.socket | None:
         if not processes.adopts():
             return None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.settimeout(ANSWER_TIMEOUT_S)
         with theirs:
-            self._server = subprocess.Popen(
-                SERVER,
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                cwd=ROOT,
-                env=os.environ | QUIET,
-                start_new_session=True,
-            )
+            self._server = (start or _start_server)(theirs)
         self._socket = ours
         if self._prepares:
             ours.send(PREPARE)
@@ -167,6 +192,17 @@ class ForkClient:
     def _end_strays(self) -> None:
         helpers = (*self._helpers, *([self._server] if self._server else []))
         processes.end_adopted({*self._running, *(one.pid for one in helpers if one.returncode is None)})
+
+
+def _start_server(connection: socket.socket) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        SERVER,
+        stdin=connection.fileno(),
+        stdout=subprocess.DEVNULL,
+        cwd=ROOT,
+        env=os.environ | QUIET,
+        start_new_session=True,
+    )
 
 
 def _spawn_process(files: tuple[int, ...]) -> int:

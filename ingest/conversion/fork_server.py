@@ -1,9 +1,9 @@
 """Fork conversions from a process that has everything imported: ``python -m ingest.conversion.fork_server`` (Linux).
 
-The worker starts the server (fork_client.py) and orders one process at a time over a socket, the server's standard
-input. The server reads no dropped file, opens no database and has a single thread: a fork copies held locks, but no
-thread except the one that forks. Files that it prepares once for all conversions are in memory that nobody can write
-to any more: an empty report, and the SQLite extension after DuckDB checked its signature (prepared_files.py).
+The worker starts the server (fork_client.py), or forks it from itself, and orders one process at a time over a socket.
+The server reads no dropped file, opens no database and has a single thread: a fork copies held locks, but no thread
+except the one that forks. Files that it prepares once for all conversions are in memory that nobody can write to any
+more: an empty report, and the SQLite extension after DuckDB checked its signature (prepared_files.py).
 """
 
 import gc
@@ -11,13 +11,16 @@ import os
 import socket
 import sys
 import traceback
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
-from ingest.conversion.messages import ARRAYS, FILES, PREPARE
+from ingest.conversion.messages import ARRAYS, FILES, PREPARE, ROOT
 
 _MODULES = ("ingest.conversion.job", "psutil", "sqlite3")
+_SERVER_MODULES = ("numpy",)
+"""DuckDB imports it to call a function in Python, which every conversion of an nsys export defines."""
 _ARRAY_MODULES = ("pandas", "pyarrow.parquet")
 
 
@@ -25,7 +28,50 @@ def main() -> int:
     """Serve until the worker closes its end."""
     connection = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    return _serve(connection)
+
+
+def fork_from_here(connection: socket.socket, environment: Mapping[str, str]) -> int:
+    """Fork the server from this process and return its id. Call it before this process reads or opens anything: the
+    server keeps nothing of it but its modules, and standard error.
+
+    Args:
+        connection: the server's end of the socket.
+        environment: variables to add to those of this process.
+
+    Raises:
+        RuntimeError: this process has other threads.
+        OSError: the system has no room for another process.
+    """
     import_modules(arrays=False)
+    sys.stdout.flush()
+    if pid := os.fork():
+        return pid
+    status = 1
+    try:
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1):
+            os.dup2(nothing, number)
+        _close_files({connection.fileno()})
+        leave_folder()
+        os.environ.update(environment)
+        status = _serve(connection)
+    except BaseException:  # noqa: BLE001 - as the interpreter does at the end of a program
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def leave_folder() -> None:
+    """Leave the folder of the worker's user: a conversion may read what is on Python's path, which starts with it."""
+    if sys.path[0] in ("", str(Path.cwd())):
+        sys.path[0] = str(ROOT)
+    os.chdir(ROOT)
+
+
+def _serve(connection: socket.socket) -> int:
+    import_modules(arrays=False, more=_SERVER_MODULES)
     from ingest.conversion.prepared_files import PreparedFiles
 
     prepared = PreparedFiles()
@@ -48,8 +94,8 @@ def main() -> int:
             return 0
 
 
-def import_modules(*, arrays: bool) -> None:
-    """Import the modules of conversions, with ``arrays`` also the readers that need numpy and pyarrow.
+def import_modules(*, arrays: bool, more: Sequence[str] = ()) -> None:
+    """Import the modules of conversions and ``more``, with ``arrays`` also the readers that need numpy and pyarrow.
 
     Raises:
         RuntimeError: an import left a thread behind, so that this process must not fork.
@@ -57,7 +103,7 @@ def import_modules(*, arrays: bool) -> None:
     from ingest import formats
 
     readers = [module for one in formats.all_formats() for module in one.array_readers]
-    for name in (*_MODULES, *((*_ARRAY_MODULES, *readers) if arrays else ())):
+    for name in (*_MODULES, *more, *((*_ARRAY_MODULES, *readers) if arrays else ())):
         try:
             import_module(name)
         except ImportError:  # missing on this platform: the conversion that needs it reports that

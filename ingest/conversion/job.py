@@ -26,7 +26,6 @@ from profiledb.library import manifest_rebuild
 from profiledb.library.catalog import Manifest
 from profiledb.library.inbox.file_stamp import read_state
 from profiledb.library.report_folder import report_path
-from profiledb.query import precomputed_answers
 from profiledb.report import damage, schema, store
 
 HASH_FIRST_S = 0.05
@@ -121,7 +120,6 @@ def _build_report(request: Request, hashing: Future[str], size: int) -> Manifest
         reader.convert(source, db, scratch)
         _report_step("finishing")
         classes.classify_kernels(db)
-        precomputed_answers.write(db)
         name, sha256 = schema.quote(source.name), hashing.result()
         db.execute(f"UPDATE report SET name = {name}, source_sha256 = '{sha256}', source_bytes = {size}")
         manifest = manifest_rebuild.read_manifest(db)

@@ -17,7 +17,6 @@ from ingest.nsys import attach, column_allowlist, redact
 from profiledb import config
 from profiledb.errors import ConversionError
 from profiledb.library import manifest_rebuild
-from profiledb.query import precomputed_answers
 from profiledb.report import schema, store
 from profiledb.report.schema import identifier, quote
 
@@ -51,7 +50,6 @@ def upgrade(request: Request) -> Outcome:
         _note_unread_data(db)
         db.execute("DETACH src")
         classes.assign_classes(db)
-        precomputed_answers.write(db)
         manifest = manifest_rebuild.read_manifest(db)
     if manifest is None:
         raise ConversionError("The file of the report holds no report.")

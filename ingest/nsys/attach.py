@@ -13,6 +13,8 @@ from profiledb.report.schema import identifier, quote, read_sql
 _TABLE = re.compile(r"^CREATE TABLE (\w+) \((.*?)\);", re.MULTILINE | re.DOTALL)
 _COLUMN = re.compile(r'"?(\w+)"? ([A-Z]+)')
 _MACHINE = "TARGET_INFO_SYSTEM_ENV"
+_SMALL = ("PROCESSES", "TARGET_INFO_GPU", "TARGET_INFO_GPU_METRICS")
+"""Small tables that several statements read: binding their views again would take longer than reading the rows."""
 
 
 def attach(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> dict[str, dict[str, str]]:
@@ -40,7 +42,8 @@ def attach(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> dict[str
         else:
             present[name] = list_columns(db, reads[name])
             picked = ", ".join(_pick_columns(column, type_, present[name]) for column, type_ in types.items())
-            replaced.append(f"CREATE VIEW {target} AS SELECT row_id, {picked} FROM ({reads[name]})")
+            kind = "TABLE" if name in _SMALL else "VIEW"
+            replaced.append(f"CREATE {kind} {target} AS SELECT row_id, {picked} FROM ({reads[name]})")
     db.execute("; ".join(replaced))
     for name, rows in facts.items():
         wanted = redact.select_wanted(name, rows)

@@ -61,7 +61,7 @@ def _load_staged(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> No
         db.execute(read_sql("stage.sql", "ingest.nsys"))
         openmp.stage_openmp(db, present)
         complete(db, names=lambda: _write_names(db, present), rest=lambda: _write_rest(db, sources, present))
-        row_guard.check_row_counts(db, present)
+        row_guard.check_row_counts(db, sources)
         notes.note_graphs(db)
         notes.note_settings(db)
         notes.note_cut_texts(db)
@@ -84,6 +84,7 @@ def _write_rest(db: duckdb.DuckDBPyConnection, sources: Sequence[Source], presen
     db.execute(
         _list_needed(read_sql("load.sql", "ingest.nsys"), {table for source in sources for table in source.tables})
     )
+    python_stacks.write_stacks(db)
     db.execute(read_sql("load_report.sql", "ingest.nsys"))
     metrics.pivot_metrics(db)
     raw_tables.copy_numbers(db, sources, present)

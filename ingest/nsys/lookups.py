@@ -49,7 +49,7 @@ def keep_first(db: duckdb.DuckDBPyConnection) -> None:
             db.execute(f"""
                 CREATE TABLE src."first of {table}" AS
                 SELECT * FROM src.{table} QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY row_id) = 1;
-                DROP VIEW src.{table};
+                DROP {"VIEW" if table == "StringIds" else "TABLE"} src.{table};
                 ALTER TABLE src."first of {table}" RENAME TO {table}
             """)
             diagnostics.remember(

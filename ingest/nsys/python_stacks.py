@@ -16,6 +16,7 @@ import duckdb
 from ingest import diagnostics
 from ingest.nsys import payload
 from ingest.nsys.source import Source
+from profiledb.report.schema import count_rows, read_sql
 
 KINDS = {"Python Periodic Sampling": "sample", "Python Backtrace on CUDA": "cuda"}
 """Names of the schemas, and our names of their stacks."""
@@ -70,6 +71,12 @@ def decode_stacks(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> N
     places = [(stack_id, depth, *frame) for frames, stack_id in stacks.items() for depth, frame in enumerate(frames)]
     _insert_rows(db, "python_event", events)
     _insert_rows(db, "python_place", places)
+
+
+def write_stacks(db: duckdb.DuckDBPyConnection) -> None:
+    """Write the decoded stacks into the report. Planning this takes 10 ms, and few captures have such stacks."""
+    if count_rows(db, "python_event"):
+        db.execute(read_sql("python_stacks.sql", "ingest.nsys"))
 
 
 def read_stacks(

@@ -1,12 +1,13 @@
 """Check that every row of an export's tables of operations is in the report or was rejected, so that none vanishes
 silently."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 
 import duckdb
 
 from ingest import diagnostics
 from ingest.nsys import openmp
+from ingest.nsys.source import Source
 from profiledb.report.schema import quote
 
 TABLES = {
@@ -26,23 +27,25 @@ TABLES = {
 """Tables of a report with the export's tables whose rows they take."""
 
 
-def check_row_counts(db: duckdb.DuckDBPyConnection, present: Collection[str]) -> None:
-    """Note each table that has fewer or more rows than the export; needs the catalog ``src``.
+def check_row_counts(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
+    """Note each table that has fewer or more rows than the export.
 
     Args:
         db: connection that has completed the report.
-        present: the tables of the export.
+        sources: the export.
     """
-    counted = {table: [source for source in sources if source in present] for table, sources in TABLES.items()}
-    for table, sources in counted.items():
-        if not sources:
-            continue
-        exported = " + ".join(f"(SELECT count(*) FROM src.{source})" for source in sources)
-        rejected = f"(SELECT count(*) FROM rejected_row WHERE source = {quote(table)})"
-        counts = f"SELECT {exported}, (SELECT count(*) FROM {table}), {rejected}"
-        (expected, stored, left) = db.execute(counts).fetchone() or (0, 0, 0)
+    reads = {name: read for source in reversed(sources) for name, read in source.tables.items()}
+    counted = {table: [name for name in names if name in reads] for table, names in TABLES.items()}
+    counts = " UNION ALL ".join(
+        f"SELECT {quote(table)}, {' + '.join(f'(SELECT count(*) FROM ({reads[name]}))' for name in names)},"
+        f" (SELECT count(*) FROM {table}), (SELECT count(*) FROM rejected_row WHERE source = {quote(table)})"
+        for table, names in counted.items()
+        if names
+    )
+    for table, expected, stored, left in db.execute(counts).fetchall() if counts else ():
         if expected != stored + left:
-            diagnostics.note(db, "warning", _count_noted_rows(table, " and ".join(sources), expected, stored, left))
+            names = " and ".join(counted[table])
+            diagnostics.note(db, "warning", _count_noted_rows(table, names, expected, stored, left))
 
 
 def _count_noted_rows(table: str, sources: str, expected: int, stored: int, left: int) -> str:

@@ -47,7 +47,7 @@ def read_manifest(db: duckdb.DuckDBPyConnection) -> Manifest | None:
         return None
     facts = dict(zip([*_COLUMNS.split(", "), "captured_at", "gpu"], row, strict=True))
     lacks = {name for name in schema.ADDED if not _has_table(db, name)}
-    counts = {name: schema.count_rows(db, name) for name in schema.tables().keys() - lacks}
+    counts = schema.count_all_rows(db, [name for name in schema.tables() if name not in lacks])
     rows = {name: count for name, count in counts.items() if count}
     return Manifest(id=facts["source_sha256"][:16], schema_version=schema.SCHEMA_VERSION, rows=rows, **facts)
 

@@ -10,7 +10,7 @@ import duckdb
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.catalog import LAUNCHES
 from profiledb.library.library import BROKEN, Library
-from profiledb.query import needs, precomputed_answers, request, shared_rows, views
+from profiledb.query import needs, request, shared_rows, views
 from profiledb.query.request import Request
 from profiledb.rules import phases
 from profiledb.selection import apply
@@ -84,7 +84,7 @@ def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyCon
             part.check(analysis)
             part.prepare(analysis)
             with _explain_wrong_values():
-                yield part.cursor, *_choose_sql(part.cursor, asked)
+                yield part.cursor, asked.analysis.sql, dict(asked.values)
         return
     with library.cursor(asked.report_id, partner, views.needed((*needs.INCLUDES, *asked.includes)), joins) as cursor:
         needs.check(cursor, analysis, alone=partner is None)
@@ -92,13 +92,7 @@ def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyCon
         if analysis.by_phases:
             phases.apply(cursor)
         with _explain_wrong_values():
-            yield cursor, *_choose_sql(cursor, asked)
-
-
-def _choose_sql(cursor: duckdb.DuckDBPyConnection, asked: Request) -> tuple[str, dict[str, Any]]:
-    """Return the SQL that reads a precomputed answer, or that of the analysis, with its values."""
-    kept = precomputed_answers.query(cursor, asked)
-    return (kept, {}) if kept else (asked.analysis.sql, dict(asked.values))
+            yield cursor, asked.analysis.sql, dict(asked.values)
 
 
 def _find_compute_report(library: Library, named: str) -> str:

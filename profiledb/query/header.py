@@ -13,7 +13,6 @@ query::
     -- selects: part, mode                 parts of a selection that change its answer, see SELECTS
     -- param: by = demangled (demangled, short) which name to group by
     -- once: steps, functions              rows shared with other analyses, made once for all (shared_rows.py)
-    -- stored: yes                        compute its answer when a report is imported (precomputed_answers.py)
     -- joins: ncu                         it runs on a Systems report together with a Compute report (pair.py), or with
                                           a linked trace (trace)
     -- column: avg_ns = Average | ns | .1f | mean duration of an execution
@@ -59,7 +58,6 @@ _KEYS = (
     "includes",
     "selects",
     "param",
-    "stored",
     "joins",
     "once",
     "column",
@@ -134,7 +132,6 @@ class Analysis:
     params: tuple[Param, ...]
     columns: tuple[Column, ...]
     sql: str
-    stored: bool = False
     joins: Partner | None = None
     includes: tuple[str, ...] = ()
     selects: tuple[str, ...] = ()
@@ -217,7 +214,6 @@ def of(name: str, lines: Mapping[str, list[str]], text: str, topic: str = "") ->
         params=tuple(_parse_param(line) for line in lines.get("param", [])),
         columns=tuple(_parse_column(line) for line in lines.get("column", [])),
         sql=text,
-        stored=bool(lines.get("stored")),
         joins="trace" if lines.get("joins") == ["trace"] else "ncu" if lines.get("joins") else None,
         includes=listed(lines.get("includes", [])),
         selects=listed(lines.get("selects", [])),

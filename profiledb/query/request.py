@@ -37,11 +37,6 @@ class Request:
         """Return the view files of the analysis, plus ``ranges`` if the selection keeps only units inside ranges."""
         return (*self.analysis.includes, *(["ranges"] if self.selection.within != "all" else []))
 
-    @property
-    def plain(self) -> bool:
-        """Return True if it covers the whole report with default parameters, as stored answers do."""
-        return self.selection == Selection(mode=self.analysis.mode) and self.values == header.bind(self.analysis, {})
-
     def key(self, library: Library) -> Key:
         partners: dict[str, str] = {self.analysis.joins or "ncu": self.partner} if self.partner else {}
         asked = (self.selection, tuple(sorted(self.values.items())))

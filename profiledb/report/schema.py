@@ -5,6 +5,7 @@ The comments in ``schema*.sql`` document every column. They are also stored in t
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -86,8 +87,13 @@ def read_sql(name: str, package: str = "profiledb.report") -> str:
 
 
 def count_rows(db: "duckdb.DuckDBPyConnection", table: str) -> int:
-    row = db.execute(f"SELECT count(*) FROM {identifier(table)}").fetchone()
-    return int(row[0]) if row else 0
+    return count_all_rows(db, [table])[table]
+
+
+def count_all_rows(db: "duckdb.DuckDBPyConnection", names: Iterable[str]) -> dict[str, int]:
+    """Return the number of rows of each table, by one statement: each further one would take as long as four tables."""
+    counts = [f"SELECT {quote(name)}, count(*) FROM {identifier(name)}" for name in names]
+    return dict(db.execute(" UNION ALL ".join(counts)).fetchall())
 
 
 def quote(text: str | None) -> str:

@@ -1,4 +1,5 @@
-"""The server that forks conversions: what it forks is bound as any conversion is, and it may die at any moment."""
+"""The server that forks conversions, started or forked itself: what it forks is bound as any conversion is, and it may
+die at any moment."""
 
 import os
 import signal
@@ -27,14 +28,21 @@ from ingest.conversion import processes
 from ingest.conversion.fork_client import ForkClient
 processes.adopt()
 forks = ForkClient()
-forks.warm(prepare=True)
 """
 """A worker's side of the server, for what the tests add."""
+STARTED = "forks.warm(prepare=True)"
+FORKED = """
+kept = open("/etc/passwd"), os.pipe()
+forks.fork_server()
+assert forks._server
+forks.warm(prepare=True)
+"""
+"""With files that the server must not inherit."""
 
 
-def tell(code: str) -> list[str]:
+def tell(code: str, start: str = STARTED) -> list[str]:
     """What a fresh process prints that runs the code with a server."""
-    argv = [sys.executable, "-c", ASKED + code]
+    argv = [sys.executable, "-c", f"{ASKED}{start}\n{code}"]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
@@ -138,7 +146,8 @@ def test_the_server_ends_with_a_worker_that_is_killed(worker: subprocess.Popen[b
     wait_until(lambda: not server.is_running())
 
 
-def test_a_conversion_has_its_own_three_files_and_a_session() -> None:
+@pytest.mark.parametrize("start", [STARTED, FORKED], ids=["started", "forked"])
+def test_a_conversion_has_its_own_three_files_and_a_session(start: str) -> None:
     """It gets the server's line neither to the worker nor to what is made for all."""
     code = """
 import contextlib, time
@@ -160,7 +169,119 @@ print(forks.end(process), forks.running_pids())
 forks.close()
 print(processes.end_adopted(), len(os.listdir("/proc/self/fd")) < 12)
 """
-    assert tell(code) == ["True", "True", "True", "True", "-9", "[]", "None", "True"]
+    assert tell(code, start) == ["True", "True", "True", "True", "-9", "[]", "None", "True"]
+
+
+def test_a_forked_server_keeps_nothing_of_the_worker_but_its_modules() -> None:
+    """It has three files and its line, one thread, a session, and the variables that keep libraries from threads."""
+    code = """
+import time
+server, place = forks._server.pid, f"/proc/{forks._server.pid}"
+def list_files():
+    return {int(fd): os.readlink(f"{place}/fd/{fd}") for fd in os.listdir(f"{place}/fd")}
+def has_own(files):
+    line = [link for fd, link in files.items() if fd > 2]
+    return {files[0], files[1]} == {"/dev/null"} and len(line) == 1 and line[0].startswith("socket:")
+limit = time.monotonic() + 30
+while not has_own(list_files()) and time.monotonic() < limit:
+    time.sleep(0.02)
+print(has_own(list_files()), len(os.listdir(f"{place}/task")), os.getsid(server) == server)
+from ingest.conversion.messages import ROOT
+print(os.readlink(f"{place}/cwd") == str(ROOT))
+print(forks.end(forks.start()))
+forks.close()
+print(os.path.exists(place))
+"""
+    start = "kept = open('/etc/passwd'), os.pipe()\nos.chdir('/var')\nforks.fork_server()"
+    assert tell(code, start) == ["True", "1", "True", "True", "-9", "False"]
+
+
+def test_conversions_of_a_forked_server_may_not_read_the_folder_of_the_user(tmp_path: Path) -> None:
+    """``python -m`` puts that folder on Python's path."""
+    code = f"""
+import os, sys
+from pathlib import Path
+from ingest.conversion import fork_server, sandbox
+from ingest.conversion.messages import Limits, Request
+folder = Path({str(tmp_path)!r})
+request = Request(folder / "inbox/a.sqlite", folder / "work", folder / "library", Limits(1, 1, 1))
+os.chdir(folder)
+sys.path[0] = str(folder)
+print(folder in sandbox._list_readable(request))
+fork_server.leave_folder()
+print(folder in sandbox._list_readable(request), Path.cwd() == fork_server.ROOT)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["True", "False", "True"], done.stderr
+
+
+def test_a_forked_server_that_dies_is_followed_by_a_started_one() -> None:
+    code = """
+import signal
+os.kill(forks._server.pid, signal.SIGKILL)
+print(forks.end(forks.start()))
+with open(f"/proc/{forks._server.pid}/cmdline") as file:
+    print("ingest.conversion.fork_server" in file.read())
+"""
+    assert tell(code, FORKED) == ["-9", "True"]
+
+
+def test_a_process_with_threads_forks_no_server() -> None:
+    """Its locks would be copied without the threads that hold them; the next file starts a server."""
+    code = """
+print(forks._server, forks.end(forks.start()))
+with open(f"/proc/{forks._server.pid}/cmdline") as file:
+    print("ingest.conversion.fork_server" in file.read())
+"""
+    start = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    assert tell(code, f"{start}forks.fork_server()") == ["None", "-9", "True"]
+
+
+@pytest.fixture
+def once(inbox: Path, empty_library: Library, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A command that takes in one file, whose converter hangs; its server is forked."""
+    (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
+    tool = stand_in(tmp_path, "sleep 600")
+    process = start_worker(inbox, empty_library, "--once", "--strict", WARPDECK_NSYS=str(tool))
+    try:
+        wait_until(lambda: converting(empty_library))
+        assert server_of(process.pid) is None
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_all_that_a_command_forked_ends_with_it(once: subprocess.Popen[bytes], empty_library: Library) -> None:
+    below = psutil.Process(once.pid).children(recursive=True)
+    assert len(below) >= 3, "the server, the conversion and its converter"
+    once.kill()
+    once.wait()
+    wait_until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in below))
+    assert not processes_in(empty_library.work)
+
+
+def test_a_conversion_of_a_command_that_is_killed_is_the_failure_of_its_file(
+    once: subprocess.Popen[bytes], inbox: Path, empty_library: Library
+) -> None:
+    over: set[int] = set()
+    for _ in range(TRIES):
+        wait_until(lambda: bool(_busy(once, over)) and converting(empty_library))
+        (conversion,) = _busy(once, over)
+        conversion.send_signal(signal.SIGSEGV)
+        over.add(conversion.pid)
+    assert once.wait(timeout=20) == 1
+    said = "The conversion of a.nsys-rep crashed (SIGSEGV). Warpdeck has tried 3 times."
+    assert job_of(empty_library, inbox / "a.nsys-rep").message == said
+
+
+def _busy(worker: subprocess.Popen[bytes], over: set[int]) -> list[psutil.Process]:
+    """Conversions: children of the worker that have started a converter."""
+    busy = []
+    for child in psutil.Process(worker.pid).children():
+        with suppress(psutil.NoSuchProcess):  # it has ended since
+            busy += [child] if child.pid not in over and child.children() else []
+    return busy
 
 
 def test_what_prepares_reports_goes_on_when_a_conversion_ends() -> None:

@@ -73,7 +73,7 @@ SELECT *, row_number() OVER (ORDER BY total_ns DESC, calls, kernel, grid_x, grid
     block_z) AS place
 FROM shape;
 
--- Measured launches with the requested roofline point.
+-- Measured launches with the requested roofline point; of_level NULL: without any.
 CREATE OR REPLACE MACRO pair_launch(of_level, of_precision) AS TABLE
 WITH point AS (
     SELECT * FROM ncu_roofline_point
