@@ -17,7 +17,7 @@ from app.frame import header, menu
 from app.selection import bar
 from app.selection import page_selection as selecting
 from app.streamlit_private import StreamlitPage
-from app.ui import bucket_wait, navigation, theme
+from app.ui import bucket_wait, navigation, preparing, theme
 from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.web import access
@@ -25,6 +25,7 @@ from profiledb.errors import (
     DamagedError,
     NewerLibraryError,
     OlderReportError,
+    PreparingError,
     ReportNotFoundError,
     StorageError,
     WarpdeckError,
@@ -169,13 +170,14 @@ def _prepare_report_page(view: page_list.View, library: StreamlitPage, scripts: 
     try:
         manifest.require_current()
         bucket_wait.bring(manifest)
-        settled = selecting.settle(manifest) if has_selection else None
+        settled = _settle_selection(manifest) if has_selection else None
     except (DamagedError, OlderReportError, StorageError) as error:
         _draw_frame(library, scripts, None, None, view)
         ui.problem(error)
         _draw_library_link()
         return False
     _draw_frame(library, scripts, manifest, manifest, view)
+    preparing.draw(manifest)
     if view.fits(manifest):
         st.set_page_config(page_title=f"{view.title} · {fmt.visible(manifest.shown_name)}")
         if settled and view.selects:
@@ -189,6 +191,14 @@ def _prepare_report_page(view: page_list.View, library: StreamlitPage, scripts: 
     fitting = page_list.get_first_view(manifest)
     st.page_link(fitting.path, label=f"Open {fitting.title}", query_params={session.PARAMETER: manifest.id})
     return False
+
+
+def _settle_selection(manifest: Manifest) -> selecting.Settled | None:
+    """Settle the selection of a report; None while the ranges that it names are not there yet."""
+    try:
+        return selecting.settle(manifest)
+    except PreparingError:
+        return None
 
 
 def _find_current_report() -> Manifest | None:

@@ -5,7 +5,6 @@ open, so that it ends with the dashboard, however that ends.
 """
 
 import asyncio
-import fcntl
 import subprocess
 import sys
 import tempfile
@@ -15,7 +14,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import IO, Literal
 
 from profiledb import config
@@ -23,6 +21,7 @@ from profiledb.config import Settings
 from profiledb.errors import CatalogError, NewerLibraryError
 from profiledb.library import team_database
 from profiledb.library.locations import refuse_newer
+from profiledb.library.worker_lock import is_library_locked
 from profiledb.library.workers import WorkerInfo, Workers
 from profiledb.monitoring import logs
 from profiledb.terminal import sentence
@@ -82,21 +81,6 @@ def explain_refusal(settings: Settings | None = None) -> str:
     except NewerLibraryError as error:
         return sentence(error)
     return ""
-
-
-def is_library_locked(library: Path) -> bool:
-    """Return True if some process holds the worker's lock of a library.
-
-    The check takes a shared lock for a moment. A worker that starts just then exits; the next check starts it again.
-    """
-    try:
-        with (library / "worker.lock").open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def list_team_workers(settings: Settings) -> list[WorkerInfo]:

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,19 +15,21 @@ from typing import ClassVar, Literal
 from ingest import deferred_files, fingerprints, formats, schedule, skipped_files, superseded_folders, tools
 from ingest.conversion import limits
 from ingest.conversion.failures import count_ended_attempts, end_job, note_ended_attempts
-from ingest.conversion.messages import DATABASE, Outcome, Request, Task
+from ingest.conversion.messages import DATABASE, PREVIEW, Outcome, Request, Task
 from ingest.conversion.runner import Runner
 from ingest.process_endings import ENDINGS, TRIES
 from ingest.sidecar_intake import SIDECAR_STATES, SidecarIntake, select_sidecars
 from ingest.watch import Watch
 from profiledb.config import Settings
-from profiledb.errors import ConversionError, StorageError
+from profiledb.errors import ConversionError, StorageError, WarpdeckError
 from profiledb.library import catalog
 from profiledb.library.catalog import FIRST_SAMPLE, Job, Manifest
+from profiledb.library.folder_storage import FolderStorage
 from profiledb.library.inbox import Inbox
 from profiledb.library.inbox.file_stamp import read_state
 from profiledb.library.library import Library
 from profiledb.library.spaces import space_of
+from profiledb.library.worker_lock import LOCK
 from profiledb.report.file_names import NSYS_ENDINGS
 from profiledb.report.sidecar import DROPPED
 from profiledb.words import visible
@@ -40,7 +42,7 @@ Published = Literal["ready", "duplicate"]
 def hold_library(library: Library) -> Iterator[bool]:
     """Yield True if this process gets the lock of the only worker that may write to a library. The lock ends with the
     process, however that ends."""
-    with (library.folder / "worker.lock").open("a+") as file:
+    with (library.folder / LOCK).open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -314,19 +316,61 @@ class Worker:
             job = note_ended_attempts(job, attempts)
             self._report_step(job, f"attempt {attempts + 1} of {TRIES}")
 
+        previews: set[str] = set()
+
+        def publish_preview(manifest: Manifest) -> None:
+            with self._lock:
+                if self._publish_preview(Path(job.path), work, manifest):
+                    previews.add(manifest.id)
+
         started = time.monotonic()
         self.library.catalog.put_job(job)
         with self._make_folder() as work:
             request = self._make_request(job, work, "convert")
-            request = replace(request, ended=count_ended_attempts(job, job.fingerprint))
-            outcomes = self.runner.run([request], lambda step: self._report_step(job, step), note_ended_attempt)
+            request = replace(request, ended=count_ended_attempts(job, job.fingerprint), preview=self._has_previews())
+            outcomes = self.runner.run(
+                [request], lambda step: self._report_step(job, step), note_ended_attempt, publish_preview
+            )
             (outcome,) = list(outcomes) or [Outcome("failed")]
             with self._lock:
-                if outcome.state == "ready":
+                is_deleted = self._end_previews(previews, outcome)
+                if outcome.state == "ready" and not is_deleted:
                     outcome = replace(outcome, state=self.publish(Path(job.path), work, outcome.manifest, known))
                 elif outcome.state == "duplicate" and self.library.relist(str(outcome.report_id)):
                     outcome = replace(outcome, state="ready")
-        return replace(_apply_outcome(job, outcome), seconds=round(time.monotonic() - started, 3))
+        done = replace(_apply_outcome(job, outcome), seconds=round(time.monotonic() - started, 3))
+        return replace(done, state="deleted") if is_deleted else done
+
+    def _has_previews(self) -> bool:
+        """Return True if the library lists previews: a bucket would get each file twice, and workers of a team do not
+        know of each other's conversions."""
+        return isinstance(self.library.storage, FolderStorage) and self.library.catalog.shared is None
+
+    def _publish_preview(self, path: Path, work: Path, manifest: Manifest) -> bool:
+        """List the preview of a file that is being converted, unless its report is there; return True if it is listed.
+
+        The conversion goes on whatever happens.
+        """
+        try:
+            known = self.library.catalog.listing.get([manifest.id]).get(manifest.id)
+            if known and not known.preparing and self.library.is_intact(manifest.id):
+                return False
+            self.library.publish(work / PREVIEW, self._complete_manifest(path, manifest))
+        except (WarpdeckError, OSError):
+            _log.warning("%s is not listed before it is complete", visible(manifest.name), exc_info=True)
+            return False
+        return True
+
+    def _end_previews(self, published: Collection[str], outcome: Outcome) -> bool:
+        """Remove the previews of a conversion that made no report; return True if somebody deleted the preview of the
+        report that it made, which stays deleted."""
+        listed = self.library.catalog.listing.get(list(published))
+        if outcome.state == "ready":
+            return bool(published) and outcome.report_id not in listed
+        for report in listed.values():
+            if report.preparing:
+                self.library.withdraw(report.id)
+        return False
 
     def _report_step(self, job: Job, step: str) -> None:
         changed = replace(job, message=step)
@@ -368,12 +412,16 @@ class Worker:
 
     def publish(self, path: Path, work: Path, manifest: str, known: Job | None) -> Published:
         """Publish the report of a file and return the file's new state."""
-        sample = self.settings.samples in path.parents
-        space = space_of(str(path), self.inbox.root)
-        report = replace(Manifest.from_json(manifest), ingested_at=catalog.now(), sample=sample, space=space)
+        report = self._complete_manifest(path, Manifest.from_json(manifest))
         self.library.publish(work / DATABASE, report)
         superseded_folders.replace_partial_report(self.library, report, known)
         return "ready"
+
+    def _complete_manifest(self, path: Path, manifest: Manifest) -> Manifest:
+        """Return a manifest with what its conversion does not know."""
+        sample = self.settings.samples in path.parents
+        space = space_of(str(path), self.inbox.root)
+        return replace(manifest, ingested_at=catalog.now(), sample=sample, space=space)
 
     def record(self, job: Job) -> int:
         """Record the final state of a file and return 1. Forget it and return 0 if it is gone, changed meanwhile, or

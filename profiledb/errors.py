@@ -49,6 +49,10 @@ class OlderReportError(WarpdeckError):
     """An older version of Warpdeck made the report, in tables that this one does not read."""
 
 
+class PreparingError(WarpdeckError):
+    """The report's file is still being converted, and what was asked is not there yet; asking again helps."""
+
+
 class StorageError(WarpdeckError):
     """The bucket of the library or of the inbox cannot be read or written now; trying again may help."""
 

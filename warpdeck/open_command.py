@@ -174,10 +174,10 @@ def _choose_browser(serving: "Serving") -> Callable[[str], None]:
 
 def make_check(settings: Settings, require_server: Callable[[], None] | None) -> Callable[[], None]:
     """Return a function that raises WarpdeckError once no more files can be imported."""
-    from app import worker_process
+    from profiledb.library import worker_lock
     from warpdeck.import_progress import WorkerPresence
 
-    presence = WorkerPresence(lambda: worker_process.is_library_locked(settings.library))
+    presence = WorkerPresence(lambda: worker_lock.is_library_locked(settings.library))
 
     def require() -> None:
         if require_server:

@@ -9,7 +9,7 @@ from app import session
 from app.ui import format as fmt
 from app.ui import profile_links, table_columns, verdicts
 from profiledb import words
-from profiledb.errors import WarpdeckError
+from profiledb.errors import PreparingError, WarpdeckError
 
 IN_LIST = table_columns.of(
     "kernel_verdicts",
@@ -20,8 +20,12 @@ _OTHER_VENDOR = re.compile(r"\b(AMD|Radeon|Intel)\b")
 
 
 def beside(report_id: str, kernels: pd.DataFrame) -> pd.DataFrame:
-    """Add the verdict of each kernel, with the number behind it, the reason, and the command where it lacks one."""
-    rows = session.run(report_id, "kernel_verdicts").set_index("kernel")
+    """Add the verdict of each kernel, with the number behind it, the reason, and the command where it lacks one;
+    nothing while the report is being prepared."""
+    try:
+        rows = session.run(report_id, "kernel_verdicts").set_index("kernel")
+    except PreparingError:
+        return kernels
     return kernels.assign(
         **{name: kernels["kernel"].map(rows[name]) for name in ("verdict", "verdict_pct", "reason", "command")}
     )

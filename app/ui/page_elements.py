@@ -15,7 +15,7 @@ import streamlit as st
 from app import page_list, streamlit_private
 from app.ui import format as fmt
 from app.ui import navigation
-from profiledb.errors import NotCapturedError, WarpdeckError
+from profiledb.errors import NotCapturedError, PreparingError, WarpdeckError
 from profiledb.library.catalog import Manifest
 from profiledb.monitoring import counters
 from profiledb.query import captures
@@ -134,6 +134,8 @@ def boundary() -> Iterator[None]:
         yield
     except NotCapturedError as error:
         not_captured(error)
+    except PreparingError:
+        st.info("This part of the page is being prepared.", icon=":material/hourglass_top:")
     except WarpdeckError as error:
         problem(error)
     except Exception as error:  # noqa: BLE001 (last resort: no traceback may reach the page)

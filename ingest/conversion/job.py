@@ -10,15 +10,18 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import duckdb
+
 from ingest import format_detection
 from ingest.conversion import file_kind, prepared_files, processes, sandbox, schema_upgrade
 from ingest.conversion.failures import describe_error
-from ingest.conversion.messages import DATABASE, SIDECAR, Outcome, Request
-from ingest.derive import classes
+from ingest.conversion.messages import DATABASE, PREVIEW, SIDECAR, Outcome, Request
+from ingest.derive import classes, preview
 from ingest.file_state import hash_contents, list_parts
 from profiledb import config, priority
 from profiledb.errors import ConversionError
@@ -27,6 +30,7 @@ from profiledb.library.catalog import Manifest
 from profiledb.library.inbox.file_stamp import read_state
 from profiledb.library.report_folder import report_path
 from profiledb.report import damage, schema, store
+from profiledb.report.preview import is_preview
 
 HASH_FIRST_S = 0.05
 """Seconds to wait for a file's hash before converting it: the hash of a small file can tell a duplicate first."""
@@ -99,7 +103,9 @@ _TASKS = {
 def _find_duplicate(sha256: str, library: Path) -> Outcome | None:
     report_id = sha256[:16]
     path = report_path(library, report_id)
-    return Outcome("duplicate", report_id) if path.exists() and damage.can_open(path) else None
+    if not path.exists() or not damage.can_open(path) or is_preview(path):
+        return None
+    return Outcome("duplicate", report_id)
 
 
 def _build_report(request: Request, hashing: Future[str], size: int) -> Manifest:
@@ -117,15 +123,39 @@ def _build_report(request: Request, hashing: Future[str], size: int) -> Manifest
         prepared_files.ready(),
         request.limits.threads,
     ) as db:
-        reader.convert(source, db, scratch)
+        with preview.offer(_offer_preview(request, hashing, size)):
+            reader.convert(source, db, scratch)
         _report_step("finishing")
         classes.classify_kernels(db)
-        name, sha256 = schema.quote(source.name), hashing.result()
-        db.execute(f"UPDATE report SET name = {name}, source_sha256 = '{sha256}', source_bytes = {size}")
+        _name_report(db, source, hashing.result(), size)
         manifest = manifest_rebuild.read_manifest(db)
     if manifest is None or not manifest.rows.keys() - _NEVER_EMPTY:
         raise ConversionError("The file was read but has no data.", hint="Capture again.")
     return replace(manifest, parts=list_parts(source))
+
+
+def _name_report(db: duckdb.DuckDBPyConnection, source: Path, sha256: str, size: int) -> None:
+    name = schema.quote(source.name)
+    db.execute(f"UPDATE report SET name = {name}, source_sha256 = '{sha256}', source_bytes = {size}")
+
+
+def _offer_preview(request: Request, hashing: Future[str], size: int) -> preview.Offer | None:
+    """Return where a preview goes and how the worker hears of it; None if it wants none."""
+    before = read_state(request.source)
+
+    def publish(db: duckdb.DuckDBPyConnection) -> Callable[[], None] | None:
+        _name_report(db, request.source, hashing.result(), size)
+        manifest = manifest_rebuild.read_preview(db)
+        if manifest is None or _find_duplicate(manifest.source_sha256, request.library):
+            return None
+        return lambda: _announce_preview(request, replace(manifest, parts=list_parts(request.source)), before)
+
+    return preview.Offer(request.work / PREVIEW, publish) if request.preview else None
+
+
+def _announce_preview(request: Request, manifest: Manifest, before: object) -> None:
+    if read_state(request.source) == before:
+        print(json.dumps({"preview": manifest.to_json()}), flush=True)
 
 
 def _die_with_worker() -> None:

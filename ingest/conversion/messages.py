@@ -12,8 +12,9 @@ from ingest.process_endings import ENDINGS
 ROOT = Path(__file__).resolve().parents[2]
 """Folder in which processes start."""
 DATABASE = "report.duckdb"
+PREVIEW = "preview.duckdb"
 SIDECAR = "sidecar"
-"""Names of the results in the folder of a conversion: the report, or the text of a sidecar."""
+"""Names of the results in the folder of a conversion: the report and its preview, or the text of a sidecar."""
 LONGEST_LINE = 4 << 20
 """Maximum bytes of a message. The longest is the manifest of a report, which has a row count per table."""
 PLAIN, ARRAYS, PREPARE = b"plain", b"arrays", b"prepare"
@@ -80,6 +81,7 @@ class Request:
         task: a ``companion`` or ``sidecar`` that turns out to be neither has the outcome ``report``.
         columns: meanings of a sidecar's columns as a user named them (sidecar.Columns as a dict).
         ended: earlier attempts at this file that something ended (``Ending.again``).
+        preview: whether a preview of the report is wanted.
     """
 
     source: Path
@@ -89,6 +91,7 @@ class Request:
     task: Task = "convert"
     columns: dict[str, str] = field(default_factory=dict)
     ended: int = 0
+    preview: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the request as plain data for JSON."""

@@ -16,6 +16,7 @@ from ingest.conversion.fork_client import ForkClient
 from ingest.conversion.messages import LONGEST_LINE, Limits, Outcome, Request
 from ingest.process_endings import ENDINGS, TRIES, EndedError
 from ingest.watchdog import Watchdog
+from profiledb.report.manifest import Manifest
 
 
 class Runner:
@@ -41,6 +42,7 @@ class Runner:
         requests: Sequence[Request],
         on_step: Callable[[str], None] = lambda _: None,
         on_ended: Callable[[int], None] = lambda _: None,
+        on_preview: Callable[[Manifest], None] = lambda _: None,
     ) -> Iterator[Outcome]:
         """Yield the outcome of each request in turn, whatever happens to the process.
 
@@ -51,13 +53,14 @@ class Runner:
             requests: tasks, in order.
             on_step: called with the progress of the current request.
             on_ended: called with the number of attempts that have been ended, before a file is tried again.
+            on_preview: called with the manifest of the preview of the current request, once its file is complete.
         """
         remaining = list(requests)
         while remaining and not self.stopped.is_set():
             is_retry = remaining[0].ended > 0
             with (
                 self._retrying if is_retry else nullcontext(),
-                closing(self._serve_requests(remaining[: 1 if is_retry else None], on_step)) as outcomes,
+                closing(self._serve_requests(remaining[: 1 if is_retry else None], on_step, on_preview)) as outcomes,
             ):
                 for outcome in outcomes:
                     if self._can_retry(remaining[0], outcome):
@@ -76,7 +79,7 @@ class Runner:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
     def _serve_requests(
-        self, requests: Sequence[Request], on_step: Callable[[str], None]
+        self, requests: Sequence[Request], on_step: Callable[[str], None], on_preview: Callable[[Manifest], None]
     ) -> Generator[Outcome, None, None]:
         """Yield outcomes as far as one process gets; the last one may say that it died.
 
@@ -98,7 +101,7 @@ class Runner:
             for request in requests:
                 watchdog = _make_watchdog(process.pid, request.limits)
                 with watchdog:
-                    outcome = _read_outcome(process.stdout, on_step)
+                    outcome = _read_outcome(process.stdout, on_step, on_preview)
                 if outcome is None:
                     break
                 yield outcome
@@ -127,14 +130,20 @@ def _make_watchdog(pid: int, limits: Limits) -> Watchdog:
     return Watchdog(pid, limits.time_s, limits.idle_s, partial(processes.end_group, pid))
 
 
-def _read_outcome(pipe: IO[bytes], on_step: Callable[[str], None]) -> Outcome | None:
-    """Pass progress to ``on_step`` and return the next outcome; None at the end or after an invalid message."""
+def _read_outcome(
+    pipe: IO[bytes], on_step: Callable[[str], None], on_preview: Callable[[Manifest], None]
+) -> Outcome | None:
+    """Pass progress to ``on_step``, previews to ``on_preview``, and return the next outcome; None at the end or after
+    an invalid message."""
     while line := pipe.readline(LONGEST_LINE):
         try:
             message = json.loads(line)
-            if "step" not in message:
+            if "preview" in message:
+                on_preview(Manifest.from_json(message["preview"]))
+            elif "step" in message:
+                on_step(message["step"])
+            else:
                 return Outcome.from_dict(message)
-            on_step(message["step"])
         except (ValueError, TypeError):
             return None
     return None

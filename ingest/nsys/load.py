@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import duckdb
 
-from ingest.derive import complete, stage
+from ingest.derive import complete, preview, stage
 from ingest.nsys import (
     damaged_cells,
     lookups,
@@ -21,11 +21,13 @@ from ingest.nsys import (
 )
 from ingest.nsys.attach import attach, wanted_columns
 from ingest.nsys.source import Source
+from profiledb.report.preview import FILLED
 from profiledb.report.schema import read_sql
 
 Columns = Mapping[str, dict[str, str]]
 """Columns of an export's tables with their types."""
 _TABLE = re.compile(r"\bsrc\.(\w+)")
+_TARGET = re.compile(r"^INSERT INTO (\w+)", re.MULTILINE)
 
 
 def load_export(db: duckdb.DuckDBPyConnection, *sources: Source) -> bool:
@@ -60,6 +62,7 @@ def _load_staged(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> No
         ranges.stage_ranges(db)
         db.execute(read_sql("stage.sql", "ingest.nsys"))
         openmp.stage_openmp(db, present)
+        preview.write(db, lambda: _write_preview(db, present))
         complete(db, names=lambda: _write_names(db, present), rest=lambda: _write_rest(db, sources, present))
         row_guard.check_row_counts(db, sources)
         notes.note_graphs(db)
@@ -74,6 +77,16 @@ def _write_names(db: duckdb.DuckDBPyConnection, present: Columns) -> None:
     db.execute("INSERT INTO enum_value FROM enumeration")
     redact.take_strings(db, {table: wanted_columns()[table] for table in present})
     ranges.write_range_names(db)
+
+
+def _write_preview(db: duckdb.DuckDBPyConnection, present: Columns) -> None:
+    """Write the tables that a preview fills, beside those of operations, as a report has them."""
+    db.execute("INSERT INTO enum_value FROM enumeration")
+    redact.take_strings(db, {table: wanted_columns()[table] for table in present})
+    statements = read_sql("load.sql", "ingest.nsys").split(";\n")
+    filled = (one for one in statements if (target := _TARGET.search(one)) and target[1] in FILLED)
+    db.execute(";\n".join(filled))
+    db.execute(read_sql("load_report.sql", "ingest.nsys"))
 
 
 def _write_rest(db: duckdb.DuckDBPyConnection, sources: Sequence[Source], present: Columns) -> None:

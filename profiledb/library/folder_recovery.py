@@ -9,12 +9,15 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
+
 from profiledb.library import manifest_rebuild, version
 from profiledb.library.catalog import Catalog
 from profiledb.library.report_folder import ReportFolder
 from profiledb.report import report_pair, sidecar
 from profiledb.report.durable import write_text
 from profiledb.report.manifest import Manifest
+from profiledb.report.preview import is_preview
 from profiledb.report.schema import SCHEMA_VERSION
 
 _log = logging.getLogger("warpdeck")
@@ -35,8 +38,8 @@ def recover(files: ReportFolder, catalog: Catalog) -> None:
         _list_report(files, catalog, report_id, listed.get(report_id))
     for report_id in sorted({path.name.partition(".")[0] for path in files.reports.glob("*.v*.duckdb")}):
         _list_outdated(files, catalog, report_id, listed.get(report_id))
-    for report_id in listed:
-        _unlist_lost(files, catalog, report_id)
+    for report in listed.values():
+        _unlist_lost(files, catalog, report)
     catalog.complete_listing()
     _remove_orphans(files)
 
@@ -61,6 +64,10 @@ def _list_report(files: ReportFolder, catalog: Catalog, report_id: str, listed: 
         path.unlink()  # publishing was stopped before the database
         return
     manifest = _read_manifest(path, report_id)
+    is_preparing = any(one and one.preparing for one in (manifest, listed))
+    if is_preparing and _is_preview(files.database(report_id)):
+        files.remove(report_id)  # its conversion has ended, and the source is converted again
+        return
     if manifest is None:
         manifest = listed or manifest_rebuild.rebuild_manifest(files.database(report_id), report_id)
         if manifest is None:
@@ -69,8 +76,16 @@ def _list_report(files: ReportFolder, catalog: Catalog, report_id: str, listed: 
         _log.warning("The manifest of %s was damaged or gone; it is made anew.", manifest.name)
         files.work.mkdir(exist_ok=True)
         write_text(path, manifest.to_json(), files.work / path.name)
-    if listed is None:
+    if listed is None or listed.preparing:
         catalog.add_report(manifest)
+
+
+def _is_preview(database: Path) -> bool:
+    """Return True for a preview, and for a file that does not open where there was one."""
+    try:
+        return is_preview(database)
+    except duckdb.Error:
+        return True
 
 
 def _list_outdated(files: ReportFolder, catalog: Catalog, report_id: str, listed: Manifest | None) -> None:
@@ -105,11 +120,12 @@ def _set_aside(files: ReportFolder, report_id: str) -> None:
             _log.warning("%s cannot be read. It was renamed; drop its source file again.", path)
 
 
-def _unlist_lost(files: ReportFolder, catalog: Catalog, report_id: str) -> None:
+def _unlist_lost(files: ReportFolder, catalog: Catalog, report: Manifest) -> None:
+    report_id = report.id
     if files.database(report_id).exists() or files.outdated_database(report_id):
         return
-    if catalog.shared or any(files.outdated(report_id)):
-        catalog.unlist_report(report_id)  # a shared disk may come back: keep labels and links
+    if catalog.shared or report.preparing or any(files.outdated(report_id)):
+        catalog.unlist_report(report_id)  # a shared disk or a conversion may bring it back: keep labels and links
     else:
         catalog.remove_report(report_id)
 

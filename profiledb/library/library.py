@@ -9,13 +9,13 @@ from pathlib import Path
 import duckdb
 
 from profiledb.errors import AnalysisError, CatalogError, DamagedError, StorageError
-from profiledb.library import folder_recovery, library_id, version
+from profiledb.library import folder_recovery, library_id, preparing, version
 from profiledb.library.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
 from profiledb.library.folder_storage import FolderStorage
 from profiledb.library.report_links import Partner
 from profiledb.library.storage import Storage
 from profiledb.library.visitor import Visitor
-from profiledb.report import damage, durable, report_pair, sidecar, stored_views
+from profiledb.report import damage, durable, preview, report_pair, sidecar, stored_views
 from profiledb.report.attachments import BROKEN, Opened, State, Views, read_state
 from profiledb.report.open_reports import OpenReports
 
@@ -56,6 +56,7 @@ class Library:
         self._attached = OpenReports(self._files.database, views=self.derived.views)
         self._intact: dict[str, tuple[State, bool]] = {}
         self._links: dict[tuple[Partner, object], dict[str, str]] = {}
+        self.waits = False
         self.storage.on_eviction(self._attached.close)
 
     def with_work_folder(self, name: str) -> "Library":
@@ -100,12 +101,12 @@ class Library:
         return self.catalog.reports()
 
     def find(self, name: str) -> Manifest:
-        """Return the visible report with this id, unique prefix of an id, or name.
+        """Return the visible report with this id, unique prefix of an id, or name; with ``waits`` once it is complete.
 
-        Raises:
-            ReportNotFoundError: none has it, or several do.
+        Raises the errors of ``preparing.wait``.
         """
-        return self.catalog.listing.find(name)
+        find = self.catalog.listing.find
+        return preparing.wait(self.folder, find, name) if self.waits else find(name)
 
     def path(self, report_id: str) -> Path:
         """Return the path of a report's database, whether it exists or not."""
@@ -227,6 +228,13 @@ class Library:
         self.require_visible(report_id)
         self._attached.close(report_id)
         self.storage.delete(report_id, self.catalog, summary)
+
+    def withdraw(self, report_id: str) -> None:
+        """Remove a preview whose conversion has ended without a report; labels and links stay for the next one."""
+        self.require_visible(report_id)
+        self._attached.close(report_id)
+        self.catalog.unlist_report(report_id)
+        self._files.remove(report_id)
 
     def replace(self, before: str, after: str) -> None:
         """Remove a report in favor of another one, which takes over its labels and links."""
@@ -409,6 +417,8 @@ class Library:
             yield
         except (duckdb.Error, AnalysisError) as error:
             cause = error if isinstance(error, duckdb.Error) else error.__cause__
+            if isinstance(cause, duckdb.Error) and preview.MESSAGE in str(cause):
+                raise preparing.make_error(self._get_name(report_ids[0])) from error
             if isinstance(cause, duckdb.Error) and (damaged := self._explain_damage(report_ids, cause)):
                 raise damaged from error
             raise

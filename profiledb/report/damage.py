@@ -101,6 +101,8 @@ def _has_schema(db: duckdb.DuckDBPyConnection) -> bool:
     rows = db.execute(
         f"SELECT table_name, column_count FROM duckdb_tables() WHERE database_name = '{CATALOG}'"
         " AND schema_name = 'main'"
+        f" UNION ALL SELECT view_name, column_count FROM duckdb_views() WHERE database_name = '{CATALOG}'"
+        " AND schema_name = 'main'"  # of a preview
     ).fetchall()
     columns = dict(rows)
     needed = (table for table in schema.tables().values() if table.name in columns or table.name not in schema.ADDED)

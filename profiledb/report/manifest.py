@@ -31,7 +31,8 @@ class Manifest:
     answer. ``captured_at`` and ``ingested_at`` are ISO 8601 in UTC, ``duration_ns`` is the length of the capture,
     ``rows`` counts the rows of each non-empty table, ``sample`` marks the reports that come with the product, ``parts``
     has the bytes of each file if the source is a folder, ``space`` is the space of the source file (spaces.py).
-    ``title`` is the name that somebody gave the report; the catalog has it, not the file.
+    ``title`` is the name that somebody gave the report; the catalog has it, not the file. ``preparing`` marks a preview
+    (preview.py), whose file is still being converted.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Manifest:
     parts: dict[str, int] = field(default_factory=dict)
     space: str = ""
     title: str = ""
+    preparing: bool = False
 
     @classmethod
     def from_json(cls, text: str) -> "Manifest":

@@ -79,7 +79,7 @@ def create(
         _seal_connection(db, [path.parent, *access.reads])
         if ready.empty:
             path.write_bytes(ready.empty)
-        db.execute(f"ATTACH {quote(str(path))} AS {CATALOG} ({_FORMAT})")
+        attach_new(db, path, CATALOG)
         db.execute(f"USE {CATALOG}")
         if not ready.empty:
             schema.create(db)
@@ -87,9 +87,14 @@ def create(
         yield db
         db.execute("USE memory")
         db.execute(f"DETACH {CATALOG}")
-        _extend_file(db, path)
+        complete_file(db, path, CATALOG)
     finally:
         db.close()
+
+
+def attach_new(db: duckdb.DuckDBPyConnection, path: Path, catalog: str) -> None:
+    """Attach a new report file, in the format of reports."""
+    db.execute(f"ATTACH {quote(str(path))} AS {catalog} ({_FORMAT})")
 
 
 def full_length(db: duckdb.DuckDBPyConnection, catalog: str) -> int:
@@ -100,11 +105,12 @@ def full_length(db: duckdb.DuckDBPyConnection, catalog: str) -> int:
     return _HEADERS + int(row[0] if row else 0)
 
 
-def _extend_file(db: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Extend a file to its full length: DuckDB omits free blocks at the end, and a truncated file looks the same."""
-    db.execute(f"ATTACH {quote(str(path))} AS {CATALOG} (READ_ONLY)")
-    length = full_length(db, CATALOG)
-    db.execute(f"DETACH {CATALOG}")
+def complete_file(db: duckdb.DuckDBPyConnection, path: Path, catalog: str) -> None:
+    """Extend a detached file to its full length: DuckDB omits free blocks at the end, and a truncated file looks the
+    same."""
+    db.execute(f"ATTACH {quote(str(path))} AS {catalog} (READ_ONLY)")
+    length = full_length(db, catalog)
+    db.execute(f"DETACH {catalog}")
     if path.stat().st_size < length:
         os.truncate(path, length)
 

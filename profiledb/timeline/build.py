@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 
 from profiledb.query import views
-from profiledb.report import durable
+from profiledb.report import durable, preview
 from profiledb.report.schema import quote, read_sql
 from profiledb.timeline import binned, bins, gaps, lines, medians, path_pieces, power, scan, steps, sums
 from profiledb.timeline.event_queries import KEYS, read_direct
@@ -28,6 +28,9 @@ STEP = 2
 
 DIRECT = ("stream", "api", "osrt", "range")
 """Kinds whose events the report's tables answer as fast as a copy would, unless some overlap."""
+
+_OF_PREVIEW = ("stream", "nccl")
+"""Kinds of lanes that a preview has (report/preview.py); others are not shown, because they would be empty."""
 
 _FORMAT = "STORAGE_VERSION 'v1.5.0', BLOCK_SIZE 16384, ROW_GROUP_SIZE 16384"
 
@@ -71,12 +74,13 @@ def build(
         db.execute(f"ATTACH {quote(str(report))} AS r (READ_ONLY)")
         db.execute(f"ATTACH {quote(str(work))} AS t ({_FORMAT})")
         db.execute("SET search_path = 'r,t,memory'")
+        kinds = _OF_PREVIEW if preview.make_blank(db, "r") else tuple(KEYS)
         needed = views.sql(["idle", "ranges", "power", "openmp"])
         db.execute(needed.replace("CREATE OR REPLACE ", "CREATE OR REPLACE TEMP "))
         power.read_log(db, log)
         path = path or CriticalPath([], "")
         path_pieces.write_pieces(db, path)
-        _write_tables(db, made_of, path.part)
+        _write_tables(db, made_of, path.part, kinds)
         db.execute("SET search_path = 'memory'")
         db.execute("DETACH t")
         db.close()
@@ -95,16 +99,18 @@ def file_state(file: Path | None) -> tuple[int, int]:
     return (status.st_size, status.st_mtime_ns) if status else (0, 0)
 
 
-def _write_tables(db: duckdb.DuckDBPyConnection, made_of: Sequence[int], part: str) -> None:
+def _write_tables(db: duckdb.DuckDBPyConnection, made_of: Sequence[int], part: str, kinds: Sequence[str]) -> None:
     db.execute(read_sql("tables.sql", "profiledb.timeline"))
     steps.write_steps(db)
     db.execute(gaps.PIECES)
+    if "idle" not in kinds:
+        db.execute("DELETE FROM idle_piece")
     db.execute(read_sql("own_names.sql", "profiledb.timeline"))
     db.execute(raw_views_sql().replace("CREATE OR REPLACE VIEW", "CREATE OR REPLACE TEMP VIEW"))
     ((origin, end),) = db.execute("SELECT start_ns, end_ns FROM capture_window").fetchall() or [(0, 0)]
     origin, end = origin or 0, end or 0
     lanes, left_out = build_tree(
-        [*_find_lanes(db, origin, part), *lines.find_lanes(db), *power.find_lanes(db)], _read_names(db)
+        [*_find_lanes(db, origin, part, kinds), *lines.find_lanes(db), *power.find_lanes(db)], _read_names(db)
     )
     sums.drop_long_sums(db, lanes)
     _write_lanes(db, lanes, origin)
@@ -121,14 +127,14 @@ def _write_tables(db: duckdb.DuckDBPyConnection, made_of: Sequence[int], part: s
     medians.store_medians(db, Lanes(origin, begin, end, *read_lanes(db)))
 
 
-def _find_lanes(db: duckdb.DuckDBPyConnection, origin: int, part: str) -> list[Lane]:
+def _find_lanes(db: duckdb.DuckDBPyConnection, origin: int, part: str, kinds: Sequence[str]) -> list[Lane]:
     """Return the lanes that have events, with the facts that the tree and the levels need."""
     db.execute(sums.PARTS)
     lanes = []
-    for kind, keys in KEYS.items():
+    for kind in kinds:
         if kind not in DIRECT:  # these views compute, and their rows are read several times
             db.execute(f"CREATE OR REPLACE TEMP TABLE rows_{kind} AS FROM raw_{kind}")
-        lanes += scan.scan_lanes(db, kind, keys, _name_rows(kind), origin)
+        lanes += scan.scan_lanes(db, kind, KEYS[kind], _name_rows(kind), origin)
     for lane in lanes:
         lane.detail = part if lane.kind == "path" else lane.detail
         lane.direct = lane.leveled and not lane.overlaps and lane.kind in DIRECT

@@ -12,19 +12,22 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+from numpy.typing import NDArray
 
 from profiledb.errors import CatalogError, DamagedError, ReportNotFoundError, StorageError
+from profiledb.library import preparing
 from profiledb.library.library import Library
 from profiledb.library.report_folder import report_path
 from profiledb.query import views
 from profiledb.query.views import Views
-from profiledb.report import sidecar
+from profiledb.report import preview, sidecar
 from profiledb.report.open_reports import OpenReports
 from profiledb.rules import phases
 from profiledb.rules.classes import KernelClass
 from profiledb.timeline import build, classes, path_pieces
 from profiledb.timeline.open_timeline import Opened, read_lanes
 from profiledb.timeline.range_classes import read_range_classes
+from profiledb.timeline.scan import NESTED
 
 _log = logging.getLogger("warpdeck")
 _TRIES = 3
@@ -101,7 +104,12 @@ class Timelines:
         """Open a cursor on the tables of a report, those of its timeline and the views ``raw_*``."""
         with self._attached.cursor([report_id, _FILE + report_id], _list_views()) as (cursor, names):
             cursor.execute(f"SET search_path = '{names[0]},{names[1]},memory'")
-            yield cursor
+            try:
+                yield cursor
+            except duckdb.InvalidInputException as error:
+                if preview.MESSAGE in str(error):
+                    raise preparing.make_error("The report") from error
+                raise
 
     def wait(self, report_id: str) -> Opened:
         """Open the timeline of a report once it is built; raises as ``open``, and the error of a failed build."""
@@ -154,7 +162,9 @@ class Timelines:
             named = cursor.execute("SELECT code, class FROM name ORDER BY code").fetchnumpy()
             zooms = [z for (z,) in cursor.execute("SELECT DISTINCT z FROM level ORDER BY z").fetchall()]
             steps = cursor.execute("SELECT s, e, name, is_warmup FROM step ORDER BY s, e").fetchall()
-            range_codes, range_names = read_range_classes(cursor)
+            has_ranges = any(lane.kind in NESTED for lane in lanes)
+            no_ranges: tuple[NDArray[np.int64], list[str]] = (np.empty(0, dtype=np.int64), [])
+            range_codes, range_names = read_range_classes(cursor) if has_ranges else no_ranges
             points = [z for (z,) in cursor.execute("SELECT DISTINCT z FROM point_level ORDER BY z").fetchall()]
         known = classes.list_classes(self._kernel_classes, set(named["class"]))
         places = {one.name: place for place, one in enumerate(known)}

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from app import worker_process
 from app.page_list import VIEWS
 from profiledb import config
+from profiledb.library import worker_lock
 from profiledb.library.library import Library
 from tests.app.conftest import MAIN, Dashboard, picker
 
@@ -126,7 +127,7 @@ def test_the_worker_is_kept_running_and_ends_with_the_dashboard(empty: Path) -> 
     assert keeper.check().state == "starting"
     assert keeper.check().state in ("starting", "here")
     keeper.stop()
-    assert not worker_process.is_library_locked(empty / "library")
+    assert not worker_lock.is_library_locked(empty / "library")
     assert keeper.check().state == "stopped"  # it waits before it starts another
 
 
@@ -137,9 +138,9 @@ def test_a_worker_elsewhere_is_seen_and_left_alone(empty: Path) -> None:
     lock.parent.mkdir(parents=True)
     with lock.open("a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        assert worker_process.is_library_locked(empty / "library")
+        assert worker_lock.is_library_locked(empty / "library")
         assert worker_process.WorkerKeeper(config.load()).check() == worker_process.WorkerStatus("elsewhere")
-    assert not worker_process.is_library_locked(empty / "library")
+    assert not worker_lock.is_library_locked(empty / "library")
 
 
 def test_waits_grow_while_a_worker_keeps_dying(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Locator, Page, Position, expect
 
 from app.views.library.table import ROW_PX
-from app.worker_process import is_library_locked
 from bench.pages import dashboard
 from profiledb.library.library import Library
+from profiledb.library.worker_lock import is_library_locked
 from profiledb.query import analysis
 from tests.conftest import SAMPLES, wait_until
 from tests.e2e import house

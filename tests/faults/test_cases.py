@@ -23,7 +23,7 @@ from tests.support.dropped import SAMPLE, job_of, made, stand_in
 from tests.support.kernels import INOTIFY, without
 from tests.support.processes import processes_in, start_worker
 
-CASES = 57
+CASES = 58
 
 
 def test_each_case_has_a_test_that_exists() -> None:

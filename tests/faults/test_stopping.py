@@ -14,9 +14,9 @@ import psutil
 import pytest
 
 from app.web.shutdown_deadline import SHUTDOWN_S
-from app.worker_process import is_library_locked
 from bench.pages import server
 from profiledb.library.library import Library
+from profiledb.library.worker_lock import is_library_locked
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
 from tests.support.dropped import SAMPLE, stand_in
 from tests.support.processes import processes_in, start_worker

@@ -76,13 +76,13 @@ def take_in(
     reports: Sequence[Path], settings: Settings, library: "Library", serving: "Serving | None"
 ) -> "list[Manifest]":
     """Return the reports of the library; the message of one that fails goes to standard error."""
-    from app import worker_process
+    from profiledb.library import worker_lock
     from warpdeck import import_progress, inbox_copy, open_command, server_process
 
     inbox = open_command.choose_inbox(settings, serving)
     with import_progress.show_steps() as progress:
         copied = [inbox_copy.copy_source(path, library, inbox) for path in reports]
-        if not (serving or settings.database or worker_process.is_library_locked(settings.library)):
+        if not (serving or settings.database or worker_lock.is_library_locked(settings.library)):
             server_process.convert_once(settings)
         results = list(import_progress.follow_files(library, copied, progress, open_command.make_check(settings, None)))
     for result in results:

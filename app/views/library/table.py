@@ -54,6 +54,7 @@ Texts = Mapping[str, Sequence[str]]
 Known = Mapping[str, Sequence[Found]]
 """The findings of each judged report, by report id."""
 NOTHING = "Nothing costs time"
+PREPARING = "Being prepared"
 UNJUDGED = {True: "Being judged", False: "Not judged yet"}
 """Text of an unjudged report, by whether an importer runs: it judges reports when they are in."""
 
@@ -69,7 +70,7 @@ def frame(
         {
             "open": "Open",
             "name": fmt.visible(r.shown_name),
-            "worst": OLDER.capitalize() if r.is_older else worst(known.get(r.id)) or UNJUDGED[judging],
+            "worst": _describe_state(r) or worst(known.get(r.id)) or UNJUDGED[judging],
             "kind": page_elements.kind_title(kind_of(r)),
             "gpu": fmt.visible(r.gpu) or None,
             "captured": r.captured_at,
@@ -88,6 +89,11 @@ def frame(
     for name in ("duration", "kernels", "size"):
         listed[name] = pd.to_numeric(listed[name]).astype("Int64")
     return listed
+
+
+def _describe_state(report: Manifest) -> str:
+    """Return why a report has no findings yet; empty for one that is complete and of this version."""
+    return OLDER.capitalize() if report.is_older else PREPARING if report.preparing else ""
 
 
 def worst(every: Sequence[Found] | None) -> str | None:

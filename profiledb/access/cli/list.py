@@ -63,7 +63,7 @@ def list_entries(catalog: "Catalog") -> list[dict[str, Any]]:
             "name": r.name,
             "title": r.title or None,
             "kind": r.kind,
-            "status": "older" if r.is_older else "ready",
+            "status": "older" if r.is_older else "preparing" if r.preparing else "ready",
             "source_sha256": r.source_sha256,
             "gpu": r.gpu,
             "captured_at": r.captured_at,

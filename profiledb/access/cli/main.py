@@ -70,8 +70,12 @@ def execute(arguments: argparse.Namespace) -> int:
 
     def action() -> int | None:
         settings = config.load(library=arguments.library)
-        opened = open_catalog(settings) if arguments.asks == "catalog" else open_library(settings)
-        status: int | None = arguments.command(opened, arguments)
+        if arguments.asks == "catalog":
+            status: int | None = arguments.command(open_catalog(settings), arguments)
+        else:
+            library = open_library(settings)
+            library.waits = True  # a command answers once, and completely
+            status = arguments.command(library, arguments)
         return status
 
     return terminal.guarded(action, arguments.trouble, damaged=terminal.USAGE)

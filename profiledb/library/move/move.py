@@ -18,10 +18,10 @@ from profiledb.library import library_id, version
 from profiledb.library.catalog import FILE
 from profiledb.library.library import Library
 from profiledb.library.move import rows, snapshot
+from profiledb.library.worker_lock import LOCK
 from profiledb.report import damage
 from profiledb.report.derived_files import is_timeline
 
-LOCK = "worker.lock"
 _LEFT = (".damaged", ".part")
 
 

@@ -52,7 +52,7 @@ def refresh_missing(library: Library) -> None:
     """
     library.catalog.visibility.require_all()
     store = summaries_of(library)
-    for report in library.catalog.listing.get(store.missing(library.catalog)).values():
+    for report in _select_summarizable(library.catalog.listing.get(store.missing(library.catalog)).values()):
         _make_summary(library, store, report)
 
 
@@ -95,7 +95,7 @@ def parse_summary(text: str) -> tuple[Facts, str, list[Row]] | None:
 
 
 def _select_summarizable(reports: Iterable[Manifest]) -> list[Manifest]:
-    return [report for report in reports if TIMELINE in report.subjects]
+    return [report for report in reports if TIMELINE in report.subjects and not report.preparing]
 
 
 def _is_due(

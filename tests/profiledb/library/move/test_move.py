@@ -25,8 +25,9 @@ from profiledb.library.locations import open_library
 from profiledb.library.marks import Mark
 from profiledb.library.move import rows, snapshot
 from profiledb.library.move.backup import backup
-from profiledb.library.move.move import LOCK, move
+from profiledb.library.move.move import move
 from profiledb.library.series_decisions import Note
+from profiledb.library.worker_lock import LOCK
 from profiledb.query import analysis, header
 from profiledb.report.sidecar import Columns
 from tests.conftest import ROOT, SAMPLES, ingest_files, wait_until

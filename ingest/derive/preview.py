@@ -1,0 +1,72 @@
+"""Write the preview of a report (profiledb/report/preview.py) before its ranges and calls are derived."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from ingest.derive import classes
+from profiledb.report import preview, store
+from profiledb.report.schema import count_rows
+from profiledb.selection.views import busy_sql
+
+LEAST = 200_000
+"""Kernels from which on a preview is worth its time: smaller reports are complete a second later."""
+_CATALOG = "preview"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Where the preview of a conversion goes, and ``publish``, which is called with a connection that has it open as
+    the current database, before it is closed, and returns what to do once the file is complete."""
+
+    path: Path
+    publish: Callable[[duckdb.DuckDBPyConnection], Callable[[], None] | None]
+
+
+_offer: ContextVar[Offer | None] = ContextVar("offer", default=None)
+
+
+@contextmanager
+def offer(wanted: Offer | None) -> Iterator[None]:
+    """Have readers in this block write a preview."""
+    token = _offer.set(wanted)
+    try:
+        yield
+    finally:
+        _offer.reset(token)
+
+
+def write(db: duckdb.DuckDBPyConnection, write_tables: Callable[[], None]) -> None:
+    """Write and publish a preview of the staged operations, if one is wanted and worth its time.
+
+    Args:
+        db: connection after ``stage``, with rows in the staged tables of ``preview.PLACED``, and no transaction open.
+        write_tables: writes the other tables of ``preview.FILLED`` into the current database.
+    """
+    wanted = _offer.get()
+    if wanted is None or wanted.path.exists() or count_rows(db, "staged_kernel") < LEAST:
+        return
+    store.attach_new(db, wanted.path, _CATALOG)
+    try:
+        db.execute(f"USE {_CATALOG}")
+        preview.create(db)
+        db.execute("BEGIN")
+        write_tables()
+        for table in preview.PLACED:
+            db.execute(f"INSERT INTO {preview.rows_of(table)} BY NAME FROM staged_{table} WHERE end_ns >= start_ns")
+        db.execute(f"INSERT INTO busy {busy_sql()}")
+        classes.assign_classes(db)
+        announce = wanted.publish(db)
+        db.execute("COMMIT")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    finally:
+        db.execute(f"USE {store.CATALOG}; DETACH {_CATALOG}")
+    store.complete_file(db, wanted.path, _CATALOG)
+    if announce:
+        announce()
