@@ -8,9 +8,9 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.derive import classes
+from ingest.derive import classes, staging
 from profiledb.report import preview, store
-from profiledb.report.schema import count_rows
+from profiledb.report.schema import count_rows, quote
 from profiledb.selection.views import busy_sql
 
 LEAST = 200_000
@@ -50,6 +50,7 @@ def write(db: duckdb.DuckDBPyConnection, write_tables: Callable[[], None]) -> No
     wanted = _offer.get()
     if wanted is None or wanted.path.exists() or count_rows(db, "staged_kernel") < LEAST:
         return
+    db.execute(f"DETACH DATABASE IF EXISTS {_CATALOG}")  # of an attempt to read the export in another way
     store.attach_new(db, wanted.path, _CATALOG)
     try:
         db.execute(f"USE {_CATALOG}")
@@ -68,5 +69,19 @@ def write(db: duckdb.DuckDBPyConnection, write_tables: Callable[[], None]) -> No
     finally:
         db.execute(f"USE {store.CATALOG}; DETACH {_CATALOG}")
     store.complete_file(db, wanted.path, _CATALOG)
+    _read_kernels_from(db, wanted.path)
     if announce:
         announce()
+
+
+def _read_kernels_from(db: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Have the report read its kernels from the preview, which is faster than the export, if none was left out there.
+
+    It stays open until the connection closes, wherever the worker moves it.
+    """
+    db.execute(f"ATTACH {quote(str(path))} AS {_CATALOG} (READ_ONLY)")
+    rows = f"{_CATALOG}.{preview.rows_of('kernel')}"
+    left_out = db.execute(f"SELECT (SELECT count(*) FROM staged_kernel) > (SELECT count(*) FROM {rows})").fetchone()
+    if left_out == (False,):
+        staging.forget(db, "kernel")
+        db.execute(f"CREATE TEMP VIEW staged_kernel AS FROM {rows}")

@@ -1,5 +1,6 @@
 """A report that is listed while its file is converted: ends between its preview and its completion."""
 
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -14,23 +15,24 @@ from profiledb.query import analysis
 from tests.conftest import Ingest, Once, wait_until
 from tests.support.processes import start_worker
 
-KERNELS = 400_000
+KERNELS = 220_000
 """More than from which on there is a preview, so that the conversion goes on for a second or two."""
+PATIENCE_S = 240
+"""Conversions step back for everything else that runs."""
 
 
 @pytest.fixture
 def source(once: Once, inbox: Path) -> Path:
-    made = once("large export", lambda folder: generate(Options(KERNELS), folder / "run.sqlite", "sqlite"))
-    (inbox / "run.sqlite").hardlink_to(made / "run.sqlite")
-    return inbox / "run.sqlite"
+    made = once("large export", lambda folder: generate(Options(KERNELS), folder / "run", "parquetdir"))
+    return shutil.copytree(made / "run", inbox / "run")
 
 
 @pytest.fixture
 def worker(source: Path, empty_library: Library) -> Iterator[subprocess.Popen[bytes]]:
     """A worker that has listed the preview of the file, and goes on."""
-    process = start_worker(source.parent, empty_library, WARPDECK_SAMPLES="off")
+    process = start_worker(source.parent, empty_library, WARPDECK_SAMPLES="off", WARPDECK_SCAN_S="0.1")
     try:
-        wait_until(lambda: bool(empty_library.list()))
+        wait_until(lambda: bool(empty_library.list()), PATIENCE_S)
         yield process
     finally:
         process.kill()
@@ -50,10 +52,10 @@ def test_a_report_is_listed_before_it_is_complete(worker: subprocess.Popen[bytes
     with pytest.raises(PreparingError):
         analysis.run(empty_library, early.id, "nvtx_sum")
     empty_library.waits = True
-    late = empty_library.find("run.sqlite")
+    late = empty_library.find("run")
     assert (late.id, late.preparing) == (early.id, False)
     assert not analysis.run(empty_library, late.id, "nvtx_sum").empty
-    wait_until(lambda: state(empty_library) == "ready")
+    wait_until(lambda: state(empty_library) == "ready", PATIENCE_S)
 
 
 def test_a_worker_that_is_killed_before_completion_starts_over(
@@ -85,17 +87,17 @@ def test_a_worker_that_ends_takes_its_preview_along(
 def test_a_file_that_is_removed_before_completion_leaves_no_report(
     worker: subprocess.Popen[bytes], empty_library: Library, source: Path
 ) -> None:
-    source.unlink()
-    wait_until(lambda: not empty_library.list())
+    shutil.rmtree(source)
+    wait_until(lambda: not list(empty_library.reports.iterdir()), PATIENCE_S)
     assert worker.poll() is None
-    assert not list(empty_library.reports.iterdir())
+    assert empty_library.list() == []
 
 
 def test_a_report_that_is_deleted_before_completion_stays_deleted(
     worker: subprocess.Popen[bytes], empty_library: Library
 ) -> None:
     empty_library.delete(empty_library.list()[0].id)
-    wait_until(lambda: state(empty_library) == "deleted")
+    wait_until(lambda: state(empty_library) == "deleted", PATIENCE_S)
     assert worker.poll() is None
     assert empty_library.list() == []
     assert not list(empty_library.reports.iterdir())
