@@ -24,7 +24,7 @@ from ingest.derive import classes, preview
 from ingest.formats import nsys_parquet
 from profiledb.library import manifest_rebuild
 from profiledb.library.library import Library
-from profiledb.query import analysis, precomputed_answers
+from profiledb.query import analysis
 from profiledb.report import store
 
 Found = TypeVar("Found")
@@ -72,10 +72,9 @@ def convert(export: Path, folder: Path, *, with_preview: bool) -> list[tuple[str
         return lambda: reached.append(("preview", time.process_time() - began))
 
     wanted = preview.Offer(folder / "preview.duckdb", publish) if with_preview else None
-    with store.create(folder / "report.duckdb", access=nsys_parquet.access(export)) as db, preview.offer(wanted):
+    with store.create(folder / "report.duckdb", access=nsys_parquet.FORMAT.access(export)) as db, preview.offer(wanted):
         nsys_parquet.convert(export, db, folder)
         classes.classify_kernels(db)
-        precomputed_answers.write(db)
     return [*reached, ("report", time.process_time() - began)]
 
 

@@ -12,7 +12,6 @@ from ingest.derive import classes, preview
 from ingest.formats import nsys_parquet
 from profiledb.library import manifest_rebuild
 from profiledb.library.library import Library
-from profiledb.query import precomputed_answers
 from profiledb.report import store
 from profiledb.report.manifest import Manifest
 
@@ -34,13 +33,12 @@ def publish_both(folder: Path, kernels: int = 3_000) -> tuple[Library, Library]:
 
     with (
         pytest.MonkeyPatch.context() as patch,
-        store.create(work / "complete.duckdb", access=nsys_parquet.access(export)) as db,
+        store.create(work / "complete.duckdb", access=nsys_parquet.FORMAT.access(export)) as db,
     ):
         patch.setattr(preview, "LEAST", 1)
         with preview.offer(preview.Offer(work / "preview.duckdb", publish)):
             nsys_parquet.convert(export, db, work)
         classes.classify_kernels(db)
-        precomputed_answers.write(db)
         db.execute(_NAMED)
         complete = manifest_rebuild.read_manifest(db)
     return _publish(work / "preview.duckdb", previews[0]), _publish(work / "complete.duckdb", complete)

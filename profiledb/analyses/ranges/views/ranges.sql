@@ -109,7 +109,7 @@ FROM instance LEFT JOIN steady USING (global_tid, path_id);
 -- events still has three of four numbers, or three of four are followed by the next one.
 CREATE OR REPLACE MACRO has_holes(numbers) AS list_max(numbers) - list_min(numbers) + 1 > len(numbers) AND (
     len(numbers) < 8 OR 3 * (list_max(numbers) - list_min(numbers) + 1) > 4 * len(numbers)
-        AND 4 * len(list_intersect(numbers, list_transform(numbers, lambda one: one + 1))) < 3 * (len(numbers) - 1)
+        AND 4 * len(list_intersect(numbers, list_transform(numbers, LAMBDA one: one + 1))) < 3 * (len(numbers) - 1)
 );
 
 -- Names in step patterns: with a star for the number that counts, which merges the ranges of a loop. A number that
