@@ -4,8 +4,9 @@
 -- one, while the CPU is in the launch call or on its way to it (host code, small CUDA calls), or the launch is on its
 -- way to the GPU. Only gaps of 2 µs to `gap_ns` count: longer gaps have other causes, shorter ones are normal between
 -- two kernels. Gaps with a copy or a synchronization do not count, nor do CUDA graphs. The rule needs at least 100
--- kernels. The sentence and the advice name copies of at most 64 bytes to the host, from `times` on: a loop that reads
--- its results cannot be launched ahead, nor as one CUDA graph.
+-- kernels. The sentence and the advice name copies of at most 64 bytes to the host, from `times` on, if there are
+-- `read_pct` or more for 100 gaps: a loop that reads its results cannot be launched ahead, nor as one CUDA graph. A step
+-- that reads its loss once at its end can.
 -- needs: kernel
 -- needs: api_call
 -- includes: finding, idle
@@ -18,6 +19,7 @@
 -- param: threshold = 10 fires at or above this share of the active span
 -- param: gap_ns = 100000 longer gaps do not count
 -- param: times = 20 fewest small copies to the host that are named
+-- param: read_pct = 2 fewest of them for 100 gaps
 -- column: idle_ns | ns | | idle time of all GPUs in these gaps
 -- column: gaps | count | | number of these gaps
 -- column: kernels | count | | kernels in the selection
@@ -25,7 +27,7 @@
 -- column: call_ns | ns | .1f | median duration of a launch call
 -- column: range | name | | innermost range with at least half of this time; * stands for its last number
 -- column: range_pct | % | .1f | share of this time in the range, the ranges inside it included
--- column: reads | count | | copies of at most 64 bytes to the host, if there are `times` or more
+-- column: reads | count | | copies of at most 64 bytes to the host, if they are many enough to be named
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). The CPU also stops {reads} times to read a few bytes back from the GPU.
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). The CPU also stops {reads} times to read a few bytes back from the GPU.
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
@@ -61,8 +63,9 @@ WITH RECURSIVE piece AS MATERIALIZED (
     SELECT median(end_ns - start_ns) AS call_ns FROM selected_api_call JOIN api_function USING (name_id)
     WHERE call_kind = 'launch'
 ), read AS (
-    SELECT CASE WHEN count(*) >= $times::BIGINT THEN count(*) END AS reads FROM selected_memop
-    WHERE kind = 'memcpy' AND copy_kind = 2 AND bytes <= 64
+    SELECT CASE WHEN count(*) >= greatest($times::BIGINT, $read_pct::DOUBLE / 100 * (SELECT gaps FROM total))
+        THEN count(*) END AS reads
+    FROM selected_memop WHERE kind = 'memcpy' AND copy_kind = 2 AND bytes <= 64
 ), above AS (  -- the ranges around the gaps
     SELECT path_id, ns FROM (
         SELECT path_id, sum(duration_ns) AS ns FROM gap JOIN (SELECT pre, path_id FROM range) USING (pre)
