@@ -24,7 +24,6 @@ from profiledb.config import Settings
 from profiledb.errors import ConversionError, StorageError, WarpdeckError
 from profiledb.library import catalog
 from profiledb.library.catalog import FIRST_SAMPLE, Job, Manifest
-from profiledb.library.folder_storage import FolderStorage
 from profiledb.library.inbox import Inbox
 from profiledb.library.inbox.file_stamp import read_state
 from profiledb.library.library import Library
@@ -327,7 +326,8 @@ class Worker:
         self.library.catalog.put_job(job)
         with self._make_folder() as work:
             request = self._make_request(job, work, "convert")
-            request = replace(request, ended=count_ended_attempts(job, job.fingerprint), preview=self._has_previews())
+            ended = count_ended_attempts(job, job.fingerprint)
+            request = replace(request, ended=ended, preview=self.library.has_previews)
             outcomes = self.runner.run(
                 [request], lambda step: self._report_step(job, step), note_ended_attempt, publish_preview
             )
@@ -340,11 +340,6 @@ class Worker:
                     outcome = replace(outcome, state="ready")
         done = replace(_apply_outcome(job, outcome), seconds=round(time.monotonic() - started, 3))
         return replace(done, state="deleted") if is_deleted else done
-
-    def _has_previews(self) -> bool:
-        """Return True if the library lists previews: a bucket would get each file twice, and workers of a team do not
-        know of each other's conversions."""
-        return isinstance(self.library.storage, FolderStorage) and self.library.catalog.shared is None
 
     def _publish_preview(self, path: Path, work: Path, manifest: Manifest) -> bool:
         """List the preview of a file that is being converted, unless its report is there; return True if it is listed.

@@ -229,6 +229,12 @@ class Library:
         self._attached.close(report_id)
         self.storage.delete(report_id, self.catalog, summary)
 
+    @property
+    def has_previews(self) -> bool:
+        """Return True if the library lists previews. A bucket would get each file twice, and workers of a team do not
+        know of each other's conversions."""
+        return isinstance(self.storage, FolderStorage) and self.catalog.shared is None
+
     def withdraw(self, report_id: str) -> None:
         """Remove a preview whose conversion has ended without a report; labels and links stay for the next one."""
         self.require_visible(report_id)

@@ -30,7 +30,7 @@ def test_each_gpu_has_its_own_count(library: Library, publish: Publish) -> None:
 
     (facts,) = run(library, publish(fill), "report_facts")
     assert (facts["gpus"], facts["gpu_names"], facts["gpu_list"]) == (
-        6, "A100, T400", "3 × A100, 2 × unknown model, 1 × T400",
+        6, "A100, T400", "3 × A100, 2 GPUs of unknown model, 1 × T400",
     )  # fmt: skip
 
 

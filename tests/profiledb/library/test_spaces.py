@@ -226,8 +226,8 @@ def library_calls(library: Library) -> dict[str, list[tuple[Any, ...]]]:
     database = library.reports / f"{hidden}.v6.duckdb"
     by_id = (
         "require_visible", "path", "manifest_path", "sidecar_paths", "fetch", "is_here", "fetched_bytes",
-        "share_prepared", "relist", "delete", "is_intact", "is_safe", "unlink", "linked_report", "outdated_database",
-        "find",
+        "share_prepared", "relist", "delete", "withdraw", "is_intact", "is_safe", "unlink", "linked_report",
+        "outdated_database", "find",
     )  # fmt: skip
     calls: dict[str, list[tuple[Any, ...]]] = {name: [(hidden,)] for name in by_id}
     more: dict[str, list[tuple[Any, ...]]] = {

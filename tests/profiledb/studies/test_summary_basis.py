@@ -58,7 +58,7 @@ def test_remarks_on_the_work_are_those_of_the_steps(library: Library, capture: C
     part = judge.steady_part(library, report, {})
     (found,) = judge.judge(library, report, {}, [rulebook.load()["hot_kernel"]], part)
     assert found.value == 100
-    assert "`two` takes 100.0 % of kernel time**: 64.0 ms in 8 launches." in document.write_summary(library, report, {})
+    assert "`two` takes all kernel time**: 64.0 ms in 8 launches." in document.write_summary(library, report, {})
 
 
 def test_steps_of_several_processes_count_once(library: Library, capture: Capture) -> None:
