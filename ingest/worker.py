@@ -327,6 +327,7 @@ class Worker:
         with self._make_folder() as work:
             request = self._make_request(job, work, "convert")
             ended = count_ended_attempts(job, job.fingerprint)
+            # None in a bucket, which would get each file twice, nor in a team, whose workers do not know what others do
             request = replace(request, ended=ended, preview=self.library.has_previews)
             outcomes = self.runner.run(
                 [request], lambda step: self._report_step(job, step), note_ended_attempt, publish_preview

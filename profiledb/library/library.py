@@ -57,6 +57,7 @@ class Library:
         self._intact: dict[str, tuple[State, bool]] = {}
         self._links: dict[tuple[Partner, object], dict[str, str]] = {}
         self.waits = False
+        self.has_previews = isinstance(self.storage, FolderStorage) and self.catalog.shared is None
         self.storage.on_eviction(self._attached.close)
 
     def with_work_folder(self, name: str) -> "Library":
@@ -228,12 +229,6 @@ class Library:
         self.require_visible(report_id)
         self._attached.close(report_id)
         self.storage.delete(report_id, self.catalog, summary)
-
-    @property
-    def has_previews(self) -> bool:
-        """Return True if the library lists previews. A bucket would get each file twice, and workers of a team do not
-        know of each other's conversions."""
-        return isinstance(self.storage, FolderStorage) and self.catalog.shared is None
 
     def withdraw(self, report_id: str) -> None:
         """Remove a preview whose conversion has ended without a report; labels and links stay for the next one."""

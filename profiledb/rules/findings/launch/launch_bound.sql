@@ -5,8 +5,8 @@
 -- way to the GPU. Only gaps of 2 µs to `gap_ns` count: longer gaps have other causes, shorter ones are normal between
 -- two kernels. Gaps with a copy or a synchronization do not count, nor do CUDA graphs. The rule needs at least 100
 -- kernels. The sentence and the advice name copies of at most 64 bytes to the host, from `times` on, if there are
--- `read_pct` or more for 100 gaps: a loop that reads its results cannot be launched ahead, nor as one CUDA graph. A step
--- that reads its loss once at its end can.
+-- `read_pct` or more for 100 gaps: a loop that reads its results cannot be launched ahead, nor as one CUDA graph. A
+-- step that reads its loss once at its end can.
 -- needs: kernel
 -- needs: api_call
 -- includes: finding, idle
