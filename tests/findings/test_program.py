@@ -68,7 +68,7 @@ STRANGERS = {
     "self_join_a100.ncu-rep": "CUDA C++",
     "silu_triton_2025.ncu-rep": "PyTorch, eager",
     "start_end_unclosed.qdrep": "",
-    "transformer_training.ncu-rep": f"{_TRAINED}, 16-bit products",
+    "transformer_training.ncu-rep": f"{_TRAINED}, 16-bit products, fused GELU",
     "um_events_lost.nsys-rep": "CUDA C++",
     "wsl2_no_kernels.nsys-rep": "",
 }
@@ -89,7 +89,7 @@ TRACES = {
     "vllm_eager_b200.json.gz": "PyTorch, vLLM, torch.compile, inference, prefill, tensor parallel over 8 GPUs,"
     " fused attention, 16-bit products, 8-bit products",
     "xdit_flux_hipgraph_rank0.json.gz": "PyTorch, Hugging Face, HIP, torch.compile, CUDA graphs, inference,"
-    " fused attention, 16-bit products, channels last",
+    " fused attention, 16-bit products, channels last, fused GELU",
 }
 needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="no ../shared/corpus here")
 
