@@ -32,7 +32,7 @@ _LIMIT_S = 3600
 
 
 def measure(export: Path, folder: Path) -> list[tuple[str, float]]:
-    """Return what was reached, with the seconds since the export was moved."""
+    """Return each stage with the seconds from the move of the export until the worker reached it."""
     inbox, library = folder / "inbox", Library(folder / "library")
     inbox.mkdir()
     moved = folder / export.name
@@ -62,7 +62,7 @@ def measure(export: Path, folder: Path) -> list[tuple[str, float]]:
 
 
 def convert(export: Path, folder: Path, *, with_preview: bool) -> list[tuple[str, float]]:
-    """Convert a Parquet folder and return what was reached, with the processor seconds of this process."""
+    """Convert a Parquet folder and return each stage with the processor seconds until this process reached it."""
     began = time.process_time()
     reached: list[tuple[str, float]] = []
 

@@ -50,7 +50,7 @@ class OlderReportError(WarpdeckError):
 
 
 class PreparingError(WarpdeckError):
-    """The report's file is still being converted, and what was asked is not there yet; asking again helps."""
+    """The conversion has yet to write the tables that the question needs. Asking again helps."""
 
 
 class StorageError(WarpdeckError):

@@ -14,7 +14,7 @@ _LOOK_S = 0.5
 
 
 def make_error(name: str, hint: str = HINT) -> PreparingError:
-    """Return the error of a question that needs what is not there yet."""
+    """Return the error for a question that needs tables which the conversion has yet to write."""
     return PreparingError(f"{name} is being prepared.", hint=hint)
 
 
