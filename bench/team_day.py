@@ -51,13 +51,13 @@ class Hour:
     """Results so far.
 
     Args:
-        waits: each view's start since the beginning and its duration, in seconds.
+        waits: each view's start since the beginning, its duration, in seconds, and its page.
         ages_s: age of the queue at each look.
         errors: views that showed an error, by page, and visits that were refused, by reason.
         memory: resident MB of each process by part and number, at each look.
     """
 
-    waits: list[tuple[float, float]] = field(default_factory=list)
+    waits: list[tuple[float, float, str]] = field(default_factory=list)
     ages_s: list[float] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
     memory: list[dict[str, float]] = field(default_factory=list)
@@ -69,10 +69,11 @@ class Hour:
             self.errors[f"{type(error).__name__}: {error}"[:80]] += 1
 
     def note_view(self, began: float, wait_s: float, path: str, *, good: bool) -> None:
+        page = path.partition("?")[0]
         with self.lock:
-            self.waits.append((began, wait_s))
+            self.waits.append((began, wait_s, page))
             if not good:
-                self.errors[path.partition("?")[0]] += 1
+                self.errors[page] += 1
 
 
 class Newest:
@@ -142,13 +143,15 @@ def format_growth(memory: list[dict[str, float]]) -> Iterator[str]:
 
 
 def format_waits(hour: Hour, seconds: float) -> Iterator[str]:
-    """Return lines about the waits of each part of the run, and of all."""
-    yield "| minutes | views | p50 s | p95 s | longest s |\n|---|---:|---:|---:|---:|"
+    """Return lines about the waits of each part of the run, of each page, and of all."""
+    yield "| minutes, page | views | p50 s | p95 s | longest s |\n|---|---:|---:|---:|---:|"
     for part in range(PARTS):
         low, high = seconds * part / PARTS, seconds * (part + 1) / PARTS
-        if waits := [wait for began, wait in hour.waits if low <= began < high]:
+        if waits := [wait for began, wait, _ in hour.waits if low <= began < high]:
             yield _format_row(f"{low / 60:.0f} to {high / 60:.0f}", waits)
-    yield _format_row("all", [wait for _, wait in hour.waits])
+    for page in sorted({page for _, _, page in hour.waits}):
+        yield _format_row(page, [wait for _, wait, of in hour.waits if of == page])
+    yield _format_row("all", [wait for _, wait, _ in hour.waits])
 
 
 def _format_row(title: str, waits: list[float]) -> str:

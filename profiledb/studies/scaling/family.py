@@ -20,7 +20,7 @@ TRACE = " (trace)"
 """Follows the name of a run of traces: nsys may have captured the same job."""
 _ENDING = re.compile(r"\.(nsys-rep|qdrep|sqlite)$", re.IGNORECASE)
 _RANK = re.compile(r"[._-]+rank[._-]?(\d{1,6})$", re.IGNORECASE)
-_COUNT = re.compile(r"[._-]*x?(\d{1,6})(gpus?|ranks?|nodes?)?$", re.IGNORECASE)
+_COUNT = re.compile(r"[._-]*x?(?<!\d)([1-9]\d{0,4})(gpus?|ranks?|nodes?)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -89,19 +89,36 @@ def parse_name(
     rank = _parse_whole(facts.get("rank"))
     if rank is None and match:
         rank = int(match[1])
+    size = _parse_whole(facts.get("ranks")) or _parse_whole(facts.get("world_size"))
     scaling = str(facts.get("scaling", "")).lower()
     return Named(
         id=report_id,
         name=name,
         rank=rank if match or (_parse_whole(facts.get("ranks")) or 0) > 1 else None,
-        size=_parse_whole(facts.get("ranks")) or _parse_whole(facts.get("world_size")),
+        size=size,
         run=run + kind,
-        curve=(_COUNT.sub("", run) or run) + kind,
+        curve=_strip_count(run, told=bool(match or size)) + kind,
         workload=str(facts.get("workload", "")),
         scaling=scaling if scaling in ("strong", "weak") else "",
         items=_parse_items(facts),
         during=None if match else _parse_capture_time(run_facts),
     )
+
+
+def _strip_count(run: str, *, told: bool) -> str:
+    """Return the name of a run without the number of ranks at its end.
+
+    If nothing else tells that the run has ranks, and no unit follows the number, it may count captures: only a power
+    of two and a multiple of eight are numbers of ranks then.
+    """
+    match = _COUNT.search(run)
+    if match is None or not (told or match[2] or _is_usual(int(match[1]))):
+        return run
+    return run[: match.start()] or run
+
+
+def _is_usual(size: int) -> bool:
+    return size & (size - 1) == 0 or size % 8 == 0
 
 
 def names_rank(name: str) -> bool:

@@ -64,11 +64,21 @@ def gather(*reports: dict[str, Any], meta: dict[str, dict[str, Any]] | None = No
         ("rank1.nsys-rep", "rank1", None, "rank"),
         ("ddp_2_rank1.pt.trace.json.gz", "ddp_2 (trace)", 1, "ddp (trace)"),
         ("8", "8", None, "8"),
+        ("run_48", "run_48", None, "run"),
+        ("run_7.sqlite", "run_7", None, "run_7"),
+        ("run_7gpus.sqlite", "run_7gpus", None, "run"),
+        ("run_7_rank1.sqlite", "run_7", 1, "run"),
+        ("run_0008.sqlite", "run_0008", None, "run_0008"),
+        ("nightly_20261127.sqlite", "nightly_20261127", None, "nightly_20261127"),
     ],
 )
 def test_names(name: str, run: str, rank: int | None, curve: str) -> None:
     found = parse_name("id", name, {})
     assert (found.run, found.rank, found.curve) == (run, rank, curve)
+
+
+def test_a_number_counts_ranks_if_the_program_tells_them() -> None:
+    assert parse_name("id", "run_7", {"ranks": "7"}).curve == "run"
 
 
 def test_facts_that_make_no_sense_tell_nothing() -> None:
