@@ -65,6 +65,7 @@ class Finding:
         why, command: if the rule cannot be judged, the missing data and the command that captures it.
         program: the traits of the program, which select the advice.
         slowed: how much the profiler adds to the value.
+        is_little: True if GPUs work in a small part of the time only, and the saving is too small to matter there.
         line: the program's source line in the first piece of evidence, if Python stacks show it.
     """
 
@@ -87,6 +88,7 @@ class Finding:
     leads: bool = False
     explains_ns: int = 0
     is_cause: bool = False
+    is_little: bool = False
     at_most_ns: int | None = None
     prediction: Prediction | None = None
     together: Together | None = None
@@ -140,6 +142,8 @@ class Finding:
             return ""
         if self.rule.weight:
             return self.rule.weight
+        if self.is_little:
+            return SEVERITIES[2]
         share = (self.slowed.left if self.slowed else 1.0) * (self.saving_pct or 0.0)
         return "high" if share >= HIGH_PCT else "medium" if share >= MEDIUM_PCT else "low"
 

@@ -34,10 +34,11 @@ MOST_OF_IT_PCT = 50.0
 OF_PART = frozenset(
     {
         "communication_overlap", "fluctuating_use", "graphs_hide_kernels", "hot_kernel", "memory_bound", "one_stream",
-        "warmup_inside",
+        "profiler_overhead", "warmup_inside",
     }
 )  # fmt: skip
-"""Remarks about the work of the steady part, and that on warm-up: one before the part does not distort its figures."""
+"""Remarks about the work of the steady part, and on warm-up and the profiler: before the part they distort no figures
+of it."""
 HOST = ("idle", "launch", "host")
 """Groups of rules whose evidence is CPU time, so that a source line is meaningful."""
 CHOICE = 0.5
@@ -159,14 +160,19 @@ def costly(findings: Iterable[Finding]) -> list[Finding]:
     return [one for one in findings if one.verdict == "fires" and one.rule.costs and one.parent is None]
 
 
+def worthwhile(findings: Iterable[Finding]) -> list[Finding]:
+    """Return those of ``costly`` whose saving is large enough to matter, in order."""
+    return [one for one in costly(findings) if not one.is_little]
+
+
 def at_roof(findings: Iterable[Finding]) -> list[Finding]:
     """Return the finding that most kernel time is at its roof, if so: whatever else these kernels need saves little."""
     return [one for one in findings if one.rule.name == ROOF and (one.value or 0) >= MOST_OF_IT_PCT]
 
 
 def leading(findings: Iterable[Finding], most: int) -> list[Finding]:
-    """Return the ``most`` costliest of ``costly``, plus those whose fix is a choice, in order."""
-    costs = costly(findings)
+    """Return the ``most`` costliest of ``worthwhile``, plus those whose fix is a choice, in order."""
+    costs = worthwhile(findings)
     others = [one for one in costs if not one.rule.is_choice][:most]
     return [one for one in costs if one.rule.is_choice or one in others]
 
@@ -250,7 +256,7 @@ def _make_finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
         rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
         tuple(_make_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]), program=of,
         slowed=slowed, explains_ns=int(row.get("explains_ns") or 0), is_cause=bool(row.get("is_cause")),
-        at_most_ns=saved,
+        is_little=window.is_little(saved), at_most_ns=saved,
     )  # fmt: skip
 
 

@@ -32,11 +32,17 @@ COMMAND = "command"
 ERROR = "error"
 """The column with the database's error message if the query of a rule failed."""
 
+SMALL_PART = 0.1
+"""Part of the selected time below which GPUs work in a small part of it only."""
+LITTLE_PART, LITTLE_NS, LEAST_NS = 0.01, 10_000_000, 1_000_000
+"""Savings there are too small to matter below the first part of the selected time, up to the second length, and always
+below the third."""
 _WINDOW = {
     True: "SELECT sum(duration_ns)::BIGINT AS ns, 0::BIGINT AS begin_ns FROM ncu_launch",
     False: "SELECT CASE WHEN EXISTS (FROM busy) THEN (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_active)"
     " ELSE duration_ns END AS ns, start_ns AS begin_ns, recorded.*,"
     " (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_busy WHERE device_id IS NOT NULL) AS busy_ns,"
+    " (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_window) AS covered_ns,"
     " (SELECT count(DISTINCT device_id) FROM selected_active) AS gpus FROM capture_window CROSS JOIN recorded",
 }
 """The time that savings are a share of and the start of the capture, in ns, for a Compute report and for a timeline. If
@@ -57,13 +63,20 @@ class Window:
     """The time that savings are a share of, and the start of the capture on the report's clock, in ns.
 
     ``parts`` is that time, split; empty in a Compute report. ``slowed`` describes how much the profiler slows down the
-    CPU, if it does.
+    CPU, if it does. ``covered_ns`` is all of the selected time, for each GPU that works.
     """
 
     ns: int | None
     begin_ns: int
     parts: tuple[Part, ...] = ()
     slowed: Slowed | None = None
+    covered_ns: int | None = None
+
+    def is_little(self, saving_ns: int | None) -> bool:
+        """Return True if GPUs work in a small part of the selected time only, and a saving is too small to matter."""
+        if not self.ns or not self.covered_ns or saving_ns is None or self.ns >= SMALL_PART * self.covered_ns:
+            return False
+        return saving_ns < LEAST_NS or (saving_ns < LITTLE_NS and saving_ns < LITTLE_PART * self.covered_ns)
 
 
 def answers(
@@ -96,7 +109,8 @@ def answers(
     ns, begin_ns = window.get("ns"), int(window.get("begin_ns") or 0)
     parts = () if compute else _read_parts(library, report, selection)
     slower = slowed(library, report, window)
-    return Window(None if ns is None else int(ns), begin_ns, parts, slower), found
+    covered_ns = int(window.get("covered_ns") or 0) * int(window.get("gpus") or 0)
+    return Window(None if ns is None else int(ns), begin_ns, parts, slower, covered_ns or None), found
 
 
 @cache

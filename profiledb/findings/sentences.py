@@ -29,6 +29,8 @@ ACTIVE = 0.1
 """Part of the capture in which GPUs are active, from which on shares of that part need no explanation."""
 ALL_PCT = 99.0
 """Share of the time from which a saving of at most that says nothing."""
+MORE = 1.05
+"""Multiple of the largest single saving that changes must save together to be worth a sentence."""
 _ORDINALS = ("the first finding", "the second", "the third", "the fourth", "the fifth")
 _MORE = ", because the change shortens other waits, too"
 _FASTER = ", because the change makes other kernels faster, too"
@@ -97,13 +99,13 @@ def together(findings: Sequence[Finding], *, titled: bool = True) -> str:
 
     Without ``titled`` the list above shows no titles, so findings are named by their places in it.
 
-    Empty if fewer than two have any, if one of them is not among ``findings``, or if one alone saves as much.
+    Empty if fewer than two have any, if one of them is not among ``findings``, or if one alone saves about as much.
     """
     alone = {one.rule.name: one.prediction.ns if one.prediction else 0 for one in findings}
     told = next((one.together for one in findings if one.together), None)
     if told is None or not alone.keys() >= (rules := {rule.name for rule in told.rules}):
         return ""
-    if told.prediction.ns <= max(alone[name] for name in rules):
+    if told.prediction.ns < MORE * max(alone[name] for name in rules):
         return ""
     places = [one.rule.name for one in findings]
     ordinals = dict(zip(places, _ORDINALS, strict=False)) if not titled else {}
@@ -152,7 +154,7 @@ def do_first(findings: Sequence[Finding], capture_ns: int | None = None) -> str:
     because figures then mislead or are missing; without that, the result is "". ``capture_ns`` is the length of the
     capture, which the sentence gives if GPUs are active in a small part of it only.
     """
-    one = next(iter([*judge.at_roof(findings), *judge.costly(findings)]), None)
+    one = next(iter([*judge.at_roof(findings), *judge.worthwhile(findings)]), None)
     if one is None:
         warning = next(iter(judge.warnings(findings)), None)
         return " ".join([*advice(warning)[:1], says(warning)]) if warning else ""
@@ -173,7 +175,10 @@ def do_first(findings: Sequence[Finding], capture_ns: int | None = None) -> str:
 
 def explain_nothing(findings: Iterable[Finding]) -> str:
     """Return the sentence on a report without a costly finding: if no rule could be judged, that is not good news."""
-    judged = any(one.verdict in ("fires", "clear") for one in findings)
+    every = list(findings)
+    if judge.costly(every):
+        return "Nothing found that costs enough time to be worth a change."
+    judged = any(one.verdict in ("fires", "clear") for one in every)
     return "Nothing found that costs time by itself." if judged else "This report lacks the data that the rules need."
 
 

@@ -123,6 +123,23 @@ def test_of_a_frame_counts_what_no_other_finding_claims() -> None:
     assert replace(found, rule=rule("cause", "SELECT 12.0 AS value;")).shown_ns == 100_000
 
 
+def test_little_of_a_gpu_that_hardly_works_is_low(empty_library: Library, publish: Publish) -> None:
+    """A GPU that works for 400 ms of 10 s, for 900 ms, and for 2 s, which is a part that is worth every saving."""
+    ms = 1_000_000
+    two = (
+        rule("large", f"SELECT 50.0 AS value, {90 * ms} AS saving_ns;"),
+        rule("small", f"SELECT 50.0 AS value, {9 * ms} AS saving_ns;"),
+    )
+    for active, severities in ((400, ["high", "low"]), (900, ["high", "low"]), (2_000, ["medium", "low"])):
+        kernels = [(0, 10, 100, 200), (20, 30, active * ms, active * ms + 100)]
+        longer = f"UPDATE report SET stop_ns = {10_000 * ms}, duration_ns = {10_000 * ms}"
+        report = by_hand(publish, kernels, lambda db, sql=longer: db.execute(sql))
+        found = judges.judge(empty_library, empty_library.find(report), {}, two)
+        assert [one.severity for one in found] == severities
+        assert [one.is_little for one in found] == [False, active < 1_000]
+        assert [one.rule.name for one in judges.leading(found, 3)] == ["large", "small"][: 1 + (active == 2_000)]
+
+
 def test_a_saving_is_a_share_of_the_time_of_all_gpus(nsys_samples: Library) -> None:
     sql = "SELECT 12.0 AS value, (SELECT sum(end_ns - start_ns) FROM selected_active)::BIGINT // 4 AS saving_ns;"
     found = judged(nsys_samples, rule("quarter", sql))["quarter"]

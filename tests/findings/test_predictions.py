@@ -222,4 +222,6 @@ def test_savings_together_in_words() -> None:
     assert untitled.startswith("Fixing the first finding, the second and the third together saves about 5.00 ms")
     assert sentences.together(every[:2]) == "", "the third is not told"
     assert sentences.together([*every[:2], replace(found, rule=rules_[2])]) == "", "one alone saves as much"
+    nearly = replace(told(4_900_000, 4_000_000, 6_000_000), rule=rules_[2])
+    assert sentences.together([*every[:2], nearly]) == "", "or about as much"
     assert sentences.together([Finding(MENDED[0], "fires")]) == ""

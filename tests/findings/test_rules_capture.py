@@ -160,7 +160,12 @@ PARANOID = (
 @pytest.mark.parametrize(
     ("text", "remedy", "command", "cause"),
     [
-        (PARANOID, "Change the paranoid level to 2 to enable it", COMMAND, "other"),
+        (
+            PARANOID.replace("CPU IP/backtrace samples or context switch data", "Events"),
+            "Change the paranoid level to 2 to enable it",
+            COMMAND,
+            "other",
+        ),
         (
             "Unable to configure it. Try the 'nsys status' command to learn more.",
             "Try the 'nsys status'",
@@ -180,6 +185,33 @@ def test_the_remedy_of_an_error_is_its_own(
     assert (found.facts["remedy"] or "").startswith(remedy or "")
     assert ("It advises" in plain(found)) == bool(remedy)
     assert any("shorter part" in one for one in found.rule.advised(found.cause)) == (cause == "lost")
+
+
+def test_samples_that_the_kernel_forbids(library: Library, small: Any) -> None:
+    """nsys says it in two messages; with another error they are but the first of several."""
+    texts = [PARANOID, "Unable to configure the collection of CPU IP/backtrace samples, or context switch data."]
+    said = [{"severity": "error", "source": "Daemon", "text": text} for text in texts]
+    found = judged(library, small(diagnostic=said), "lost_events")
+    assert (found.cause, found.facts["paranoid"]) == ("paranoid", "3")
+    assert plain(found) == (
+        "CPU samples and thread switches are missing: the profiler may not record them while perf_event_paranoid is 3."
+    ).replace("perf_event_paranoid", "`perf_event_paranoid`")
+    assert "echo 2 >/proc/sys/kernel/perf_event_paranoid" in found.rule.advised(found.cause)[0]
+    more = judged(library, small(diagnostic=[*said, said[0] | {"text": "3 events were lost."}]), "lost_events")
+    assert (more.cause, more.facts["paranoid"]) == ("lost", None)
+
+
+def test_events_that_nsys_failed_to_process(library: Library, small: Any) -> None:
+    """nsys gives them as warnings, and what ran is missing all the same."""
+    text = "Error when processing events: Source ID=\nType=ErrorInformation (18)\n"
+    said = [{"severity": "warning", "source": "Analysis", "text": text}] * 2
+    found = judged(library, small(diagnostic=said), "lost_events")
+    assert (found.verdict, found.cause, found.value) == ("fires", "failed", 2)
+    assert plain(found) == (
+        "nsys failed to process some of the events that it recorded (2 messages): the report lacks part of what ran."
+    )
+    error = {"severity": "error", "source": "nsys", "text": "x"}
+    assert judged(library, small(diagnostic=[*said, error]), "lost_events").facts["failed"] is None
 
 
 def test_unclosed_ranges(nsys_samples: Library, library: Library, small: Any) -> None:

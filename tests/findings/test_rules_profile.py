@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from profiledb.findings import judge as judges
-from profiledb.findings import rulebook
+from profiledb.findings import rulebook, sentences
 from profiledb.findings.finding import Finding
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
@@ -159,10 +160,11 @@ AT_ROOF: dict[str, Any] = {"sm_throughput_pct": 8.0, "memory_throughput_pct": 91
 REACHED = {
     "nothing of L2 compression": ([("MemoryL2Compression", "global", 47.8)], 0),
     "what is left to the peak of an uneven load": ([("WorkloadImbalance", "global", 30.0)], 9),
-    "nothing of what only waits less": ([("CPIStall", "global", 30.0), ("TheoreticalOccupancy", "global", 30.0)], 0),
-    "of a tail": ([("LaunchConfiguration", "global", 25.0)], 9),
+    "nothing of what rules of ours measure": (
+        [("CPIStall", "global", 30.0), ("LaunchConfiguration", "global", 25.0)], 0,
+    ),
     "less as it is": ([("WorkloadImbalance", "global", 4.0)], 4),
-    "of accesses within the SM, for the traffic stays": ([("SharedMemoryConflicts", "global", 50.0)], 9),
+    "of accesses within the SM, for the traffic stays": ([("UncoalescedSharedAccess", "global", 50.0)], 9),
     "of caches, for nobody counted sectors that are too many": ([("MemoryCacheAccessPattern", "global", 74.5)], 9),
     "all of what spares traffic": (
         [("UncoalescedGlobalAccess", "global", 77.0), ("MemoryCacheAccessPattern", "global", 84.0)], 84,
@@ -183,7 +185,7 @@ def test_no_advice_saves_more_than_the_roof_leaves(publish: Publish, empty_libra
 def test_compute_near_its_peak_bounds_what_waits_less_alone(publish: Publish, empty_library: Library) -> None:
     """90 % of compute leave 10 %; the traffic of the memory, 30 % of its peak, leaves 70 % to fewer instructions."""
     near: dict[str, Any] = {"sm_throughput_pct": 90.0, "memory_throughput_pct": 40.0, "dram_throughput_pct": 30.0}
-    for rule, reached in (("WorkloadImbalance", 10), ("TheoreticalOccupancy", 0), ("ThreadDivergence", 50)):
+    for rule, reached in (("WorkloadImbalance", 10), ("UncoalescedSharedAccess", 50)):
         found = judged(empty_library, publish([launch(rules=[(rule, "global", 50.0)], **near)]), "profile_advice")
         assert found.value == pytest.approx(reached)
 
@@ -193,8 +195,8 @@ CLOSED = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT"
 
 def test_nobody_changes_kernels_of_closed_libraries(publish: Publish, empty_library: Library) -> None:
     """What is inside a product of cuBLAS is its makers' matter; the launch is the program's."""
-    inside: list[tuple[str, str, float]] = [("SharedMemoryConflicts", "global", 50.0)]
-    grid: list[tuple[str, str, float]] = [*inside, ("LaunchConfiguration", "global", 20.0)]
+    inside: list[tuple[str, str, float]] = [("UncoalescedSharedAccess", "global", 50.0)]
+    grid: list[tuple[str, str, float]] = [*inside, ("WorkloadImbalance", "global", 20.0)]
     conflicts: dict[str, Any] = {"metrics": {CONFLICTS: 90, BUSY: 100}, "l1_throughput_pct": 60.0, **IDLE_UNITS}
     few: dict[str, Any] = {"theoretical_occupancy_pct": 25.0, "registers_per_thread": 255, **IDLE_UNITS}
     for kernel, reached in (("mine", 50), (CLOSED, 0)):
@@ -205,7 +207,7 @@ def test_nobody_changes_kernels_of_closed_libraries(publish: Publish, empty_libr
             assert one.verdict == ("fires" if reached else "clear"), rule
     told = judged(empty_library, publish([launch(kernel=CLOSED, rules=grid, **IDLE_UNITS)]), "profile_advice")
     assert told.value == pytest.approx(20)
-    assert told.facts["rule"] == "LaunchConfiguration"
+    assert told.facts["rule"] == "WorkloadImbalance"
 
 
 BOUNDED: dict[str, Launch] = {
@@ -221,6 +223,36 @@ BOUNDED: dict[str, Launch] = {
 @pytest.mark.parametrize("rule", BOUNDED)
 def test_our_own_rules_neither(rule: str, publish: Publish, empty_library: Library) -> None:
     assert judged(empty_library, publish([BOUNDED[rule]]), rule).value == pytest.approx(9)
+
+
+def test_schedulers_that_wait_stand_under_the_stall_that_they_wait_for(
+    publish: Publish, empty_library: Library
+) -> None:
+    waits = launch(issue_active_per_cycle=0.3, metrics={STALL: 6.0, LATENCY: 10.0}, **IDLE_UNITS)
+    report = empty_library.find(publish([waits]))
+    rules = [rulebook.load()[name] for name in ("profile_issue_slots", "profile_stalls")]
+    found = judges.judge(empty_library, report, {}, rules)
+    assert [(one.rule.name, one.parent) for one in found] == [
+        ("profile_stalls", None), ("profile_issue_slots", "profile_stalls"),
+    ]  # fmt: skip
+
+
+def test_launches_without_a_name_have_their_number(publish: Publish, empty_library: Library) -> None:
+    found = judged(
+        empty_library, publish([launch(block_size=64), launch(block_size=48, kernel="(unnamed)")]), "profile_block_size"
+    )
+    assert "most in `launch 1`: 48 threads per block" in sentences.says(found)
+
+
+def test_sms_that_are_busy_below_the_roof(every_report: Library) -> None:
+    """Products of matrices without tiles load two numbers for each multiplication."""
+    slow = replace(rulebook.load()["profile_below_roof"], changes=())
+    facts = {"kernel": "naive", "note": "10 % of the FP32 peak", "busy_pct": 83.1}
+    busy = Finding(slow, "fires", value=89.6, facts=facts, cause="instructions")
+    assert "`naive`, which reaches 10 % of the FP32 peak although its SMs are 83.1 % busy with" in sentences.says(busy)
+    assert "tiles" in sentences.advice(busy)[0]
+    softmax = judged(every_report, "attention.ncu-rep", "profile_below_roof")
+    assert (softmax.facts["busy_pct"], softmax.cause) == (None, None), "it waits for memory"
 
 
 def test_at_the_roof(publish: Publish, empty_library: Library) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 from app.selection import chart_drag, page_selection
 from app.ui import charts, page_elements, theme
 from app.ui import format as fmt
-from profiledb.studies.summary import headline
+from profiledb.studies.summary.statement import Ask
 
 BUSY = "Time in which the GPU ran at least one kernel, memcpy or memset; overlapping operations count once."
 ACTIVE = "Share of the time from the first to the last GPU operation."
@@ -17,7 +17,7 @@ DRAWN_PCT = 1.0
 """If no interval of the capture is busier than this percentage, the strip would look empty and is not drawn."""
 
 
-def show(report_id: str, ask: headline.Ask, *, part: bool) -> None:
+def show(report_id: str, ask: Ask, *, part: bool) -> None:
     """Draw the section. Raises NotCapturedError if the report has no GPU activity.
 
     Args:

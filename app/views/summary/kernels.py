@@ -10,6 +10,7 @@ from app.ui.analysis_table import AnalysisTable
 from profiledb.library.catalog import Manifest
 from profiledb.rules.classes import OTHER
 from profiledb.studies.summary import headline
+from profiledb.studies.summary.statement import Ask
 
 TOP = 10
 CLASS_TABLE_PX = 620
@@ -26,7 +27,7 @@ TOP_COLUMNS = table_columns.of(
 )
 
 
-def show(manifest: Manifest, ask: headline.Ask) -> None:
+def show(manifest: Manifest, ask: Ask) -> None:
     """Draw both sections. Raises NotCapturedError if the report has no kernels."""
     rows = ask("class_split")
     if rows.empty:

@@ -10,7 +10,8 @@ from app.views.summary import busy_strip, kernels, statements, tables, top_findi
 from profiledb.errors import NotCapturedError
 from profiledb.findings import judge
 from profiledb.library.catalog import Manifest
-from profiledb.studies.summary import headline, memory, paths
+from profiledb.studies.summary import memory, paths
+from profiledb.studies.summary.statement import Ask
 
 
 def page() -> None:
@@ -61,11 +62,11 @@ def _draw_first_sentence(manifest: Manifest, *, startup: bool) -> None:
 
 
 @st.fragment(parallel=True)
-def _draw_findings(manifest: Manifest, ask: headline.Ask, *, startup: bool) -> None:
+def _draw_findings(manifest: Manifest, ask: Ask, *, startup: bool) -> None:
     """Draw the rows of findings with links to read on; or statements, where no finding costs time."""
     with ui.boundary():
         findings = judged.findings(manifest, startup=startup)
-        if judge.costly(findings):
+        if judge.worthwhile(findings):
             top_findings.rows(manifest.id, findings)
             statements.links(manifest.id, ask, all_findings=True)
         elif paths.has_sums_only(manifest):

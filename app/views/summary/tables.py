@@ -8,8 +8,8 @@ from app.ui import table_columns
 from app.ui.analysis_table import AnalysisTable
 from profiledb.query import header
 from profiledb.query.analysis import rows_or_none
-from profiledb.studies.summary import headline
 from profiledb.studies.summary import memory as summary
+from profiledb.studies.summary.statement import Ask
 
 TOP = 10
 COPIES = AnalysisTable("memory_copies", "Memcpy and memset")
@@ -86,12 +86,12 @@ def paths(report_id: str) -> None:
     PATHS.draw(report_id, limit=TOP)
 
 
-def copies(ask: headline.Ask) -> None:
+def copies(ask: Ask) -> None:
     """Draw the copies by direction. Draws nothing if there are none."""
     COPIES.draw_rows(rows_or_none(ask, COPIES.analysis))
 
 
-def ranges(ask: headline.Ask) -> None:
+def ranges(ask: Ask) -> None:
     """Draw the ranges with the most time. Draws nothing if there are none."""
     rows = rows_or_none(ask, RANGES.analysis)
     RANGES.draw_rows(rows, without=() if len(rows) and rows["style"].nunique() > 1 else ("style",))

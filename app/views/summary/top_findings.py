@@ -33,7 +33,7 @@ def first(findings: Sequence[Finding], capture_ns: int | None) -> None:
 
 def rows(report_id: str, findings: Sequence[Finding]) -> None:
     """Draw a row for each of the costliest findings; a click opens it. Nothing if no rule fires."""
-    shown = judge.costly(findings)[:MOST]
+    shown = judge.worthwhile(findings)[:MOST]
     if not shown:
         return
     frame = pd.DataFrame(

@@ -50,7 +50,7 @@ def write_page(
     nothing = f"**{sentences.explain_nothing(findings)}**"
     why = paths.explain(answers.rows) if paths.has_sums_only(report) else nothing
     told = {section.partition("\n")[0]: section for section in sections}
-    replaced = {FINDINGS, LACKS, *([SHORT] if judge.costly(findings) else [])}
+    replaced = {FINDINGS, LACKS, *([SHORT] if judge.worthwhile(findings) else [])}
     details = about.partition("\n")[2]
     body = _fit_parts(
         [
@@ -91,7 +91,7 @@ def _draw_charts(answers: Answers) -> str:
 
 def _format_findings(findings: Sequence[Finding]) -> str:
     """Return the costliest findings with their first advice, and the warnings; Markdown."""
-    shown = judge.costly(findings)[:MOST_FINDINGS]
+    shown = judge.worthwhile(findings)[:MOST_FINDINGS]
     told = [top_findings.line(one, shown[:nth]) for nth, one in enumerate(shown)]
     told += [f"- {one}" for one in [sentences.together(shown, titled=False)] if one]
     told += map(top_findings.line, judge.warnings(findings))

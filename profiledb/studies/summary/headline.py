@@ -1,14 +1,12 @@
 """The most important statements about a report, each with the page that shows more.
 
 The weight of a statement is its possible gain in ns: idle time, time of the largest kernel, time of copies, time of the
-slowest step above the median. For a memory snapshot the statements name the holders of memory, its growth and its
-fragmentation. The pages and the summary in Markdown use the same statements.
+slowest step above the median. The pages and the summary in Markdown use the same statements.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -16,14 +14,13 @@ import pandas as pd
 from profiledb import words
 from profiledb.errors import NotCapturedError
 from profiledb.findings.advice import translate
-from profiledb.query import header
 from profiledb.query.analysis import rows_or_none
+from profiledb.query.captures import Capture
 from profiledb.rules.classes import OTHER
 from profiledb.studies.summary.answers import LONGEST_KERNEL, class_title
-from profiledb.studies.summary.idle import find_code, find_place, is_whole_step
-
-Ask = Callable[..., pd.DataFrame]
-"""Runs an analysis by name on the selection; raises NotCapturedError."""
+from profiledb.studies.summary.idle import find_code, find_place, is_whole
+from profiledb.studies.summary.snapshot import state_snapshot
+from profiledb.studies.summary.statement import NAMED, Ask, Statement, get_page
 
 TIMELINE = "timeline"
 """The page that shows every event; it asks no analysis."""
@@ -60,29 +57,8 @@ MOST_PCT = 99.9
 _SPINS = re.compile(r"spin_kernel\b")
 """Kernels that only pass time, such as that of `torch.cuda._sleep`."""
 WHOLE_PCT = 99.995
-NAMED = 3
-"""Number of kernels without a class that are named."""
 WORK = ("launch", "blocking copy", "queued copy")
 """Categories of CUDA calls that give the GPU work (api_calls)."""
-FRAMES = " < "
-"""Separator of functions in a stack."""
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A sentence (Markdown, names as code), its weight in ns, and where to read on.
-
-    ``page`` is an address of the dashboard, ``query`` its parameters besides report and selection. ``rank``: negative
-    ones and 0 come first whatever the weights, then 1. ``groups`` are the groups of rules whose findings say the same.
-    """
-
-    text: str
-    worth_ns: float
-    label: str
-    page: str
-    query: Mapping[str, str] = field(default_factory=dict)
-    rank: int = 2
-    groups: tuple[str, ...] = ()
 
 
 def find_statements(ask: Ask) -> list[Statement]:
@@ -94,7 +70,7 @@ def find_statements(ask: Ask) -> list[Statement]:
         state_steps, state_calls,
     )  # fmt: skip
     statements = [statement for topic in topics if (statement := _try_topic(topic, ask))]
-    if statements and statements[0].page == _get_page("idle_reasons"):
+    if statements and statements[0].page == get_page("idle_reasons"):
         # Idle time explains it better than the edges of the capture, unless most of the capture lies outside of it.
         statements = [one for one in statements if one.page != TIMELINE or one.rank != 0]
     compared = [one.worth_ns for one in statements if one.page != TIMELINE] or [0.0]  # not the edges of the capture
@@ -110,7 +86,16 @@ def state_nothing(ask: Ask) -> str:
     if busy_ns:
         share = words.percent(min(100.0, 100 * busy_ns / active_ns))
         return f"**The GPU is busy {share} of the time from its first operation to the end of its last.**"
-    return "This report has no GPU activity and no CUDA calls: the program used only the CPU, or they were not traced."
+    unless = "" if _was_traced(ask) else ", or they were not traced"
+    return f"This report has no GPU activity and no CUDA calls: the program used only the CPU{unless}."
+
+
+def _was_traced(ask: Ask) -> bool:
+    """Return True if the capture asked for GPU work and recorded none (kernels)."""
+    try:
+        return bool(len(ask("kernels")))
+    except NotCapturedError as error:
+        return error.why == Capture.none
 
 
 def _try_topic(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement | None:
@@ -118,11 +103,6 @@ def _try_topic(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement 
         return topic(ask)
     except NotCapturedError:
         return None
-
-
-def _get_page(analysis: str) -> str:
-    """Return the address of the page that shows an analysis."""
-    return header.get(analysis).page
 
 
 def state_idle(ask: Ask) -> Statement | None:
@@ -136,7 +116,7 @@ def state_idle(ask: Ask) -> Statement | None:
     text = f"**The GPU is idle {words.percent(share)} of the time** ({amount})."
     ranges = rows_or_none(ask, "idle_ranges")
     where = find_place(ranges) if len(ranges) else None
-    if where is not None and not is_whole_step(str(where["range"])):
+    if where is not None and not is_whole(where):
         path = words.code(words.shortened(where["range"], 80))
         text += f" For {words.percent(where['share_pct'])} of that the CPU is in {path}."
     else:
@@ -145,9 +125,8 @@ def state_idle(ask: Ask) -> Statement | None:
         reason = translate(reason, find_traits(ask))
         known = f"Main reason: {reason} ({words.percent(top['share_pct'])})."
         text += " Nothing in the report tells why." if top["reason"] == UNKNOWN else f" {known}"
-    if reasons["reason"].iloc[0] == HOST_CODE and (code := find_code(rows_or_none(ask, "idle_code"))):
-        text += f" {code}"
-    return Statement(text, worth, "Why the GPU is idle", _get_page("idle_reasons"), rank=0, groups=("idle", "host"))
+    code = find_code(rows_or_none(ask, "idle_code")) if reasons["reason"].iloc[0] == HOST_CODE else ""
+    return Statement(text, worth, "Why the GPU is idle", get_page("idle_reasons"), rank=0, code=code)
 
 
 def _describe_basis(ask: Ask, idle_ns: float) -> str:
@@ -176,13 +155,23 @@ def state_unused(ask: Ask) -> Statement | None:
     idle = 100 - 100 * busy / whole
     share = words.percent(idle) if idle < MOST_PCT else f"over {words.percent(MOST_PCT)}"
     times = f"{words.duration(busy)} of {words.duration(whole)}"
+    of = "selected time" if _is_cut(ask, float(used["capture_ns"].iloc[0])) else "capture"
     if len(used) > 1:
-        text = f"**The GPUs do nothing for {share} of the capture**: {len(used)} GPUs together work for {times}."
-    else:
-        within = f", all within {words.duration(active)}" if words.duration(active) != words.duration(busy) else ""
-        text = f"**The GPU does nothing for {share} of the capture**: it works for {times}{within}."
-    rank = -1 if active < HARDLY * whole else 0
-    return Statement(text, whole - busy, "What runs when", TIMELINE, rank=rank)
+        text = f"**The GPUs do nothing for {share} of the {of}**: {len(used)} GPUs together work for {times}."
+        return Statement(text, whole - busy, "What runs when", TIMELINE, rank=-1 if active < HARDLY * whole else 0)
+    within = f", all within {words.duration(active)}" if words.duration(active) != words.duration(busy) else ""
+    text = f"**The GPU does nothing for {share} of the {of}**: it works for {times}{within}."
+    hardly = active < HARDLY * whole
+    return Statement(
+        text, whole - busy, "What runs when", TIMELINE, rank=-1 if hardly else 0, within=hardly and bool(within)
+    )
+
+
+def _is_cut(ask: Ask, ns: float) -> bool:
+    """Return True if a time is only a part of the capture (report_facts)."""
+    rows = rows_or_none(ask, "report_facts")
+    whole = words.number(rows["duration_ns"].iloc[0]) if len(rows) else None
+    return whole is not None and ns < ALL_PCT / 100 * whole
 
 
 def state_autotuning(ask: Ask) -> Statement | None:
@@ -196,7 +185,7 @@ def state_autotuning(ask: Ask) -> Statement | None:
         " tries take more. It happens once for each new shape: select a range or a time after it to leave it out."
     )
     worth = float(rows["total_ns"].iloc[0])
-    return Statement(text, worth, "Kernels of autotuning", _get_page("kernels"), {"class": AUTOTUNING}, rank=1)
+    return Statement(text, worth, "Kernels of autotuning", get_page("kernels"), {"class": AUTOTUNING}, rank=1)
 
 
 def state_transfers(ask: Ask) -> Statement | None:
@@ -209,7 +198,7 @@ def state_transfers(ask: Ask) -> Statement | None:
     top = rows.iloc[0]
     if busy["operations"].sum() == 1:
         text = _state_single(busy, f"a copy {words.code(top['direction'])} of {words.bytes_(top['bytes'])}", copies_ns)
-        return Statement(text, copies_ns, "All copies", _get_page("copies"))
+        return Statement(text, copies_ns, "All copies", get_page("copies"))
     text = f"**Copies take {words.duration(copies_ns)}, kernels {words.duration(kernels_ns)}.**"
     if not kernels_ns and busy_ns > copies_ns:
         text = f"**Copies take {words.duration(copies_ns)}, CUDA graphs {words.duration(busy_ns - copies_ns)}.**"
@@ -221,7 +210,7 @@ def state_transfers(ask: Ask) -> Statement | None:
         text += f" Most of it: {words.code(top['direction'])}, {words.bytes_(top['bytes'])}"
         total = words.duration(top["total_ns"])
         text += "." if total == words.duration(copies_ns) else f" in {total}."
-    return Statement(text, copies_ns, "All copies", _get_page("copies"), groups=("copies",))
+    return Statement(text, copies_ns, "All copies", get_page("copies"))
 
 
 def state_graphs(ask: Ask) -> Statement | None:
@@ -261,7 +250,7 @@ def state_classes(ask: Ask) -> Statement | None:
         text += f", matmul {words.percent(matmul['share_pct'].iloc[0])}" if len(matmul) else ". No kernel is a matmul"
     text += "."
     label = "Matmul and other work by phase" if is_neural_network(rows) else "Kernel time by class and phase"
-    return Statement(text, float(top["total_ns"]), label, _get_page("phase_split"))
+    return Statement(text, float(top["total_ns"]), label, get_page("phase_split"))
 
 
 def is_neural_network(rows: pd.DataFrame) -> bool:
@@ -276,7 +265,7 @@ def _state_without_class(ask: Ask, top: "pd.Series[Any]") -> Statement | None:
         return None  # it is also the largest kernel overall
     names = name_without_class(kernels)
     text = f"**{words.percent(top['share_pct'])} of kernel time is in kernels without a class.** Largest: {names}."
-    return Statement(text, float(top["total_ns"]), "Kernels without a class", _get_page("kernels"), {"class": OTHER})
+    return Statement(text, float(top["total_ns"]), "Kernels without a class", get_page("kernels"), {"class": OTHER})
 
 
 def name_without_class(kernels: pd.DataFrame) -> str:
@@ -305,7 +294,7 @@ def state_kernel(ask: Ask) -> Statement | None:
     elif _SPINS.match(str(top["name"])):
         text += " It only spins, which delays its stream: that is no work."
     query = {"kernel": str(top["kernel"])}
-    return Statement(text, float(top["total_ns"]), "Dominant kernel", _get_page("kernel_instances"), query)
+    return Statement(text, float(top["total_ns"]), "Dominant kernel", get_page("kernel_instances"), query)
 
 
 def _state_single(busy: pd.DataFrame, operation: str, ns: float) -> str:
@@ -320,7 +309,13 @@ def state_calls(ask: Ask) -> Statement | None:
     if len(rows_or_none(ask, "gpu_busy")) or (rows := ask("api_calls")).empty:
         return None
     top, worth = rows.iloc[0], float(rows["total_ns"].sum())
-    if rows["category"].isin(WORK).any():
+    captures, replays = (rows["function"].str.contains(part).any() for part in ("StreamBeginCapture", "GraphLaunch"))
+    if captures and not replays:
+        text = (
+            "**The report shows no work of a GPU**: the launches in it become part of CUDA graphs, and no call in it"
+            " launches a graph."
+        )
+    elif rows["category"].isin(WORK).any():
         name, share = words.code(words.shortened(top["function"], 80)), words.percent(top["share_pct"])
         total, number = words.duration(top["total_ns"]), words.counted(top["calls"], "call")
         text = (
@@ -333,7 +328,7 @@ def state_calls(ask: Ask) -> Statement | None:
             f"**The program gave the GPU no work**: {number} took {words.duration(worth)} in all, and none of them"
             " launches a kernel, copies or sets memory."
         )
-    return Statement(text, worth, "All CUDA calls", _get_page("api_calls"))
+    return Statement(text, worth, "All CUDA calls", get_page("api_calls"))
 
 
 def name_api(functions: "pd.Series[str]") -> str:
@@ -348,17 +343,6 @@ def find_traits(ask: Ask) -> frozenset[str]:
     return frozenset(rows["trait"]) if len(rows) else frozenset()
 
 
-def state_snapshot(ask: Ask) -> list[Statement]:
-    """State facts about the device with the most memory in a snapshot; none if the report also has GPU work."""
-    devices = rows_or_none(ask, "tensor_memory")
-    if devices.empty or rows_or_none(ask, "tensor_fragmentation").empty or len(rows_or_none(ask, "gpu_busy")):
-        return []
-    most = devices.sort_values("peak_bytes", ascending=False, kind="stable").iloc[0]
-    several = f" on {words.plain(most['device'])}" if len(devices) > 1 else ""
-    statements = [one(ask, most, several) for one in (_state_peak, _state_growth, _state_fragmentation)]
-    return [Statement(text, 0.0, "Memory of tensors", _get_page("tensor_memory")) for text in statements if text]
-
-
 def state_paths(ask: Ask) -> list[Statement]:
     """State the time of all kernels of a profile that has sums and no times, and the largest one (path_kernels)."""
     rows = rows_or_none(ask, "path_kernels")
@@ -370,83 +354,21 @@ def state_paths(ask: Ask) -> list[Statement]:
     calls = f" in {words.count(most['calls'])}" if words.number(most["calls"]) and len(rows) > 1 else ""
     text = f"**Kernels take {total}{number}**, {words.percent(most['share_pct'])} of it in {words.code(most['name'])}"
     text += f" ({words.duration(most['total_ns'])}{calls})." if len(rows) > 1 else "."
-    return [Statement(text, float(most["total_ns"]), "Kernels and call paths", _get_page("path_kernels"))]
-
-
-def shorten_line(name: Any) -> str:
-    """Shorten a source line or a stack by the folders of its files."""
-    return FRAMES.join(frame.rpartition("/")[2] for frame in str(name).split(FRAMES))
-
-
-def _read_device_rows(ask: Ask, name: str, device: "pd.Series[Any]") -> pd.DataFrame:
-    rows = rows_or_none(ask, name)
-    return rows[rows["device"] == device["device"]] if len(rows) else rows
-
-
-def _state_peak(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
-    """State the peak of the tensors' memory, and its largest holder (tensor_memory, tensor_peak)."""
-    share = f", {words.percent(device['peak_pct'])} of its memory" if words.number(device["peak_pct"]) else ""
-    text = f"**Tensors hold {words.bytes_(device['peak_bytes'])} at the peak{where}**{share}."
-    if (holders := _read_device_rows(ask, "tensor_peak", device)).empty:
-        return text
-    named = holders[holders["part"] == "named"]
-    sentences = [
-        f"{words.code(shorten_line(one['name']))} {words.percent(one['share_pct'])}"
-        for _, one in named.head(NAMED).iterrows()
-    ]
-    before = holders.loc[holders["part"] == "before", "share_pct"]
-    sentences += [f"allocated before the capture {words.percent(share)}" for share in before]
-    return f"{text} By what allocated it: {', '.join(sentences)}." if sentences else text
-
-
-def _state_growth(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
-    """State the memory held at the end but not at the start, and its allocator (tensor_memory, tensor_allocations)."""
-    before, end = float(device["before_bytes"]), float(device["end_bytes"])
-    held = f"from {words.bytes_(before)} at the start of the capture to {words.bytes_(end)} at its end"
-    if end <= before:
-        return f"**Tensors{where} hold no more at the end of the capture**: {held}."
-    steps = _read_device_rows(partial(ask, warmup="exclude"), "tensor_growth", device)
-    grows = len(steps) and bool(steps["grows"].fillna(False).iloc[0])
-    per_step = f", by {words.bytes_(steps['slope_bytes'].iloc[0])} per step" if grows else ""
-    text = f"**Memory grows by {words.bytes_(end - before)}{where}**, {held}{per_step}."
-    if (allocations := _read_device_rows(ask, "tensor_allocations", device)).empty:
-        return text
-    allocations = allocations[(allocations["net_bytes"] > 0) & allocations["name"].notna()].sort_values(
-        "net_bytes", ascending=False, kind="stable"
-    )
-    sentences = [
-        f"{words.code(shorten_line(one['name']))} {words.bytes_(one['net_bytes'])}"
-        for _, one in allocations.head(NAMED).iterrows()
-    ]
-    return f"{text} Not released: {', '.join(sentences)}." if sentences else text
-
-
-def _state_fragmentation(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
-    """State how much of the reserved memory no tensor uses, and its largest free piece (tensor_fragmentation)."""
-    rows = _read_device_rows(ask, "tensor_fragmentation", device)
-    if rows.empty:
-        return ""
-    one = rows.iloc[0]
-    text = (
-        f"**The allocator holds {words.bytes_(one['bytes'])}{where}, of which {words.bytes_(one['free_bytes'])} is"
-        " free**, when the snapshot was taken."
-    )
-    if not one["free_bytes"]:
-        return text
-    return (
-        f"{text} The largest free block has {words.bytes_(one['largest_free_bytes'])}; a larger allocation takes more"
-        f" of the device. {words.percent(one['scattered_pct'])} of the free memory lies in smaller blocks."
-    )
+    return [Statement(text, float(most["total_ns"]), "Kernels and call paths", get_page("path_kernels"))]
 
 
 @dataclass(frozen=True)
 class Slowest:
-    """The slowest step: its name in a selection, its time and the median of all in ns, and their number."""
+    """The slowest step: its name in a selection, its time and the median of all in ns, and their number.
+
+    The times are those on the GPU, or on the CPU if not all steps have GPU work.
+    """
 
     selected: str
     longest_ns: float
     median_ns: float
     steps: int
+    on_gpu: bool = True
 
 
 def find_slowest(rows: pd.DataFrame) -> Slowest | None:
@@ -461,11 +383,12 @@ def find_slowest(rows: pd.DataFrame) -> Slowest | None:
     rows = rows[rows["closed"].astype(bool) & ~rows["is_warmup"].astype(bool)]
     if len(rows) < ENOUGH:
         return None
-    times = (rows["gpu_ns"] if rows["gpu_ns"].notna().all() else rows["cpu_ns"]).astype(float)
+    on_gpu = bool(rows["gpu_ns"].notna().all())
+    times = rows["gpu_ns" if on_gpu else "cpu_ns"].astype(float)
     step = rows.iloc[int(times.to_numpy().argmax())]
     path = str(step["path"])
     selected = path if rows["path"].is_unique else f"{path}#{int(step['nth'])}"
-    return Slowest(selected, float(times.max()), float(times.median()), len(times))
+    return Slowest(selected, float(times.max()), float(times.median()), len(times), on_gpu)
 
 
 def state_steps(ask: Ask) -> Statement | None:
@@ -476,13 +399,14 @@ def state_steps(ask: Ask) -> Statement | None:
         return None
     if step.longest_ns < SLOW * step.median_ns:
         return None
+    takes = f"{words.duration(step.longest_ns)} on the {'GPU' if step.on_gpu else 'CPU'}"
     text = (
-        f"**The slowest step takes {words.duration(step.longest_ns)}**, {step.longest_ns / step.median_ns:.3g} times"
+        f"**The slowest step takes {takes}**, {step.longest_ns / step.median_ns:.3g} times"
         f" the median: {words.code(words.shortened(step.selected, 60))}."
     )
     worth = step.longest_ns - step.median_ns
     query = {"range": step.selected}
-    return Statement(text, worth, "Kernels of that step", _get_page("kernels"), query, groups=("steps",))
+    return Statement(text, worth, "Kernels of that step", get_page("kernels"), query, group="steps")
 
 
 def _are_sizes(names: "pd.Series[str]") -> bool:

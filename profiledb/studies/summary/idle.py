@@ -13,6 +13,9 @@ LEAST_PCT = 50.0
 MOST = 0.8
 """Part of a range's idle time from which a range inside it is the better place."""
 
+ALL_PCT = 99.95
+"""Share of the idle time from which a range holds all of it."""
+
 _STEP = re.compile(r"(^|[/_ ])(profiler|train(ing)?_?)?(step|iter|iteration|epoch)s?[ _#]*\*$", re.IGNORECASE)
 
 LEAST_SAMPLES = 20
@@ -41,6 +44,16 @@ def find_place(rows: pd.DataFrame) -> "pd.Series[Any] | None":
 def is_whole_step(path: str) -> bool:
     """Return True if a path with stars for numbers ends with a step, which is no useful place of idle time."""
     return bool(_STEP.search(path))
+
+
+def is_whole(place: "pd.Series[Any]") -> bool:
+    """Return True if a place (``find_place``) is no more than a step, or the range around all work.
+
+    That is one that holds all of the idle time, or most of it as the outermost range of those that repeat.
+    """
+    path, share = str(place["range"]), float(place["share_pct"])
+    repeats = place["level"] == 0 and path.endswith("*")
+    return is_whole_step(path) or share >= ALL_PCT or (repeats and share >= 100 * MOST)
 
 
 def find_code(rows: pd.DataFrame) -> str:

@@ -5,8 +5,9 @@ from typing import Any
 from profiledb import words
 from profiledb.library.catalog import Manifest
 from profiledb.query.analysis import rows_or_none
-from profiledb.studies.summary import headline, nsys, top_findings
+from profiledb.studies.summary import nsys, top_findings
 from profiledb.studies.summary.answers import Answers, Section, Shown, markdown_table, name_cell
+from profiledb.studies.summary.snapshot import shorten_line
 
 TOP = 10
 WORK = ("kernel", "graph_launch", "memop", "api_call")
@@ -15,7 +16,7 @@ WORK = ("kernel", "graph_launch", "memop", "api_call")
 
 def _format_place(value: Any) -> str:
     """Format a source line or a stack as code, without the folders of files."""
-    return name_cell(headline.shorten_line(value), 200) if isinstance(value, str) else words.MISSING
+    return name_cell(shorten_line(value), 200) if isinstance(value, str) else words.MISSING
 
 
 def _tell_moment(value: Any, otherwise: str) -> str:

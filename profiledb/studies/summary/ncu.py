@@ -17,6 +17,8 @@ from profiledb.studies.summary.answers import (
 )
 
 TOP = 10
+ADVICE = "profile_advice"
+"""The rule that gives ncu's own advice."""
 UNNAMED = "(unnamed)"
 """Name of launches whose file names no kernel."""
 _ADVICE_CHARS = 240
@@ -141,6 +143,17 @@ def _find_best_rules(answers: Answers, rows: pd.DataFrame) -> pd.DataFrame:
     return rules.sort_values("saving_ns", ascending=False, kind="stable").drop_duplicates("launch_id")
 
 
+def findings(answers: Answers) -> str:
+    """What costs most, without ncu's own advice if that begins the summary."""
+    best = _find_best_rules(answers, answers.rows("ncu_speed_of_light"))
+    same = [
+        one.rule.name
+        for one in answers.findings
+        if one.rule.name == ADVICE and len(best) and one.facts.get("rule") == best["rule"].iloc[0]
+    ]
+    return top_findings.section(answers, same)
+
+
 def verdicts(answers: Answers) -> str:
     """Number of launches, and their limits by time."""
     rows = answers.rows("ncu_verdicts")
@@ -176,4 +189,4 @@ def roofline(answers: Answers) -> str:
     return ""
 
 
-SECTIONS: tuple[Section, ...] = (short, top_findings.section, verdicts, top, roofline)
+SECTIONS: tuple[Section, ...] = (short, findings, verdicts, top, roofline)

@@ -12,7 +12,7 @@ from profiledb.rules.phases import ALL
 from profiledb.studies.summary import headline, top_findings
 from profiledb.studies.summary import split as split_words
 from profiledb.studies.summary.answers import Answers, Section, Shown, list_contradictions, markdown_table
-from profiledb.studies.summary.idle import find_code, find_place, is_whole_step
+from profiledb.studies.summary.idle import find_code, find_place, is_whole
 
 TOP = 5
 
@@ -197,7 +197,7 @@ def idle(answers: Answers) -> str:
     ranges = rows_or_none(answers.rows, "idle_ranges")
     where = None if ranges.empty else find_place(ranges)
     remark = ""
-    if where is not None and not is_whole_step(str(where["range"])):
+    if where is not None and not is_whole(where):
         path, share = words.code(words.shortened(where["range"], 80)), words.percent(where["share_pct"])
         remark = f"The CPU was in {path} during {share} of idle time.\n\n"
     if rows["reason"].iloc[0] == "host code" and (sampled := find_code(rows_or_none(answers.rows, "idle_code"))):

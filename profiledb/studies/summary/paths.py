@@ -4,6 +4,7 @@ from profiledb.library.catalog import Manifest
 from profiledb.studies.summary import headline, nsys
 from profiledb.studies.summary.answers import Answers, Section, Shown, class_title, markdown_table, name_cell
 from profiledb.studies.summary.memory import WORK
+from profiledb.studies.summary.statement import Ask
 
 TOP = 10
 NO_TIMES = "The file has sums of launches and no times, so no rule can judge it."
@@ -22,7 +23,7 @@ def has_sums_only(report: Manifest) -> bool:
     return bool(report.rows.get("path_sum")) and not any(map(report.rows.get, WORK))
 
 
-def explain(ask: headline.Ask) -> str:
+def explain(ask: Ask) -> str:
     """Return what the profile holds, and why no rule judges it; Markdown."""
     return " ".join([*(one.text for one in headline.state_paths(ask)), NO_TIMES])
 

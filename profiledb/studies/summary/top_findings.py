@@ -3,7 +3,7 @@
 That the GPU is idle is said before them (headline.py), so that of its finding there is only the advice.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 from profiledb import words
@@ -11,15 +11,20 @@ from profiledb.findings import judge, sentences
 from profiledb.findings.finding import Finding
 from profiledb.query import header
 from profiledb.studies.summary.answers import Answers
-from profiledb.studies.summary.headline import Statement
+from profiledb.studies.summary.statement import Statement
 
 MOST = 3
 IDLE = "gpu_idle"
+FUNCTIONS = "functions"
+"""The fact of a finding that names functions from CPU samples."""
 
 
-def section(answers: Answers) -> str:
-    """What costs most, with what mending it saves and the first advice; then why figures may mislead."""
-    every = answers.findings
+def section(answers: Answers, without: Container[str] = ()) -> str:
+    """What costs most, with what mending it saves and the first advice; then why figures may mislead.
+
+    ``without`` names rules whose findings other sections give.
+    """
+    every = [one for one in answers.findings if one.rule.name not in without]
     shown = chosen(every)
     slowed = {one.slowed.sentence() for one in every if one.slowed and one.rule.name == IDLE}
     told = [line(one, shown[:nth], slowed) for nth, one in enumerate(shown)]
@@ -35,20 +40,39 @@ def chosen(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def select_statements(statements: Sequence[Statement], findings: Sequence[Finding]) -> list[Statement]:
-    """Return the statements whose amount no finding of the Summary says again, with the remark on idle time.
+    """Return the statements that no finding of the Summary says again, with the remark on idle time.
 
     If findings say all of it, the first one remains.
     """
-    said = " ".join(sentences.says(one) for one in chosen(findings))
+    shown = chosen(findings)
+    said = " ".join(sentences.says(one) for one in shown)
     remark, idle = idle_remark(findings), header.get("idle_reasons").page
+    sampled = any(one.facts.get(FUNCTIONS) for one in shown)
+    told = {one.rule.group for one in [*shown, *judge.warnings(findings)]}
+    gives_basis = any(one.page == idle for one in statements)
     selected = []
     for one in statements:
-        amount = words.duration(one.worth_ns)
-        if remark and one.page == idle:
-            selected.append(replace(one, text=one.text + remark))
+        if one.group in told:
+            continue
+        amount, code = words.duration(one.worth_ns), f" {one.code}" if one.code and not sampled else ""
+        if one.within:
+            selected.append(replace(one, text=_explain_part(one.text, findings, gives_basis=gives_basis)))
+        elif remark and one.page == idle:
+            selected.append(replace(one, text=f"{one.text}{code}{remark}"))
         elif not all(sentences.has_amount(text, amount) for text in (one.text, said)):
-            selected.append(one)
+            selected.append(replace(one, text=f"{one.text}{code}"))
     return selected or list(statements[:1])
+
+
+def _explain_part(text: str, findings: Sequence[Finding], *, gives_basis: bool) -> str:
+    """Add to a text on the small part of the capture in which the GPU works whether that part is worth tuning.
+
+    If it is, shares of the time refer to it, which the statement on idle time may say.
+    """
+    costs = judge.costly(findings)
+    if costs and all(one.is_little for one in costs):
+        return f"{text} That is too little to be worth tuning: capture a run with more work."
+    return text if gives_basis or not costs else f"{text.removesuffix('.')}, to which shares of the time refer."
 
 
 def idle_remark(findings: Iterable[Finding]) -> str:
@@ -62,7 +86,7 @@ def idle_remark(findings: Iterable[Finding]) -> str:
     told = [one.slowed.sentence()] if one.slowed else []
     if one.verdict == "cannot_judge":
         told = told or [one.why]
-    elif one.parent is None:
+    elif one.parent is None and not one.is_little:
         told += sentences.advice(one)[:1]
     return "".join(f" {text}" for text in told)
 

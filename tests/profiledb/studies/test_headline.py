@@ -8,8 +8,9 @@ import pytest
 
 from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
-from profiledb.query import analysis, header
+from profiledb.query import analysis, captures, header
 from profiledb.studies.summary import headline
+from profiledb.studies.summary.statement import Statement
 from tests.conftest import SAMPLES
 
 IDLE = pd.DataFrame({"reason": ["host code", "launch call"], "window_pct": [30.0, 10.0], "share_pct": [75.0, 25.0],
@@ -29,7 +30,7 @@ def steps(*times: float, paths: bool = True) -> pd.DataFrame:
     )
 
 
-def told(**answers: pd.DataFrame) -> list[headline.Statement]:
+def told(**answers: pd.DataFrame) -> list[Statement]:
     """The statements where these analyses have rows and all others lack their data."""
 
     def ask(name: str, **_: Any) -> pd.DataFrame:
@@ -88,6 +89,16 @@ def test_a_step_as_a_whole_is_no_place() -> None:
     )
 
 
+def test_a_range_around_all_idle_time_is_no_place() -> None:
+    """A pass is the only range in a step; `train *` is a step by another name."""
+    for path, level, share in (("step_*/pass_*x", 1, 100.0), ("train *", 0, 81.0)):
+        rows = pd.DataFrame({"range": [path.partition("/")[0], path][-1 - level :], "level": range(level + 1),
+                             "share_pct": [share] * (level + 1)})  # fmt: skip
+        assert "Main reason: non-CUDA code" in told(idle_reasons=IDLE, idle_ranges=rows)[0].text, path
+    part = pd.DataFrame({"range": ["load"], "level": [0], "share_pct": [81.0]})
+    assert "For 81.0 % of that the CPU is in `load`" in told(idle_reasons=IDLE, idle_ranges=part)[0].text
+
+
 def test_what_is_worth_a_hundredth_of_another_is_not_said() -> None:
     assert [one.page for one in told(class_split=CLASSES, kernels=KERNELS.assign(total_ns=100_000_000))] == ["kernel"]
     assert len(told(class_split=CLASSES, kernels=KERNELS)) == 2
@@ -98,7 +109,9 @@ def test_the_slowest_step_that_counts() -> None:
     assert found == headline.Slowest("step_2", 13.0, 10.0, 3)
     (only,) = told(iterations=steps(10e6, 10e6, 13e6, 10e6, 10e6))
     assert only.query == {"range": "step_2"}
-    assert "takes 13.0 ms**, 1.3 times the median" in only.text
+    assert "takes 13.0 ms on the GPU**, 1.3 times the median" in only.text
+    (only,) = told(iterations=steps(10e6, 10e6, 13e6, 10e6, 10e6).assign(gpu_ns=NONE, cpu_ns=[1e6, 9e6, *[1e6] * 5]))
+    assert "takes 9.00 ms on the CPU**, 9 times the median" in only.text
     assert headline.find_slowest(steps(1.0, 3.0, 2.0, paths=False)) == headline.Slowest("step#2", 3.0, 2.0, 3)
     nested = steps(1.0, 1.0, 1.0, 3.0).head(4).assign(path=["epoch_0/step"] * 2 + ["epoch_1/step"] * 2)
     assert headline.find_slowest(nested) == headline.Slowest("epoch_1/step#2", 3.0, 1.0, 4), "the second of its epoch"
@@ -169,6 +182,16 @@ def test_nothing_is_said_of_a_report_without_work_alone() -> None:
     assert headline.state_nothing(ask).startswith("**The GPU is busy 100.0 % of the time")
 
 
+def test_a_program_that_used_only_the_cpu() -> None:
+    def ask(name: str, **_: Any) -> pd.DataFrame:
+        raise captures.how_to_capture("kernel", asked_for=name in asked)
+
+    asked = {"kernels"}
+    assert headline.state_nothing(ask).endswith("the program used only the CPU.")
+    asked = set()
+    assert headline.state_nothing(ask).endswith("the program used only the CPU, or they were not traced.")
+
+
 def test_a_gpu_that_hardly_works() -> None:
     little = BUSY.assign(busy_ns=[4e5, NONE], active_ns=[2e6, NONE], copying_ns=[0.0, NONE])
     first = told(gpu_busy=little, kernels=KERNELS)[0]
@@ -186,6 +209,9 @@ def test_a_gpu_that_hardly_works() -> None:
         "one number for both"
     )
     assert not told(gpu_busy=little.assign(active_ns=[3e6, NONE])), "then idle time says it, where there is any"
+    facts = pd.DataFrame({"duration_ns": [8e6]})
+    assert "for 92.0 % of the selected time**" in told(gpu_busy=tiny, report_facts=facts)[0].text
+    assert "of the capture**" in told(gpu_busy=tiny, report_facts=facts.assign(duration_ns=5e6))[0].text
 
 
 def test_autotuning_comes_before_what_is_larger() -> None:
@@ -212,6 +238,14 @@ def test_calls_are_told_where_there_is_no_gpu_work() -> None:
         " copies or sets memory."
     )
     assert not told(api_calls=rows, gpu_busy=BUSY.assign(copying_ns=[0.0, NONE]))
+
+
+def test_launches_that_become_part_of_a_graph_are_no_work() -> None:
+    rows = pd.DataFrame({"function": ["cuStreamBeginCapture", "cudaLaunchKernel"], "category": ["other", "launch"],
+                         "share_pct": [50.0, 50.0], "total_ns": [1e6, 1e6], "calls": [1, 2]})  # fmt: skip
+    assert told(api_calls=rows)[0].text.startswith("**The report shows no work of a GPU**: the launches in it become")
+    replayed = pd.concat([rows, rows.iloc[:1].assign(function="cuGraphLaunch", category="launch")])
+    assert told(api_calls=replayed)[0].text.startswith("**The program launched work")
 
 
 def test_kernels_without_a_class_are_named() -> None:

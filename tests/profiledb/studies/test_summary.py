@@ -3,6 +3,7 @@
 import csv
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from profiledb.findings.trace_overhead import Slowed
 from profiledb.library.library import Library
 from profiledb.query import analysis, export, header
 from profiledb.studies.summary import answers, document, ncu, nsys, top_findings
+from profiledb.studies.summary.statement import Statement
 from tests.conftest import CORPUS, ROOT
 from tests.support.page_reports import Publish, insert, kernel
 from tests.support.page_reports import name as kernel_name
@@ -187,6 +189,44 @@ def test_what_the_profiler_costs_is_said_once() -> None:
     assert slowed.sentence() in top_findings.line(one)
     assert slowed.sentence() not in top_findings.line(one, [one])
     assert slowed.sentence() not in top_findings.line(one, slowed=[slowed.sentence()])
+
+
+def test_a_small_part_of_a_capture_is_worth_tuning_or_not() -> None:
+    small = Statement("**The GPU does nothing** within 2.00 ms.", 8e6, "", "timeline", within=True)
+    one = Finding(rulebook.load()["launch_bound"], "fires", value=30.0, saving_ns=5, saving_pct=5.0)
+    (told,) = top_findings.select_statements([small], [one])
+    assert told.text == "**The GPU does nothing** within 2.00 ms, to which shares of the time refer."
+    idle = Statement("Idle (1 ms of these 2.00 ms).", 1e6, "", "idle")
+    assert top_findings.select_statements([small, idle], [one])[0].text == small.text, "that says it"
+    little = replace(one, is_little=True)
+    (told,) = top_findings.select_statements([small], [little])
+    assert told.text.endswith("That is too little to be worth tuning: capture a run with more work.")
+    assert not top_findings.chosen([little])
+    assert sentences.do_first([little]) == ""
+    assert sentences.explain_nothing([little]) == "Nothing found that costs enough time to be worth a change."
+    rule = rulebook.load()["gpu_idle"]
+    frame = Finding(rule, "fires", value=50.0, cause="launch call", saving_ns=5)
+    assert (bool(top_findings.idle_remark([frame])), top_findings.idle_remark([replace(frame, is_little=True)])) == (
+        True, "",
+    )  # fmt: skip
+
+
+def test_steps_are_told_by_their_finding() -> None:
+    slowest = Statement("The slowest step takes 2 ms.", 1e6, "", "kernels", group="steps")
+    idle = Statement("Idle.", 2e6, "", "idle")
+    growth = Finding(rulebook.load()["step_growth"], "fires", value=30.0, saving_ns=5)
+    assert top_findings.select_statements([idle, slowest], []) == [idle, slowest]
+    assert top_findings.select_statements([idle, slowest], [growth]) == [idle]
+
+
+def test_code_that_a_finding_names_is_not_named_before_it() -> None:
+    idle = Statement("The GPU is idle (1 ms).", 1e6, "", "idle", code="66 % of the samples are in `main`.")
+    (told,) = top_findings.select_statements([idle], [])
+    assert told.text == "The GPU is idle (1 ms). 66 % of the samples are in `main`."
+    sampled = Finding(
+        rulebook.load()["cpu_saturated"], "fires", value=60.0, saving_ns=5, facts={"functions": "main, abs"}
+    )
+    assert top_findings.select_statements([idle], [sampled])[0].text == "The GPU is idle (1 ms)."
 
 
 def test_the_same_advice_is_said_once() -> None:

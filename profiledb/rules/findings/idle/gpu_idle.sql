@@ -70,8 +70,8 @@ WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
 SELECT CASE WHEN $threshold::DOUBLE * finding_window.ns > 100.0 * rest.ns
             AND $threshold::DOUBLE * finding_window.ns <= 100.0 * total.ns THEN NULL
         ELSE 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
-    'Most kernels are nodes of CUDA graphs, and tracing each node makes cudaGraphLaunch slow: capture without'
-        || ' `--cuda-graph-trace=node` to judge idle time.' AS unjudged,
+    'The profiler traces each node of the CUDA graphs, which makes launching them slow and may account for this idle'
+        || ' time: capture without `--cuda-graph-trace=node` to see how much remains.' AS unjudged,
     rest.ns AS saving_ns, total.ns AS idle_ns, traced.ns AS traced_ns,
     CASE WHEN main.reason <> 'unknown' THEN main.reason WHEN NOT EXISTS (FROM api_call) THEN 'no calls' END AS cause,
     nullif(replace(main.reason, 'host code', 'non-CUDA code'), 'unknown') AS reason,

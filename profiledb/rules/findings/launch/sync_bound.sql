@@ -23,12 +23,15 @@
 -- column: steps | count | | steps that count
 -- column: function | name | | function with most of this time
 -- column: range | name | | range around these calls; * stands for its last number
--- column: main_calls | count | | calls of this function in this range, if there are others
+-- column: main_calls | count | | calls of this function in this range, if there are others, and fewer
+-- column: few_calls | count | | the same, if there are more others
 -- column: waited_ns | ns | .1f | mean time that the CPU waits in such a call
 -- column: gap_ns | ns | .1f | mean time that the GPU then waits, over all gaps after such a call
 -- says: CPU and GPU take turns waiting: {calls} {calls|time|times} in {steps} {steps|step|steps} the CPU waits {waited_ns} on average ({main_calls} {main_calls|time|times} in {function} in {range}), and then the GPU waits {gap_ns} for the CPU.
 -- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} on average ({main_calls} {main_calls|time|times} in {function} in {range}), and then the GPU waits {gap_ns} for the CPU.
 -- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} on average ({main_calls} {main_calls|time|times} in {function}), and then the GPU waits {gap_ns} for the CPU.
+-- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} on average, and then the GPU waits {gap_ns} for the CPU. {few_calls} of these waits, in {function} in {range}, {few_calls|costs|cost} the most.
+-- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} on average, and then the GPU waits {gap_ns} for the CPU. {few_calls} of these waits, in {function}, {few_calls|costs|cost} the most.
 -- says: CPU and GPU take turns waiting: {calls} {calls|time|times} in {steps} {steps|step|steps} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
 -- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
 -- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} in {function}, and then the GPU waits {gap_ns} for the CPU.
@@ -75,6 +78,7 @@ WITH synced AS MATERIALIZED (
 )
 SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, explains_ns, total.calls, steps,
     main.function, main.pattern AS range,
-    CASE WHEN main.calls < total.calls THEN main.calls END AS main_calls, total.waited_ns, total.gap_ns, main.cause,
+    CASE WHEN main.calls < total.calls AND 2 * main.calls >= total.calls THEN main.calls END AS main_calls,
+    CASE WHEN 2 * main.calls < total.calls THEN main.calls END AS few_calls, total.waited_ns, total.gap_ns, main.cause,
     (SELECT list(piece ORDER BY ns DESC, gap_id) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN step LEFT JOIN main ON true;

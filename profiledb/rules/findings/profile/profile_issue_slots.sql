@@ -7,7 +7,8 @@
 -- includes: profile
 -- selects: part
 -- joins: ncu
--- parts: kernels
+-- parts: kernels, profile_stalls
+-- level: symptom
 -- unit: %
 -- fires: above
 -- param: threshold = 25 fires at or above this share of the measured kernel time

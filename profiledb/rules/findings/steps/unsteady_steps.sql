@@ -16,11 +16,12 @@
 -- column: steps | count | | steps that count
 -- column: cv_pct | % | .1f | standard deviation over the mean of all steps
 -- column: least_cv_pct | text | | variation at or above which a window is unsteady, percent
+-- column: wanted | count | | steps that a capture should have: twice as many, 20 at least
 -- column: shortest_ns | ns | | the shortest step
 -- column: longest_ns | ns | | the longest step
--- says: The first {value} windows of 5 steps vary by {least_cv_pct} % or more: of {steps} steps the shortest takes {shortest_ns}, the longest {longest_ns}. Means and totals of so few steps say little.
+-- says: The first {value} windows of 5 steps vary by {least_cv_pct} % or more: of {steps} steps, CPU and GPU together, the shortest takes {shortest_ns}, the longest {longest_ns}. Means and totals of such steps say little.
 -- clear: Step times settle; over all {steps} steps they vary by {cv_pct}.
--- advice: Warm up for longer, and capture more steps: 20 or more.
+-- advice: Warm up for longer, and capture more steps: {wanted} or more.
 -- advice: First find out what makes steps differ: the loader, input of different lengths, other work on the machine.
 -- source: NVIDIA omniperf nsys-analyze (CV >= 0.15 in windows of 5, 3 in a row)
 WITH step AS MATERIALIZED (FROM finding_step
@@ -43,6 +44,6 @@ WITH step AS MATERIALIZED (FROM finding_step
     FROM step WHERE pid IN (SELECT pid FROM worst) ORDER BY ns DESC, start_ns LIMIT 10
 )
 SELECT windows AS value, CASE WHEN steps IS NULL THEN 'The selection has fewer than 7 steps.' END AS unjudged,
-    steps, cv_pct, format('{:g}', $cv::DOUBLE) AS least_cv_pct, shortest_ns, longest_ns,
+    steps, greatest(20, 2 * steps) AS wanted, cv_pct, format('{:g}', $cv::DOUBLE) AS least_cv_pct, shortest_ns, longest_ns,
     (SELECT list(piece ORDER BY ns DESC, start_ns) FROM shown) AS evidence
 FROM (SELECT 1 AS one) LEFT JOIN worst ON true;
