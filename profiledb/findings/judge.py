@@ -139,8 +139,15 @@ def _judge_rows(
 
 
 def _find_lines(library: Library, report: Manifest, found: Iterable[Finding], window: Window) -> dict[str, str]:
-    """Return the source line of each finding about the CPU, by rule: the middle of its first piece of evidence."""
-    told = [one for one in found if one.verdict == "fires" and one.rule.group in HOST and one.rule.costs]
+    """Return the source line of each finding about the CPU, by rule: the middle of its first piece of evidence.
+
+    The pieces of a frame are examples: no line stands for most of its time.
+    """
+    told = [
+        one
+        for one in found
+        if one.verdict == "fires" and one.rule.group in HOST and one.rule.costs and one.rule.level != LEVELS[-1]
+    ]
     spans = {one.rule.name: one.evidence[0] for one in told if one.evidence and "end_ns" in one.evidence[0]}
     if not spans or not any(map(report.rows.get, ("python_call", "python_sample"))):
         return {}

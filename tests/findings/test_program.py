@@ -320,7 +320,7 @@ def test_the_source_line_stands_at_the_place(nsys_samples: Library) -> None:
 
 @needs_torch_samples
 def test_the_source_line_of_a_trace(torch_samples: Library) -> None:
-    found = judged(torch_samples, TRAINING, "gpu_idle")
+    found = judged(torch_samples, TRAINING, "launch_bound")
     piece = found.evidence[0]
     sql = (
         "SELECT value FROM python_call JOIN string ON string_id = name_id, capture_window AS capture"
@@ -329,3 +329,4 @@ def test_the_source_line_of_a_trace(torch_samples: Library) -> None:
         " ORDER BY python_call.start_ns DESC LIMIT 1"
     )
     assert found.line == analysis.query(torch_samples, torch_samples.find(TRAINING).id, sql)["value"][0]
+    assert judged(torch_samples, TRAINING, "gpu_idle").line is None, "its pieces are examples"

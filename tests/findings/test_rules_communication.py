@@ -143,6 +143,10 @@ def test_slow_collectives(ddp: Library, library: Library, small: Callable[..., s
     found = judged(library, small(*quick, (50, 110, 0, 7, True)), "slow_collectives")
     assert (found.verdict, found.saving_ns, found.facts["slow"]) == ("fires", 50, 1)
     assert found.value == pytest.approx(100 * 50 / 110)
+    assert "Compare the ranks" in sentences.advice(found)[0]
+    both = [(a, b, gpu, 7, True) for gpu in (0, 1) for a, b, *_ in (*quick, (50, 110))]
+    here = judged(library, small(*both), "slow_collectives")
+    assert (here.cause, "look on the timeline" in sentences.advice(here)[0]) == ("waits here", True)
     assert judged(library, small(*quick), "slow_collectives").verdict == "clear"
     assert judged(library, small(*quick[:3]), "slow_collectives").verdict == "cannot_judge"
     assert judged(ddp, OVERLAP0, "slow_collectives", warmup="exclude").verdict == "clear"

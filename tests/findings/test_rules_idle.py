@@ -54,6 +54,19 @@ def test_host_work_of_whole_steps(library: Library, publish: Publish) -> None:
     assert not any("before `step_*`" in one or "only every N steps" in one for one in sentences.advice(found))
 
 
+def test_host_work_that_launches_kernels_cannot_wait(capture: Capture, library: Library) -> None:
+    """In each step a range launches two kernels at its end, as an optimizer does, or a single one."""
+    starts = range(0, 10 * MS, MS)
+    steps = [(at, at + MS - 1, f"step_{at // MS}") for at in starts]
+    inside = [(at + 20, at + MS - 20, "optimizer") for at in starts]
+    for launches, cause in ((2, "launches"), (1, None)):
+        calls = [at + MS - 200 + 50 * n for at in starts for n in range(launches)]
+        report = capture([*steps, *inside], [(call, call + 15, call + 25, "one") for call in calls])
+        found = judged(library, report, "host_work")
+        assert (found.verdict, found.cause, found.facts["range"]) == ("fires", cause, "step_*/optimizer")
+        assert any("Launch the next step" in one for one in found.rule.advised(found.cause)) == (cause is None)
+
+
 def test_updates_of_graphs_by_xla_are_no_host_work(library: Library, publish: Publish) -> None:
     kernels = [(at, at + 5, at + 10, at + 20) for at in range(0, 10 * MS, MS)]
     updates = ranges(*((at + 20, at + MS - 20, "command_buffer::update") for at in range(0, 10 * MS, MS)))

@@ -175,6 +175,9 @@ def test_small_grids(nsys_samples: Library, library: Library, small: Callable[..
     """No report at hand loses 5 % of its time in small grids: by hand 33 of 132 SMs for half of the time."""
     found = judged(library, small((0, 10_000, "a", "other"), (19_000, 20_000, "b", "other"), blocks=33), "small_grids")
     assert (found.verdict, found.value, found.saving_ns, found.facts["launches"]) == ("fires", 37.5, 7500, 1)
+    assert sentences.says(found).startswith("`a` has fewer blocks than the GPU has SMs (132) in 1 launch, which costs")
+    both = judged(library, small((0, 10_000, "a", "other"), (10_000, 20_000, "b", "other"), blocks=33), "small_grids")
+    assert sentences.says(both).startswith("2 launches have fewer blocks than the GPU has SMs (132), which costs")
     beside = small((0, 10_000, "a", "other"), (9_000, 20_000, "b", "other"), blocks=33)
     assert judged(library, beside, "small_grids").value == 0  # beside each other they may fill the GPU
     spins = small((0, 10_000, "spin_kernel", "other"), (19_000, 20_000, "b", "other"), blocks=33)

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from profiledb.findings import judge, rulebook
+from profiledb.findings import judge, rulebook, sentences
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import Span, bare, judged
@@ -185,6 +185,7 @@ def test_a_rank_that_is_late(library: Library, two: Ranks) -> None:
         "fires", "late CPU", "metrics", 1,
     )  # fmt: skip
     assert (found.facts["wait_ns"], found.facts["late_ns"]) == (300 * US, 300 * US)
+    assert "because it waits 300 µs for its CPU, which is in `metrics`" in sentences.says(found)
     assert found.saving_ns == 580 * US, "without the launches, of 1 µs each, in which it waits, too"
     other = ranges(*((n * 100 * US + 25 * US, n * 100 * US + 50 * US, "metrics") for n in range(10)))
     assert judged(library, two(rounds, api_call=pauses, **other), "rank_imbalance").saving_ns == 400 * US, (

@@ -179,6 +179,7 @@ def test_steps_that_are_not_steady(nsys_samples: Library, sample: str, verdict: 
     finding = sampled(nsys_samples, sample, "unsteady_steps", warmup="exclude")
     assert (finding.verdict, finding.value) == (verdict, windows)
     assert finding.saving_ns is None
+    assert finding.facts["wanted"] == max(20, 2 * finding.facts["steps"])
     assert sampled(nsys_samples, "transformer_steps", "unsteady_steps").verdict == "cannot_judge"
 
 

@@ -231,11 +231,21 @@ def state_classes(ask: Ask) -> Statement | None:
     rows = ask("class_split")
     if len(rows) < 2:
         return None
+    told_pct = float(rows.loc[rows["class"] == AUTOTUNING, "share_pct"].sum())
+    rows = rows[rows["class"] != AUTOTUNING] if told_pct >= AUTOTUNING_PCT else rows
     top = rows.iloc[0]
     if top["class"] == OTHER:
         return _state_without_class(ask, top)
     if top["share_pct"] >= ALL_PCT:
         return None
+    text = f"**{class_title(top['class'])} takes {words.percent(top['share_pct'])} of kernel time**."
+    text = _state_two(top, rows) if len(rows) > 1 else text
+    label = "Matmul and other work by phase" if is_neural_network(rows) else "Kernel time by class and phase"
+    return Statement(text, float(top["total_ns"]), label, get_page("phase_split"))
+
+
+def _state_two(top: "pd.Series[Any]", rows: pd.DataFrame) -> str:
+    """State the two classes with the most time, and the share of matmul in a neural network."""
     second, matmul = rows.iloc[1], rows[rows["class"] == MATMUL]
     first, title = (class_title(one["class"]) for one in (top, second))
     share, other = (words.percent(one["share_pct"]) for one in (top, second))
@@ -248,9 +258,7 @@ def state_classes(ask: Ask) -> Statement | None:
         text = f"**{first} takes {share} of kernel time**, then {title} with {other}"
     if not told:
         text += f", matmul {words.percent(matmul['share_pct'].iloc[0])}" if len(matmul) else ". No kernel is a matmul"
-    text += "."
-    label = "Matmul and other work by phase" if is_neural_network(rows) else "Kernel time by class and phase"
-    return Statement(text, float(top["total_ns"]), label, get_page("phase_split"))
+    return f"{text}."
 
 
 def is_neural_network(rows: pd.DataFrame) -> bool:

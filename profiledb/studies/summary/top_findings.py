@@ -9,12 +9,12 @@ from dataclasses import replace
 from profiledb import words
 from profiledb.findings import judge, sentences
 from profiledb.findings.finding import Finding
-from profiledb.query import header
 from profiledb.studies.summary.answers import Answers
-from profiledb.studies.summary.statement import Statement
+from profiledb.studies.summary.statement import Statement, get_page
 
 MOST = 3
 IDLE = "gpu_idle"
+HOT = "hot_kernel"
 FUNCTIONS = "functions"
 """The fact of a finding that names functions from CPU samples."""
 
@@ -46,7 +46,7 @@ def select_statements(statements: Sequence[Statement], findings: Sequence[Findin
     """
     shown = chosen(findings)
     said = " ".join(sentences.says(one) for one in shown)
-    remark, idle = idle_remark(findings), header.get("idle_reasons").page
+    remark, idle, kernel = idle_remark(findings), get_page("idle_reasons"), get_page("kernel_instances")
     sampled = any(one.facts.get(FUNCTIONS) for one in shown)
     told = {one.rule.group for one in [*shown, *judge.warnings(findings)]}
     gives_basis = any(one.page == idle for one in statements)
@@ -60,8 +60,15 @@ def select_statements(statements: Sequence[Statement], findings: Sequence[Findin
         elif remark and one.page == idle:
             selected.append(replace(one, text=f"{one.text}{code}{remark}"))
         elif not all(sentences.has_amount(text, amount) for text in (one.text, said)):
-            selected.append(replace(one, text=f"{one.text}{code}"))
+            profile = _advise_profile(findings) if one.page == kernel else ""
+            selected.append(replace(one, text=f"{one.text}{code}{profile}"))
     return selected or list(statements[:1])
+
+
+def _advise_profile(findings: Sequence[Finding]) -> str:
+    """Return the advice to profile the dominant kernel, with a space before it, if no finding costs time."""
+    one = next((one for one in findings if one.rule.name == HOT and one.verdict == "fires"), None)
+    return "" if one is None or judge.costly(findings) else "".join(f" {text}" for text in sentences.advice(one)[:1])
 
 
 def _explain_part(text: str, findings: Sequence[Finding], *, gives_basis: bool) -> str:

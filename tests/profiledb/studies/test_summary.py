@@ -219,6 +219,15 @@ def test_steps_are_told_by_their_finding() -> None:
     assert top_findings.select_statements([idle, slowest], [growth]) == [idle]
 
 
+def test_a_kernel_that_is_all_there_is_to_tune_is_worth_a_profile() -> None:
+    kernel_ = Statement("**`a` takes all kernel time**: 1.00 s in 49 launches.", 1e9, "", "kernel")
+    hot = Finding(rulebook.load()["hot_kernel"], "fires", value=100.0, facts={"kernel": "a"})
+    (told,) = top_findings.select_statements([kernel_], [hot])
+    assert told.text.startswith(f"{kernel_.text} Profile `a` with `ncu --set full")
+    costs = Finding(rulebook.load()["launch_bound"], "fires", value=30.0, saving_ns=5)
+    assert top_findings.select_statements([kernel_], [costs, hot]) == [kernel_], "something else comes first"
+
+
 def test_code_that_a_finding_names_is_not_named_before_it() -> None:
     idle = Statement("The GPU is idle (1 ms).", 1e6, "", "idle", code="66 % of the samples are in `main`.")
     (told,) = top_findings.select_statements([idle], [])

@@ -19,7 +19,7 @@
 -- says: Compute and communication share a stream, so they run one after the other: for {bare_ns} ({value} of the time) the GPU only communicates.
 -- clear: Communication on streams that also compute takes {value} of the time.
 -- advice: [waits] -> compare_ranks
--- advice: [waits here] The GPUs of this report start collectives at different times: look on the timeline for the one that is last, and for what its CPU does before.
+-- advice: [waits here] -> find_late_gpu
 -- advice: [tensor parallel or FSDP or DeepSpeed] -> overlap_communication
 -- advice: [else, own all-reduce] Send the gradients of {place|each layer} while `backward` goes on: wrap the model into `DistributedDataParallel`, or call `all_reduce(..., async_op=True)` on buckets from hooks and `work.wait()` before the optimizer.
 -- advice: [else, PyTorch] Communicate beside compute in {place|the step}: `async_op=True`, and `work.wait()` where the result is needed.

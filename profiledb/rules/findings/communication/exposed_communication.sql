@@ -19,7 +19,7 @@
 -- says: The GPU only communicates for {bare_ns} ({value} of the time); {hidden_pct} of its communication overlaps compute.
 -- clear: The GPU only communicates for {value} of the time.
 -- advice: [waits] -> compare_ranks
--- advice: [waits here] The GPUs of this report start collectives at different times: look on the timeline for the one that is last, and for what its CPU does before.
+-- advice: [waits here] -> find_late_gpu
 -- advice: [exchange, not pipeline parallel] -> exchange_earlier
 -- advice: [not waits, not waits here, not exchange or pipeline parallel] -> overlap_communication
 -- advice: [not waits, not waits here, not exchange or pipeline parallel] -> send_less

@@ -26,6 +26,7 @@
 -- column: last_pct | % | .1f | share of the collectives at which it is last
 -- column: late_ns | ns | | time in which the GPU that is last waits for its CPU while others wait for it, if that is most of it
 -- column: range | name | | range of the CPU in most of that time
+-- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} ({value} of the time) for one that arrives later. GPU {last_gpu} arrives last in {last_pct} of them, because it waits {late_ns} for its CPU, which is in {range} and has launched nothing.
 -- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} ({value} of the time) for one that arrives later. GPU {last_gpu} arrives last in {last_pct} of them, because its CPU is in {range} and has launched nothing.
 -- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} ({value} of the time) for one that arrives later. GPU {last_gpu} arrives last in {last_pct} of them.
 -- clear: Uneven work of GPUs costs {value} of the time.

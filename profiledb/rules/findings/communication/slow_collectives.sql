@@ -21,7 +21,8 @@
 -- says: {slow} {slow|collective|collectives} took far longer than the median of {slow|its|their} kind. The excess is {beyond_ns}; for {lost_ns} of it ({value} of the time) the GPU computes nothing.
 -- says: {slow} {slow|collective|collectives} took far longer than the median of {slow|its|their} kind. The excess is {lost_ns}, {value} of the time.
 -- clear: Collectives that took far longer than others of their kind cost {value} of the time.
--- advice: -> compare_ranks
+-- advice: [waits here] -> find_late_gpu
+-- advice: [not waits here] -> compare_ranks
 -- source: nsys-ai nccl_anomaly (3 times the mean; here the median, which outliers do not move)
 WITH sized AS (
     SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns, end_ns - start_ns AS ns, bytes,
@@ -52,6 +53,7 @@ WITH sized AS (
 )
 SELECT CASE WHEN judged > 0 OR every = 0 THEN 100.0 * lost_ns / nullif(finding_window.ns, 0) END AS value,
     'The selection has too few collectives of one kind and size.' AS unjudged,
+    CASE WHEN (SELECT count(DISTINCT device_id) FROM judged) > 1 THEN 'waits here' END AS cause,
     lost_ns AS saving_ns, slow, nullif(beyond_ns, lost_ns) AS beyond_ns, lost_ns,
     (SELECT short FROM judged WHERE slow GROUP BY short ORDER BY sum(beyond_ns) DESC, short LIMIT 1) AS kernel,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence

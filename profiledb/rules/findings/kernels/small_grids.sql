@@ -18,7 +18,9 @@
 -- column: lost_ns | ns | | sum of duration times share of SMs without a block
 -- column: launches | count | | launches with fewer blocks than SMs that ran alone
 -- column: kernel | name | | the one that loses most
+-- column: only | name | | the same, if no other loses any
 -- column: sms | count | | SMs of the GPU
+-- says: {only} has fewer blocks than the GPU has SMs ({sms}) in {launches} {launches|launch|launches}, which costs up to {lost_ns} ({value} of the time).
 -- says: {launches} {launches|launch has|launches have} fewer blocks than the GPU has SMs ({sms}), which costs up to {lost_ns} ({value} of the time), mostly in {kernel}.
 -- clear: Grids with fewer blocks than SMs cost up to {value} of the time.
 -- advice: [decode] Decode more sequences at once: with few rows {kernel} has too few blocks, and most of its time goes into reading weights.
@@ -58,5 +60,6 @@ SELECT CASE WHEN told THEN 100.0 * total.lost_ns / nullif(finding_window.ns, 0) 
     CASE WHEN NOT told THEN 'The report does not tell how many SMs the GPU has.' END AS unjudged,
     total.lost_ns AS saving_ns, total.lost_ns, total.launches, sms,
     (SELECT name FROM by_kernel ORDER BY lost_ns DESC, kernel LIMIT 1) AS kernel,
+    (SELECT any_value(name) FROM by_kernel HAVING count(*) = 1) AS only,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN known;

@@ -8,6 +8,7 @@
 -- includes: waiting
 -- selects: part
 -- once: finding_steps
+-- parts: step_outliers
 -- weight: warning
 -- unit: count
 -- fires: above
