@@ -48,7 +48,7 @@ def short(answers: Answers) -> str:
             _state_preparation(rows),
             _state_largest(rows),
             _state_limit(answers, rows),
-            _state_advice(answers, rows),
+            _state_advice(answers),
         )
         if one
     ]
@@ -99,22 +99,26 @@ def _state_limit(answers: Answers, measured: pd.DataFrame) -> str:
         return ""
     known = rows[(rows["verdict"] != words.NOT_MEASURED) & rows["share_pct"].notna()]
     if known.empty:
-        return "**Nothing tells what limits the launches**: speed of light was not collected (`ncu --set basic` does)."
+        return (
+            "**Nothing tells what limits the launches**: speed of light was not collected (`ncu --set basic` collects"
+            " it)."
+        )
     top = known.sort_values("duration_ns", ascending=False, kind="stable").iloc[0]
     share, launches = words.percent(top["share_pct"]), words.counted(top["launches"], "launch")
     return f"**Verdict for {share} of the measured time: {words.plain(top['verdict'])}** ({launches})."
 
 
-def _state_advice(answers: Answers, rows: pd.DataFrame) -> str:
-    """Return ncu's advice with the largest estimated saving, in ncu's words."""
-    best = _find_best_rules(answers, rows)
-    if best.empty:
+def _state_advice(answers: Answers) -> str:
+    """Return the best advice of ncu that no rule of ours gives (``ADVICE``), in ncu's words."""
+    pieces = next((one.evidence for one in answers.findings if one.rule.name == ADVICE), ())
+    if not pieces:
         return ""
-    top = best.iloc[0]
-    message = words.plain(_cut_advice(str(top["message"])))
+    best = pieces[0]
+    rules = answers.rows("ncu_rules").sort_values("reach_pct", ascending=False, kind="stable")
+    messages = rules.loc[(rules["launch_id"] == best["launch"]) & (rules["rule"] == best["note"]), "message"]
     return (
-        f"**ncu's own best advice saves up to {words.percent(top['reach_pct'])} of launch {int(top['launch_id'])}**"
-        f" ({words.code(top['rule'])}): {message}"
+        f"**ncu's best further advice saves up to {words.percent(best['value'])} of launch {best['launch']}**"
+        f" ({words.code(best['note'])}): {words.plain(_cut_advice(str(messages.iloc[0])))}"
     )
 
 
@@ -144,14 +148,8 @@ def _find_best_rules(answers: Answers, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def findings(answers: Answers) -> str:
-    """What costs most, without ncu's own advice if that begins the summary."""
-    best = _find_best_rules(answers, answers.rows("ncu_speed_of_light"))
-    same = [
-        one.rule.name
-        for one in answers.findings
-        if one.rule.name == ADVICE and len(best) and one.facts.get("rule") == best["rule"].iloc[0]
-    ]
-    return top_findings.section(answers, same)
+    """What costs most, without ncu's own advice, with which the summary begins."""
+    return top_findings.section(answers, [ADVICE])
 
 
 def verdicts(answers: Answers) -> str:

@@ -172,7 +172,7 @@ def test_what_was_measured_of_kernels(every_report: Library) -> None:
     advice = in_short(made(every_report, "naive_gemm_1660s.ncu-rep"))[1]
     assert best == "MemoryCacheAccessPattern"
     assert advice.startswith(
-        f"**ncu's own best advice saves up to {words.percent(told[best])} of launch 1** (`{best}`): The memory access"
+        f"**ncu's best further advice saves up to {words.percent(told[best])} of launch 1** (`{best}`): The memory"
     )
 
 

@@ -18,8 +18,9 @@
 -- says: The measured kernels would take {value} less time at their roofs; most in {kernel}, which reaches {note} although its SMs are {busy_pct} busy with loads, stores and other instructions than floating-point arithmetic.
 -- says: The measured kernels would take {value} less time at their roofs; most in {kernel}, which reaches {note}.
 -- clear: The measured kernels would take {value} less time at their roofs.
--- advice: [instructions] Compute more per load and store in {kernel}: keep data in registers and shared memory (tiles), load vectors, take index arithmetic out of its loops.
--- advice: [not instructions] Start with {kernel}: its stalls and occupancy on Kernel profiles show why it stays below its roof.
+-- advice: [instructions, PyTorch, eager] Fuse {kernel} with its neighbors (`torch.compile`), or give it contiguous tensors of one shape: index arithmetic and single loads keep its SMs busy.
+-- advice: [instructions, else, not PyTorch] Compute more per load and store in {kernel}: keep data in registers and shared memory (tiles), load vectors, take index arithmetic out of its loops.
+-- advice: [else] Start with {kernel}: its stalls and occupancy on Kernel profiles show why it stays below its roof.
 -- source: Roofline as on the page Roofline (SpeedOfLight_RooflineChart); threshold: ours
 WITH judged AS MATERIALIZED (
     SELECT launch_id, readable, ns, calls, format('{:.0f} % of {}', pct_of_roof, roof_title(roof)) AS note,
