@@ -8,7 +8,8 @@ anything if nothing of the frame is left). A rule may explain more time than it 
 of that, but its own saving never exceeds its saving. A cause that names another rule among its parts details that
 rule's time and is nested under it whenever it fires. Any other rule that names one shares its cause: the two never
 stand side by side. The other one comes first if it saves at least half as much, unless this one knows its cause. A
-remark that names a rule among its parts is nested under it if both fire with the same cause.
+symptom whose range is that of a place is nested under it by the same rule. A remark that names a rule among its parts
+is nested under it if both fire with the same cause.
 
 A place leads the causes within it if none of them explains a quarter of it (``LEAST_OF_PLACE``), or if its rule says
 that none removes it (``is_cause``). So does a symptom whose rule knows its cause (``is_cause``). For example, if the
@@ -23,7 +24,9 @@ from profiledb.findings.finding import Finding
 from profiledb.findings.rule import LEVELS, Rule
 from profiledb.findings.rule_runner import Part
 
-CAUSE, PLACE = LEVELS[:2]
+CAUSE, PLACE, SYMPTOM = LEVELS[:3]
+RANGE = "range"
+"""The fact of a finding that names its range."""
 
 ALL = "all"
 """The name by which a rule claims all parts of the time."""
@@ -61,6 +64,7 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
         if 2 * gets < saving and taker and others[taker] >= _least_taken(one, gets) * saving:
             parents[one.rule.name] = parents.get(taker, taker)
     _join_rules(costs, leading, parents)
+    _join_ranges(costs, leading, parents)
     parents |= {
         one.rule.name: parents.get(other.rule.name, other.rule.name)
         for one in every
@@ -93,9 +97,25 @@ def _join_rules(costs: Iterable[Finding], leading: Container[str], parents: dict
         if other is None or one.rule.level == CAUSE:
             continue
         is_first = one.rule.name in leading or 2 * (other.saving_ns or 0) < (one.saving_ns or 0)
-        above, below = (one, other) if is_first else (other, one)
-        moved = {below.rule.name, *(name for name, parent in parents.items() if parent == below.rule.name)}
-        parents.update(dict.fromkeys(moved, above.rule.name))
+        _move(*((other, one) if is_first else (one, other)), parents)
+
+
+def _join_ranges(costs: Iterable[Finding], leading: Container[str], parents: dict[str, str]) -> None:
+    """Nest symptoms under the place in the same range, if that saves at least half as much."""
+    top = [one for one in costs if one.rule.name not in parents]
+    places = [one for one in top if one.rule.level == PLACE and one.facts.get(RANGE)]
+    for one in top:
+        if one.rule.level != SYMPTOM or one.rule.name in leading:
+            continue
+        same = (other for other in places if other.facts[RANGE] == one.facts.get(RANGE))
+        if (place := next(same, None)) and 2 * (place.saving_ns or 0) >= (one.saving_ns or 0):
+            _move(one, place, parents)
+
+
+def _move(below: Finding, above: Finding, parents: dict[str, str]) -> None:
+    """Nest a finding, and all that is nested under it, under another one."""
+    moved = {below.rule.name, *(name for name, parent in parents.items() if parent == below.rule.name)}
+    parents.update(dict.fromkeys(moved, above.rule.name))
 
 
 def claimed(rule: Rule, parts: Sequence[Part]) -> list[str]:

@@ -70,6 +70,14 @@ def test_a_rule_claims_of_a_part_what_its_column_says() -> None:
     assert alone.own_saving_ns == 50, "no value of the column: nothing of the part"
 
 
+def test_a_symptom_in_the_range_of_a_place_stands_under_it() -> None:
+    place, symptom = finding("work", 60, "host code", "place"), finding("gaps", 110, "idle", "symptom")
+    inside, other = replace(place, facts={"range": "step/work"}), replace(place, facts={"range": "step/other"})
+    for one, parent in ((inside, "work"), (other, None), (replace(inside, saving_ns=50), None)):
+        assert nested(one, replace(symptom, facts={"range": "step/work"}))["gaps"] == (110, parent)
+    assert nested(place, symptom)["gaps"] == (110, None), "no ranges are not the same one"
+
+
 def test_a_place_leads_causes_that_explain_little_of_it() -> None:
     save = finding("save", 380, "data loading, host code", "place")
     assert nested(save, finding("output", 90, "host code"), finding("idle", 450, "idle", "frame")) == {
