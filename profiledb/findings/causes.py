@@ -65,21 +65,29 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
             parents[one.rule.name] = parents.get(taker, taker)
     _join_rules(costs, leading, parents)
     _join_ranges(costs, leading, parents)
-    parents |= {
-        one.rule.name: parents.get(other.rule.name, other.rule.name)
-        for one in every
-        for other in costs
-        if one.verdict == "fires"
-        and not one.rule.costs
-        and one.cause == other.cause
-        and other.rule.name in one.rule.parts
-    }
-    return [
+    placed = (
         replace(
             one, own_saving_ns=own.get(one.rule.name), parent=parents.get(one.rule.name), leads=one.rule.name in leading
         )
         for one in every
-    ]
+    )
+    return nest_remarks(placed)
+
+
+def nest_remarks(found: Iterable[Finding]) -> list[Finding]:
+    """Return nested findings in the same order, with remarks nested under the rules that they name."""
+    every = list(found)
+    parents = {
+        one.rule.name: other.parent or other.rule.name
+        for one in every
+        for other in every
+        if one.verdict == "fires"
+        and not one.rule.costs
+        and _costs_time(other)
+        and one.cause == other.cause
+        and other.rule.name in one.rule.parts
+    }
+    return [replace(one, parent=parents.get(one.rule.name, one.parent)) for one in every]
 
 
 def _least_taken(one: Finding, gets: int) -> float:

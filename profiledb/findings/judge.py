@@ -99,7 +99,7 @@ def judge(
     found = _judge_rows(library, report, [rule for rule in asked if rule.costs], rows | others, window, of, savings)
     found += [_make_finding(rule, rows[rule.name], window, of) for rule in inside if not rule.costs]
     found += [_make_finding(rule, others[rule.name], whole, of) for rule in around if not rule.costs]
-    return _order_findings(found, savings, window)
+    return _order_findings(causes.nest_remarks(found), savings, window)
 
 
 def _is_whole(report: Manifest, params: Mapping[str, Any]) -> bool:

@@ -185,7 +185,8 @@ def test_a_rank_that_is_late(library: Library, two: Ranks) -> None:
         "fires", "late CPU", "metrics", 1,
     )  # fmt: skip
     assert (found.facts["wait_ns"], found.facts["late_ns"]) == (300 * US, 300 * US)
-    assert "because it waits 300 µs for its CPU, which is in `metrics`" in sentences.says(found)
+    assert found.facts["range_pct"] == pytest.approx(100 * 580 / 600), "of its wait and that of the others"
+    assert "because it waits 300 µs for its CPU, 96.7 % of that in `metrics`" in sentences.says(found)
     assert found.saving_ns == 580 * US, "without the launches, of 1 µs each, in which it waits, too"
     other = ranges(*((n * 100 * US + 25 * US, n * 100 * US + 50 * US, "metrics") for n in range(10)))
     assert judged(library, two(rounds, api_call=pauses, **other), "rank_imbalance").saving_ns == 400 * US, (

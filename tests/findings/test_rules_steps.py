@@ -2,10 +2,12 @@
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 import pytest
 
+from profiledb.findings import judge, rulebook
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.second import steps as told
@@ -51,6 +53,16 @@ def test_outliers(capture: Capture, library: Library) -> None:
     assert finding.evidence[0]["range"] == finding.facts["range"] == "step_6"
     assert judged(library, loop(capture, [100] * 9 + [149]), "step_outliers").verdict == "clear"
     assert judged(library, loop(capture, [100, 100, 300]), "step_outliers").verdict == "cannot_judge"
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_outliers_explain_steps_that_are_not_steady(capture: Capture, library: Library, part: bool) -> None:
+    """Of 12 steps of 1 ms one takes 9: it is in the first five windows of five steps."""
+    report = library.find(loop(capture, [1000] * 4 + [9000] + [1000] * 7))
+    rules = [replace(rulebook.load()[name], changes=()) for name in ("step_outliers", "unsteady_steps")]
+    whole = judge.Steady(12, 0, 20_000 * US, 0, 0) if part else None
+    found = {one.rule.name: one for one in judge.judge(library, report, {}, rules, whole)}
+    assert (found["unsteady_steps"].verdict, found["unsteady_steps"].parent) == ("fires", "step_outliers")
 
 
 def test_outliers_that_other_steps_make_up_for(capture: Capture, library: Library) -> None:

@@ -26,7 +26,8 @@
 -- column: last_pct | % | .1f | share of the collectives at which it is last
 -- column: late_ns | ns | | time in which the GPU that is last waits for its CPU while others wait for it, if that is most of it
 -- column: range | name | | range of the CPU in most of that time
--- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} ({value} of the time) for one that arrives later. GPU {last_gpu} arrives last in {last_pct} of them, because it waits {late_ns} for its CPU, which is in {range} and has launched nothing.
+-- column: range_pct | % | .1f | share of that time in this range
+-- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} ({value} of the time) for one that arrives later. GPU {last_gpu} arrives last in {last_pct} of them, because it waits {late_ns} for its CPU, {range_pct} of that in {range}.
 -- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} ({value} of the time) for one that arrives later. GPU {last_gpu} arrives last in {last_pct} of them, because its CPU is in {range} and has launched nothing.
 -- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} ({value} of the time) for one that arrives later. GPU {last_gpu} arrives last in {last_pct} of them.
 -- clear: Uneven work of GPUs costs {value} of the time.
@@ -133,7 +134,7 @@ SELECT CASE WHEN collectives >= $least::INTEGER OR every = 0
         END AS unjudged,
     (least(wait_ns + coalesce(late_ns, 0), finding_window.ns)
         * CASE WHEN late_ns > 0 AND cause.cause = 'late CPU' THEN range_part ELSE 1 END)::BIGINT AS saving_ns,
-    wait_ns, late_ns, range,
+    wait_ns, late_ns, range, 100.0 * range_part AS range_pct,
     IF(late_ns > 0, cause.cause, NULL) AS cause, collectives, last_gpu,
     100.0 * times / nullif(collectives, 0) AS last_pct,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
