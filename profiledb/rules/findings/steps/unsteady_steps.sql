@@ -45,6 +45,7 @@ WITH step AS MATERIALIZED (FROM finding_step
     FROM step WHERE pid IN (SELECT pid FROM worst) ORDER BY ns DESC, start_ns LIMIT 10
 )
 SELECT windows AS value, CASE WHEN steps IS NULL THEN 'The selection has fewer than 7 steps.' END AS unjudged,
-    steps, greatest(20, 2 * steps) AS wanted, cv_pct, format('{:g}', $cv::DOUBLE) AS least_cv_pct, shortest_ns, longest_ns,
+    steps, greatest(20, 2 * steps) AS wanted, cv_pct, format('{:g}', $cv::DOUBLE) AS least_cv_pct,
+    shortest_ns, longest_ns,
     (SELECT list(piece ORDER BY ns DESC, start_ns) FROM shown) AS evidence
 FROM (SELECT 1 AS one) LEFT JOIN worst ON true;
