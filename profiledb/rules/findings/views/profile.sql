@@ -12,7 +12,8 @@ WITH name AS (
     SELECT demangled, any_value(class) AS class, any_value(short) AS short FROM ncu_kernel_name GROUP BY demangled
 )
 SELECT ncu_launch.*, ns, calls, sm_count, ncu_gpu.name AS gpu_name, class,
-    IF(kernel = '(unnamed)', format('launch {}', launch_id), readable_name(coalesce(short, kernel), kernel)) AS readable,
+    IF(kernel = '(unnamed)', format('launch {}', launch_id), readable_name(coalesce(short, kernel), kernel))
+        AS readable,
     headroom, is_busy, dram_left
 FROM ncu_launch JOIN finding_launch_time USING (launch_id) LEFT JOIN ncu_left USING (launch_id)
 LEFT JOIN name ON demangled = kernel
