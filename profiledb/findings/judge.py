@@ -42,8 +42,8 @@ of it."""
 HOST = ("idle", "launch", "host")
 """Groups of rules whose evidence is CPU time, so that a source line is meaningful."""
 CHOICE = 0.5
-"""Factor on the saving of a finding whose fix is a choice, for ordering: a report does not show whether the user has
-that choice."""
+"""Power of the speedup by which a finding whose fix is a choice counts in the order, because a report does not show
+whether the user has that choice: four times as fast counts as twice, and a small saving as half."""
 
 
 @dataclass(frozen=True)
@@ -225,12 +225,20 @@ def _containers(one: Finding, top: Iterable[Finding], window: Window) -> Iterato
 
 
 def _weigh_saving(finding: Finding) -> float:
-    """Return the saving that it shows in ns, reduced by ``CHOICE`` if its fix is a choice."""
-    return (CHOICE if finding.rule.is_choice else 1.0) * (finding.shown_ns or 0)
+    """Return the saving that it shows in ns; if its fix is a choice, that of ``CHOICE`` of the speedup."""
+    shown, share = float(finding.shown_ns or 0), (finding.shown_pct or 0.0) / 100
+    if not finding.rule.is_choice or not share:
+        return shown
+    return shown * (1 - max(0.0, 1 - share) ** CHOICE) / share
 
 
 def _level(finding: Finding) -> int:
-    """Return how directly its time can be fixed. A symptom that knows its cause, and a choice, count as places."""
+    """Return how directly its time can be fixed. A symptom that knows its cause, and a choice, count as places.
+
+    A cause that leads shortens what others are about, so it precedes them.
+    """
+    if finding.leads and finding.rule.level == causes.CAUSE:
+        return -1
     return LEVELS.index(PLACE if finding.leads or finding.rule.is_choice else finding.rule.level)
 
 
@@ -244,6 +252,8 @@ def _make_sort_key(finding: Finding, container: float) -> tuple[int, int, float,
 
 def _make_finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
     threshold = float(header.bind(rule.analysis, {})["threshold"])
+    if rule.costs and row.get("is_choice") is not None:
+        rule = replace(rule, weight="low" if row["is_choice"] else "")
     value = _convert_number(row.get("value"))
     facts = {name: item for name, item in row.items() if name not in OWN}
     if value is None:

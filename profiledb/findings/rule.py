@@ -30,9 +30,10 @@ The query returns one row. Its ``value`` is compared with the threshold. If ther
 NULL or the row is missing, and ``unjudged`` may give the reason in a sentence. ``saving_ns`` is an upper bound of
 the time that a fix saves, summed over all GPUs of the selection. ``explains_ns``, if larger, is time of the parts
 that no other rule can explain until this one is fixed. ``is_cause`` is true if a place leads the causes within it,
-whatever they explain, because fixing them would not remove it, or if a symptom names its cause. ``evidence`` is a
-list of structs, the most important first, with any of the fields of ``EVIDENCE``. All other columns are facts for
-the sentences. Of several ``says`` or ``clear`` lines, the first whose columns all have values is used. ``{gaps}
+whatever they explain, because fixing them would not remove it, if a symptom names its cause, or if a cause shortens
+what the others of its parts are about. ``is_choice`` overrides ``weight: low`` or its absence. ``evidence`` is a list
+of structs, the most important first, with any of the fields of ``EVIDENCE``. All other columns are facts for the
+sentences. Of several ``says`` or ``clear`` lines, the first whose columns all have values is used. ``{gaps}
 {gaps|gap|gaps}`` is a count followed by the singular or plural noun, and ``{range|the step}`` a column with a
 fallback text.
 
@@ -81,7 +82,7 @@ EVIDENCE = {
 are on the report's clock, but relative to the start of the capture in a finding. ``kernel`` is the number of a kernel
 (kernel_key), ``range`` a path as a selection names it, and ``launch`` a launch of the Compute report."""
 
-OWN = ("value", "saving_ns", "explains_ns", "is_cause", "unjudged", "cause", "evidence")
+OWN = ("value", "saving_ns", "explains_ns", "is_cause", "is_choice", "unjudged", "cause", "evidence")
 """Columns that any rule may return. All others are facts, which its header declares."""
 
 _KEYS = (

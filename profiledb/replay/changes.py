@@ -20,9 +20,7 @@ from profiledb.replay.copy_changes import (
 )
 from profiledb.replay.graph import (
     LAUNCH_NS,
-    STREAM_WAITS,
     Graph,
-    base_name,
     of_kind,
 )  # fmt: skip
 from profiledb.replay.kernel_changes import (
@@ -47,13 +45,13 @@ from profiledb.replay.kernel_changes import (
 from profiledb.replay.part import (
     HOST_WORK_NS,
     Part,
-    find_after_reads,
+    find_calls,
     find_launched,
     find_waiting,
     without,
     without_waits_of,
 )
-from profiledb.replay.recording import COPY, Flags, Integers
+from profiledb.replay.recording import Flags, Integers
 from profiledb.replay.speed_changes import (
     another_gpu,
     another_gpu_cautious,
@@ -74,9 +72,8 @@ from profiledb.replay.speed_changes import (
     without_fp64,
     without_fp64_cautious,
 )  # fmt: skip
+from profiledb.replay.wait_changes import without_waits, without_waits_by, without_waits_cautious, without_waits_in
 
-LEAST_WAITS = 5
-"""Minimum number of waits of a name from which the framework's time around them is told."""
 MOST_WORKERS = 1_024
 
 
@@ -115,93 +112,17 @@ class Change:
         return self.title.format(*self.parse(value))
 
 
-def without_waits(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Remove all waits of the host for the GPU. Results of a few bytes are read later, all at once."""
-    return _remove_waits(graph, part, part.calls)
-
-
-def without_waits_hopeful(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Remove what the framework does to read results, too."""
-    return _remove_waits(graph, part, part.calls, unread=True)
-
-
-def without_waits_in(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Remove the waits in a range."""
-    spans = part.ranges.get(value)
-    if spans is None:
-        return None
-    return _remove_waits(graph, part, part.calls & _find_calls(graph, spans))
-
-
-def without_waits_by(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Remove the waits in calls of a name."""
-    calls = graph.recording.calls
-    codes = [code for code, name in enumerate(calls.names) if base_name(name) == value]
-    return _remove_waits(graph, part, part.calls & np.isin(calls.name, codes))
-
-
-def _find_calls(graph: Graph, spans: Integers) -> Flags:
-    """Return the calls that start in ranges, given as rows of thread, start and end."""
-    start = graph.recording.calls.start
-    inside = np.zeros(len(start), np.bool_)
-    for thread in np.unique(spans[:, 0]).tolist():
-        ours = spans[spans[:, 0] == thread]
-        begun = np.searchsorted(np.sort(ours[:, 1]), start, "right")
-        inside |= graph.recording.calls_of(thread) & (begun > np.searchsorted(np.sort(ours[:, 2]), start, "left"))
-    return inside
-
-
 def without_range(graph: Graph, part: Part, value: str) -> Graph | None:
     """Skip a range: its host code, its calls, and the operations that they launch."""
     spans = part.ranges.get(value)
     if spans is None:
         return None
     changed = host_code(graph, part, value) or graph
-    calls = _find_calls(graph, spans) & part.calls
+    calls = find_calls(graph, spans) & part.calls
     changed = without(changed, find_launched(graph.recording, calls)) or changed
     cost = np.where(calls, 0, changed.cost)
     changed = replace(changed, cost=cost, waits=without_waits_of(changed, calls))
     return None if changed.cost is graph.cost else changed
-
-
-def _remove_waits(graph: Graph, part: Part, chosen: Flags, *, unread: bool = False) -> Graph | None:
-    calls, operations = graph.recording.calls, graph.recording.operations
-    few = (operations.kind == COPY) & operations.to_host & (operations.bytes <= FEW_BYTES) & part.operations
-    reads = np.zeros(len(calls), np.bool_)
-    reads[operations.call[few]] = True
-    reads &= chosen
-    waits = chosen & of_kind(calls, ("device wait", *STREAM_WAITS))
-    kept = without_waits_of(graph, waits | reads)
-    if len(kept) == len(graph.waits):
-        return None
-    cost = graph.cost.copy()
-    cost[reads] = 0 if unread else np.minimum(cost[reads], LAUNCH_NS)
-    cost[waits] = 0
-    wrapped = waits | reads if unread else waits & ~find_after_reads(graph, reads)
-    return replace(graph, cost=cost, waits=kept, gap=_remove_wrappers(graph, wrapped))
-
-
-def _remove_wrappers(graph: Graph, waits: Flags) -> Integers:
-    """Return the gaps without what the framework does around each of these waits.
-
-    That is at least the least host time around any wait of the name (its 5th percentile), beyond the median gap of a
-    chain. Reading a result keeps its time, because it is still read.
-    """
-    calls, gap = graph.recording.calls, graph.gap.copy()
-    for one in np.unique(graph.chain[waits]):
-        mine = np.flatnonzero(graph.chain == one)
-        at = np.flatnonzero(waits[mine][:-1])
-        usual = int(np.median(np.maximum(graph.gap[mine], 0)))
-        for name in np.unique(calls.name[mine[at]]):
-            here = at[calls.name[mine[at]] == name]
-            if len(here) < LEAST_WAITS:
-                continue
-            before, after = (np.maximum(graph.gap[mine[here + step]], 0) for step in (0, 1))
-            wrapper = max(0, int(np.percentile(before + after, 5)) - usual)
-            first = np.minimum(before, wrapper)
-            gap[mine[here]] -= first
-            gap[mine[here + 1]] -= np.minimum(after, wrapper - first)
-    return gap
 
 
 def host_code(graph: Graph, part: Part, value: str) -> Graph | None:
@@ -321,8 +242,9 @@ CHANGES = {
     for change in (
         Change(
             "without_waits", "The host does not wait for the GPU",
-            "Nothing on the host needs a result before the end, and the program's work around each wait stays.",
-            without_waits, hopeful=without_waits_hopeful,
+            "Nothing on the host needs a result before the end, and the program's work around each wait stays. Results"
+            " of a few bytes are read later, many at once.",
+            without_waits, cautious=without_waits_cautious,
         ),
         Change(
             "pinned_copies", "Copies to the GPU come from pinned memory, asynchronously",

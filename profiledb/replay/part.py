@@ -84,6 +84,17 @@ def only_launching(graph: Graph, operations: Flags) -> Flags:
     return found & ~others
 
 
+def find_calls(graph: Graph, spans: Integers) -> Flags:
+    """Return the calls that start in ranges, given as rows of thread, start and end."""
+    start = graph.recording.calls.start
+    inside = np.zeros(len(start), np.bool_)
+    for thread in np.unique(spans[:, 0]).tolist():
+        ours = spans[spans[:, 0] == thread]
+        begun = np.searchsorted(np.sort(ours[:, 1]), start, "right")
+        inside |= graph.recording.calls_of(thread) & (begun > np.searchsorted(np.sort(ours[:, 2]), start, "left"))
+    return inside
+
+
 def find_launched(recording: Recording, calls: Flags) -> Flags:
     """Return the operations that these calls launched."""
     of = recording.operations.call

@@ -74,8 +74,46 @@ def test_the_costliest_comes_first_and_remarks_last(nsys_samples: Library) -> No
     assert [one.severity for one in found.values()] == ["high", "low", "note", "", ""]
 
 
+def test_a_choice_counts_as_the_root_of_its_speedup(nsys_samples: Library) -> None:
+    """Of the time, a choice saves 88 %, which counts as 65 %, and another one 19 %, which counts as 10 %."""
+    time, low = "(SELECT sum(end_ns - start_ns) FROM selected_active)", HEADER + "-- weight: low\n"
+    found = judged(
+        nsys_samples,
+        rule("large", f"SELECT 12.0 AS value, (0.88 * {time})::BIGINT AS saving_ns;", low),
+        rule("below", f"SELECT 12.0 AS value, (0.64 * {time})::BIGINT AS saving_ns;"),
+        rule("small", f"SELECT 12.0 AS value, (0.19 * {time})::BIGINT AS saving_ns;", low),
+        rule("above", f"SELECT 12.0 AS value, (0.11 * {time})::BIGINT AS saving_ns;"),
+    )
+    assert list(found) == ["large", "below", "above", "small"]
+
+
+def test_a_rule_may_tell_whether_its_fix_is_a_choice(nsys_samples: Library) -> None:
+    needed, choice = (f"SELECT 12.0 AS value, 300000000 AS saving_ns, {one} AS is_choice;" for one in ("false", "true"))
+    found = judged(
+        nsys_samples,
+        rule("needed", needed, HEADER + "-- weight: low\n"),
+        rule("choice", choice),
+        rule("unknown", "SELECT 12.0 AS value, 300000000 AS saving_ns, NULL AS is_choice;"),
+        rule("note", choice, HEADER + "-- weight: note\n"),
+    )
+    severities = {name: one.severity for name, one in found.items()}
+    assert severities == {"needed": "high", "unknown": "high", "choice": "low", "note": "note"}
+
+
+def test_a_cause_that_leads_precedes_what_it_shortens(nsys_samples: Library) -> None:
+    """Kernels in FP64 cost 100 ms, and chains of such kernels 150; 450 ms are more than four times as much."""
+    kernels = HEADER + "-- parts: kernels\n"
+    for longer, first in ((150, "double"), (450, "chains")):
+        found = judged(
+            nsys_samples,
+            rule("double", "SELECT 12.0 AS value, 100000000 AS saving_ns, true AS is_cause;", kernels),
+            rule("chains", f"SELECT 12.0 AS value, {longer}000000 AS saving_ns;", kernels),
+        )
+        assert next(iter(found)) == first
+
+
 def test_findings_are_in_the_order_of_the_saving_that_they_show(nsys_samples: Library) -> None:
-    """A choice counts half."""
+    """A choice counts about half."""
     choice, place = HEADER + "-- weight: low\n", HEADER + "-- level: place\n"
     found = judged(
         nsys_samples,

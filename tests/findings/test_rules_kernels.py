@@ -180,6 +180,12 @@ def test_small_grids(nsys_samples: Library, library: Library, small: Callable[..
     assert sentences.says(both).startswith("2 launches have fewer blocks than the GPU has SMs (132), which costs")
     beside = small((0, 10_000, "a", "other"), (9_000, 20_000, "b", "other"), blocks=33)
     assert judged(library, beside, "small_grids").value == 0  # beside each other they may fill the GPU
+    assert found.severity == "high"
+    closed = "void cudnn::cnn::wgrad2d_grouped_direct_kernel<(bool)0>(T1)"
+    of_library = small((0, 10_000, closed, "convolution"), (19_000, 20_000, "b", "other"), blocks=33)
+    own = judged(library, of_library, "small_grids")
+    assert (own.value, own.severity) == (37.5, "low"), "nobody can give a kernel of cuDNN more blocks"
+    assert "100.0 % of it in kernels of cuBLAS and cuDNN" in sentences.plain(own)
     spins = small((0, 10_000, "spin_kernel", "other"), (19_000, 20_000, "b", "other"), blocks=33)
     assert judged(library, spins, "small_grids").value == 0, "torch.cuda._sleep passes time, and nothing else"
     assert judged(library, spins, "hot_kernel").facts["kernel"] == "b"
@@ -384,6 +390,16 @@ def test_double_precision(nsys_samples: Library, library: Library, small: Callab
     assert found.saving_ns == pytest.approx(80 * (1 - fp64 / 494.7) + 5, abs=1)
     assert found.facts["product_pct"] == pytest.approx(100 * 80 / 90)
     assert "sgemm" in found.advice[0]
+    assert not found.is_cause
+    native = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<{}>>(int)"
+    for kinds, trains, is_cause in (
+        (("double",), False, False), (("double", "float"), True, True), (("float", "double"), True, False),
+    ):  # fmt: skip
+        adam = [(60, 61, "multi_tensor_apply_kernel<FusedAdamMathFunctor<float, 4>>(T1)", "optimizer")] * trains
+        ran = [(0, 40, native.format(kinds[0]), "elementwise")]
+        ran += [(40, 60, native.format(one), "elementwise") for one in kinds[1:]]
+        network = judged(library, small(*ran, *adam), "double_precision")
+        assert (network.severity, network.is_cause) == ("high" if trains else "low", is_cause), kinds
     plain = judged(library, small((0, 80, operation, "elementwise")), "double_precision")
     assert "sqrtf" in plain.advice[0]
     for fine in ("void gemm<float>(float*)", "doubled_kernel", "ampere_sgemm_128x64_nn"):

@@ -92,11 +92,23 @@ def test_few_short_kernels_are_not_judged(nsys_samples: Library) -> None:
 
 def waits_of(found: Capture) -> list[tuple[Call, int]]:
     """Synchronizations, with the 2.5 µs that Python takes around each, and copies to the host that had arrived when
-    their call returned, with how long those took."""
-    reads = {one.call.row: one.end for one in found.operations if one.call and one.facts.get("copyKind") == 2}
+    their call returned, or that a synchronization follows: reads of a few bytes with the 10 µs of Python around each,
+    others until they arrived."""
+    copies = {one.call.row: one for one in found.operations if one.call and one.facts.get("copyKind") == 2}
     several = outermost([one for one in found.calls if "Synchronize" in one.name or "Mem" in one.name])
-    held = [(one, one.end if "Synchronize" in one.name else reads.get(one.row, one.end + 1)) for one in several]
-    python = {one.row: 2500 for one in several if "Synchronize" in one.name}
+    after = dict(zip((one.row for one in several), several[1:], strict=False))
+    held, python = list[tuple[Call, int]](), dict[int, int]()
+    for one in several:
+        copy, then = copies.get(one.row), after.get(one.row)
+        waits = then is not None and "Synchronize" in then.name and then.start - one.end < 5_000
+        if "Synchronize" in one.name:
+            held.append((one, one.end))
+            python[one.row] = 2_500
+        elif copy and copy.facts["bytes"] <= 64 and (copy.end <= one.end or waits):
+            held.append((one, one.end))
+            python[one.row] = 10_000
+        elif copy:
+            held.append((one, copy.end))
     return [(one, until - one.start + python.get(one.row, 0)) for one, until in held if until <= one.end]
 
 
@@ -159,6 +171,31 @@ def test_synchronizations_that_wait_for_nothing_cost_their_calls(library: Librar
     finding = judged(library, by_hand(publish, kernels, api_call=waits), "sync_bound")
     assert (finding.verdict, finding.facts["calls"], finding.saving_ns) == ("fires", 479, 479 * 6 * us)
     assert finding.value == pytest.approx(100 * 479 * 6 / (479 * 60 + 3))
+
+
+@pytest.mark.parametrize(("size", "then_waits", "library_name", "lost"), [
+    (64, False, "a", 6), (64, False, "cupy_add", 16), (65, False, "cupy_add", 3),
+    (64, True, "a", 9), (65, True, "a", 3),
+])  # fmt: skip
+def test_reads_of_a_few_bytes_cost_their_calls(
+    library: Library, publish: Publish, size: int, then_waits: bool, library_name: str, lost: int
+) -> None:
+    """480 times a kernel, and 12 µs after its end a call of 6 µs that reads some bytes, in periods of 100 µs.
+
+    They arrive 3 µs after the call began, or 9: then another call waits for them, from 6 µs on.
+    """
+    period, us = 100_000, 1_000
+    starts = range(0, 480 * period, period)
+    kernels = [(at, at + 4 * us, at + 5 * us, at + 8 * us) for at in starts]
+    arrive = 29 * us if then_waits else 23 * us
+    moved = [made.copy(n, at + arrive - us, at + arrive, size, (2, 0), call_id=1000 + n) for n, at in enumerate(starts)]
+    calls = [made.call(1000 + n, 4, at + 20 * us, at + 26 * us) for n, at in enumerate(starts)]
+    if then_waits:
+        calls += [made.call(2000 + n, SYNC, at + 26 * us, at + 29 * us) for n, at in enumerate(starts)]
+    names = [{"name_id": 9, "short": library_name, "demangled": library_name, "class": "elementwise"}]
+    report = by_hand(publish, kernels, memop=moved, api_call=calls, kernel_name=names)
+    finding = judged(library, report, "sync_bound")
+    assert finding.saving_ns == 479 * lost * us
 
 
 def test_what_the_cpu_gains_goes_to_later_gaps_too(library: Library, publish: Publish) -> None:

@@ -35,37 +35,6 @@ def lengths(edited: Graph | None) -> simulation.Replayed:
     return simulation.replay(edited)
 
 
-def test_waits_of_a_range_go_and_others_stay() -> None:
-    out = lengths(apply(READS, "without_waits_in", "part", spans=[(1_000, 108_000)]))
-    # The first wait is in the range, the second one is not.
-    assert (out.begin[1], out.call_end[3]) == (105_000, 207_000)
-    assert apply(READS, "without_waits_in", "part", spans=[(200_000, 201_000)]) is None
-    assert apply(READS, "without_waits_in", "elsewhere") is None
-    # Calls of a name are those of all its versions.
-    assert lengths(apply(READS, "without_waits_by", "cudaDeviceSynchronize")).length_ns == 205_000
-    assert apply(READS, "without_waits_by", "cudaStreamSynchronize") is None
-
-
-def test_the_framework_s_time_around_a_wait_goes_with_it() -> None:
-    """Launches have 1 µs between them; before and after each wait are at least 5 and 4 µs, before one of them 50."""
-    calls, operations, now = list[Call](), list[Operation](), 0
-    for step in range(6):
-        for _ in range(6):
-            operations.append(Operation(now + 3_000, now + 4_000, len(calls)))
-            calls.append(Call(LAUNCH, now, now + 2_000))
-            now += 3_000
-        now += 49_000 if step == 3 else 4_000
-        calls.append(Call(WAIT, now, now + 2_000))
-        now += 6_000
-    recorded = recording(calls, operations)
-    edited = apply(recorded, "without_waits")
-    assert edited is not None
-    waits = np.flatnonzero(recorded.calls.name == recorded.calls.names.index(WAIT))
-    around = [int(edited.gap[i] + edited.gap[i + 1]) for i in waits[:-1]]
-    # 9 µs around a wait less the usual 1 µs between calls are the framework's; 45 µs more are the program's.
-    assert around == [1_000, 1_000, 1_000, 46_000, 1_000]
-
-
 def test_workers_divide_host_code() -> None:
     assert lengths(apply(READS, "workers", "part:4", spans=[(108_000, 116_000)])).length_ns == 224_000 - 6_000
     for value in ("part", "part:1", "part:x", ":4", "part:1000000000000"):
@@ -332,27 +301,6 @@ def test_collectives_start_as_their_data_is_there() -> None:
     assert out.begin[6:9] == [66_000, 86_000, 126_000]
     assert out.end[9] == 190_000 - 40_000
     assert apply(recorded, "overlapped_collectives", bound="cautious") is None
-
-
-def test_results_that_nothing_reads_need_no_time_of_the_framework() -> None:
-    """Each read (a copy of 4 bytes that the host waits for) has 10 µs of Python around it, launches have 1 µs."""
-    calls, operations, now = list[Call](), list[Operation](), 0
-    for _ in range(6):
-        for _ in range(6):
-            operations.append(Operation(now + 3_000, now + 4_000, len(calls)))
-            calls.append(Call(LAUNCH, now, now + 2_000))
-            now += 3_000
-        now += 4_000
-        operations.append(Operation(now + 3_000, now + 4_000, len(calls), kind="copy", bytes=4, to_host=True))
-        calls.append(Call("cudaMemcpyAsync_v3020", now, now + 6_000))
-        now += 11_000
-    recorded = recording(calls, operations)
-    usual, hopeful = (
-        lengths(apply(recorded, "without_waits", bound=bound)).call_end[-1] for bound in ("apply", "hopeful")
-    )
-    # A read takes 5 µs instead of 6. Unread it takes none, nor do 9 of the 10 µs around it, but for the last one.
-    assert recorded.calls.end[-1] - usual == 6 * 1_000
-    assert usual - hopeful == 6 * 5_000 + 5 * 9_000
 
 
 def test_time_of_the_profiler_goes_from_host_code_and_calls_that_do_not_wait() -> None:

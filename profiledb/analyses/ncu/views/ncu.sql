@@ -1,6 +1,6 @@
 -- Work, traffic and roofs of the measured launches, from any of a report's metrics. Formulas:
 -- SpeedOfLight_*RooflineChart.section files of Nsight Compute 2024.1 and 2025.3.
--- includes: share
+-- includes: share, closed
 
 -- The GPU of a Compute report. If one is joined to a Systems report, the library overrides this view.
 CREATE OR REPLACE VIEW ncu_gpu AS FROM gpu;
@@ -271,10 +271,6 @@ SELECT launch_id, CASE WHEN dram_throughput_pct > 100 THEN 0 ELSE 1 - dram_throu
     greatest(sm_throughput_pct, memory_throughput_pct) AS busiest_pct,
     CASE WHEN busiest_pct > 100 THEN 0 ELSE 1 - busiest_pct / 100 END AS headroom, busiest_pct >= 60 AS is_busy
 FROM ncu_launch;
-
--- Return true for kernels inside cuBLAS and cuDNN, which nobody but their makers can change.
-CREATE OR REPLACE MACRO is_closed_kernel(kernel) AS
-    regexp_matches(kernel, '^(nvjet_|cudnn_)|cublas|cudnn::|_xmma_|^(maxwell|volta|turing|ampere)_\w*(gemm|cudnn)');
 
 -- Results of ncu's rules with the part of the estimate that a launch can reach, percent. Rules about accesses spare
 -- traffic if UncoalescedGlobalAccess has counted sectors that nobody requested: these estimates stay unchanged. L2

@@ -4,12 +4,14 @@
 -- operation of each GPU). In a name that also has a smaller type, `double` counts only as a pointer or as the first
 -- argument of a template: elsewhere it is a number passed to the kernel, like the learning rate of a fused optimizer or
 -- the mean of random numbers. Simulations need FP64; networks rarely do, and get it from NumPy arrays, which have 64
--- bits by default. The saving supposes TF32 for products (FP32 before Ampere) at the peaks of this GPU, and half of the
--- time for other kernels, which move twice the bytes.
+-- bits by default. So it is no choice if the program trains a network. If FP64 then takes half of the kernel time or
+-- more, the finding precedes others about kernels, all of which take less time in FP32. The saving supposes TF32 for
+-- products (FP32 before Ampere) at the peaks of this GPU, and half of the time for other kernels, which move twice the
+-- bytes.
 -- needs: kernel
--- includes: finding, work, tensor, peak
+-- includes: finding, work, tensor, peak, program
 -- selects: part
--- once: names, sums
+-- once: names, sums, signs
 -- parts: kernels
 -- weight: low
 -- unit: %
@@ -48,6 +50,9 @@ WITH double_name AS MATERIALIZED (FROM double_kernel), board AS (
         coalesce(any_value(precision), 'FP32') AS precision,
         100.0 * sum(ns) FILTER (is_product) / nullif(sum(ns), 0) AS product_pct
     FROM ran
+), network AS (
+    SELECT count(DISTINCT trait IN ('PyTorch', 'JAX', 'XLA', 'TensorFlow')) = 2 AS trains FROM program_sign
+    WHERE trait IN ('PyTorch', 'JAX', 'XLA', 'TensorFlow', 'training')
 ), slow AS MATERIALIZED (  -- kernels that overlap count once
     SELECT device_id, start_ns, end_ns FROM selected_kernel WHERE name_id IN (SELECT name_id FROM double_name)
 ), taken AS (
@@ -58,11 +63,12 @@ WITH double_name AS MATERIALIZED (FROM double_kernel), board AS (
     FROM ran JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10
 )
 SELECT 100.0 * taken.ns / nullif(finding_window.ns, 0) AS value,
-    (taken.ns * saved_ns / nullif(total.ns, 0))::BIGINT AS saving_ns, total.ns::BIGINT AS double_ns,
+    (taken.ns * saved_ns / nullif(total.ns, 0))::BIGINT AS saving_ns, NOT trains AS is_choice,
+    trains AND 2 * total.ns >= (SELECT sum(ns) FROM finding_kernel_sum) AS is_cause, total.ns::BIGINT AS double_ns,
     product_pct, total.precision, CASE WHEN product_pct >= 50 THEN 'products' END AS cause,
     (SELECT name FROM by_name ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
     (
         SELECT list({'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} ORDER BY ns DESC, kernel)
         FROM by_name
     ) AS evidence
-FROM finding_window CROSS JOIN taken CROSS JOIN total;
+FROM finding_window CROSS JOIN taken CROSS JOIN total CROSS JOIN network;

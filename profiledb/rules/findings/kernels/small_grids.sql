@@ -4,9 +4,10 @@
 -- duration of each kernel with fewer blocks than SMs, times the share of empty SMs. Kernels count if they take
 -- `least_ns` or more and run alone: beside others the empty SMs may work, and the launch dominates shorter ones. The
 -- saving is the lost time, if the work splits into as many blocks as there are SMs. Communication does not count: it
--- uses few SMs on purpose.
+-- uses few SMs on purpose. If most of the loss is in kernels of cuBLAS and cuDNN, which choose their grids themselves,
+-- the fix is a choice: a larger batch, or other shapes.
 -- needs: kernel
--- includes: finding, work, nccl
+-- includes: finding, work, nccl, closed
 -- selects: part
 -- once: names
 -- parts: kernels
@@ -20,6 +21,8 @@
 -- column: kernel | name | | the one that loses most
 -- column: only | name | | the same, if no other loses any
 -- column: sms | count | | SMs of the GPU
+-- column: library_pct | % | .0f | share of kernels of cuBLAS and cuDNN in it, if it is most of it
+-- says: {launches} {launches|launch has|launches have} fewer blocks than the GPU has SMs ({sms}), which costs up to {lost_ns} ({value} of the time), mostly in {kernel}; {library_pct} of it in kernels of cuBLAS and cuDNN, which choose their grids themselves.
 -- says: {only} has fewer blocks than the GPU has SMs ({sms}) in {launches} {launches|launch|launches}, which costs up to {lost_ns} ({value} of the time).
 -- says: {launches} {launches|launch has|launches have} fewer blocks than the GPU has SMs ({sms}), which costs up to {lost_ns} ({value} of the time), mostly in {kernel}.
 -- clear: Grids with fewer blocks than SMs cost up to {value} of the time.
@@ -40,8 +43,9 @@ WITH small AS MATERIALIZED (
     WHERE grid_x::BIGINT * grid_y * grid_z < sm_count AND end_ns - start_ns >= $least_ns::BIGINT
 ), total AS (
     SELECT least(coalesce(sum(lost_ns), 0)::BIGINT, (SELECT ns FROM finding_window)) AS lost_ns, count(*) AS launches,
-        any_value(sm_count) AS sms
-    FROM small
+        any_value(sm_count) AS sms, 100.0 * sum(lost_ns) FILTER (is_closed_kernel(demangled)) / nullif(sum(lost_ns), 0)
+            AS closed_pct
+    FROM small LEFT JOIN kernel_name USING (name_id)
 ), by_kernel AS (
     SELECT kernel, any_value(readable) AS name, sum(lost_ns)::BIGINT AS lost_ns,
         count(*) AS launches, median(blocks)::BIGINT AS blocks, arg_max(small.start_ns, small.lost_ns) AS start_ns,
@@ -58,7 +62,8 @@ WITH small AS MATERIALIZED (
 )
 SELECT CASE WHEN told THEN 100.0 * total.lost_ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN NOT told THEN 'The report does not tell how many SMs the GPU has.' END AS unjudged,
-    total.lost_ns AS saving_ns, total.lost_ns, total.launches, sms,
+    total.lost_ns AS saving_ns, coalesce(closed_pct >= 50, false) AS is_choice,
+    CASE WHEN closed_pct >= 50 THEN closed_pct END AS library_pct, total.lost_ns, total.launches, sms,
     (SELECT name FROM by_kernel ORDER BY lost_ns DESC, kernel LIMIT 1) AS kernel,
     (SELECT any_value(name) FROM by_kernel HAVING count(*) = 1) AS only,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence

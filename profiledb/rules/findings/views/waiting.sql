@@ -79,9 +79,11 @@ WITH piece AS MATERIALIZED (
 SELECT piece.*, core_ns FROM piece JOIN ran USING (piece_id);
 
 -- Waits of the CPU for the GPU, from `s` to `e`, each with the time `ns` that it takes only because the CPU waits: a
--- synchronization all of its call, and in PyTorch the 2.5 µs of Python around it; a copy to the host that ends within
--- its call, until its end; another copy of pageable memory, or a blocking one, until the GPU has nothing left to do
--- before it (the start of a gap, if one lies in the call). Programs that use NCCL cannot leave out (`kept`)
+-- synchronization all of its call, and in PyTorch the 2.5 µs of Python around it; a copy of up to 64 bytes to the host
+-- that ends within its call, or right before a synchronization, all of its call, and in PyTorch and CuPy the 10 µs of
+-- Python around it (`READING_NS` of wait_changes.py); another copy to the host that ends within its call, until its
+-- end; another copy of pageable memory, or a blocking one, until the GPU has nothing left to do before it (the start of
+-- a gap, if one lies in the call). Programs that use NCCL cannot leave out (`kept`)
 -- `cudaEventSynchronize`, because DistributedDataParallel measures itself with it in its first ten iterations; nor can
 -- cuDNN's search for its fastest algorithm. A call inside another one counts with it.
 CREATE OR REPLACE MACRO finding_wait() AS TABLE
@@ -94,22 +96,30 @@ WITH gap AS MATERIALIZED (
     QUALIFY e > coalesce(max(e) OVER (
         PARTITION BY global_tid ORDER BY s, e DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ), 0)
+), next AS (
+    SELECT *, lead(category) OVER thread = 'synchronization' AND lead(s) OVER thread - e < 5000 AS then_waits
+    FROM call WINDOW thread AS (PARTITION BY tid ORDER BY s)
 ), copied AS (
     SELECT call_id, max(end_ns) FILTER (copy_kind = 2) AS read_ns, min(start_ns) AS begun_ns,
-        bool_or(src_kind = 0) AS pageable
+        bool_or(src_kind = 0) AS pageable, bool_and(copy_kind = 2 AND bytes <= 64) AS few
     FROM memop WHERE kind = 'memcpy' AND call_id IN (SELECT call_id FROM call) GROUP BY call_id
 ), met AS (
-    SELECT call.*, CASE WHEN category = 'synchronization' THEN e WHEN read_ns <= e THEN read_ns
+    SELECT next.*, coalesce(few AND (read_ns <= e OR then_waits), false) AS reads,
+        CASE WHEN category = 'synchronization' OR reads THEN e WHEN read_ns <= e THEN read_ns
             WHEN a <= least(begun_ns, e) AND (pageable OR category = 'blocking copy') THEN a END AS until_ns
-    FROM call LEFT JOIN copied USING (call_id) ASOF LEFT JOIN gap ON gap.tid = call.tid AND gap.a >= call.s
+    FROM next LEFT JOIN copied USING (call_id) ASOF LEFT JOIN gap ON gap.tid = next.tid AND gap.a >= next.s
+), python AS (
+    SELECT coalesce(bool_or(trait = 'PyTorch'), false) AS waits, count(*) > 0 AS reads FROM program_sign
+    WHERE trait IN ('PyTorch', 'CuPy')
 )
 SELECT tid, s, e, process_range, function, category,
-    until_ns - s + CASE WHEN category = 'synchronization' AND EXISTS (FROM program_sign WHERE trait = 'PyTorch')
-        THEN 2500 ELSE 0 END AS ns,
+    until_ns - s + CASE WHEN met.reads AND python.reads THEN 10000
+        WHEN category = 'synchronization' AND python.waits THEN 2500 ELSE 0 END AS ns,
     function = 'cudaEventSynchronize' AND (
         EXISTS (FROM kernel_name WHERE is_communication(short, class)) OR coalesce(path ILIKE '%cudnn%', false)
     ) AS kept
-FROM met LEFT JOIN (SELECT pre, path_id FROM range) ON pre = process_range LEFT JOIN range_path USING (path_id)
+FROM met CROSS JOIN python LEFT JOIN (SELECT pre, path_id FROM range) ON pre = process_range
+LEFT JOIN range_path USING (path_id)
 WHERE until_ns > s;
 
 -- The time `lost_ns` by which each gap of the selection shrinks if the CPU does not spend the time `ns` in some calls,
