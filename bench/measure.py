@@ -92,6 +92,7 @@ def run(
 ) -> Measured:
     """Run `command` to its end, with `env` added to the environment; never raise for a bad exit code.
 
+    Python may write bytecode, as an installed product has it: without, each process compiles its modules anew.
     The output goes to the file `output` if given. After `timeout_s` the command is killed and subprocess.TimeoutExpired
     raised.
     """
@@ -105,7 +106,7 @@ def run(
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            env=os.environ | dict(env or {}),
+            env=os.environ | {"PYTHONDONTWRITEBYTECODE": ""} | dict(env or {}),
         )
         with TreeMemory(process.pid) as memory:
             try:

@@ -155,8 +155,8 @@ class _Watched:
 
 def _names() -> dict[str, str]:
     """Return the name of each text that the program runs."""
-    named = {rule.analysis.sql: f"rule {name}" for name, rule in rulebook.load().items()}
-    named |= {one.sql: name for name, one in header.analyses().items()}
+    named = {sql: f"rule {name}" for name, rule in rulebook.load().items() for sql in rule.analysis.queries}
+    named |= {sql: name for name, one in header.analyses().items() for sql in one.queries}
     named |= {one.sql: f"once {name}" for name, one in shared_rows.files().items()}
     named |= {one.sql: f"views {name}" for name, one in views.files().items()}
     return {sql.strip(): name for sql, name in named.items()}

@@ -167,7 +167,7 @@ def _answer_rule(library: Library, part: shared_rows.Part, asked: Request) -> Ro
     try:
         part.check(analysis)
         part.prepare(analysis)
-        rows = query.table(part.cursor, analysis.sql, dict(asked.values)).slice(0, 1)
+        rows = query.first_rows(part.cursor, analysis, asked.values).slice(0, 1)
     except NotCapturedError as error:
         rows = _make_lack_table(error.message, error.command)
     except NotLinkedError as error:

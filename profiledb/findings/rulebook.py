@@ -106,7 +106,7 @@ def _read_rule(file: Path, folder: Path) -> Rule:
         rule = rules.parse(name, text, group, own=True)
     except AnalysisError as error:
         raise ConfigError(f"{file}: {error.message}", hint=error.hint, detail=error.detail) from error
-    one_query(rule, file)
+    require_queries(rule, file)
     return rule
 
 
@@ -119,14 +119,14 @@ def _read_text(file: Path) -> str:
         raise ConfigError(f"{file} cannot be read as a rule.", detail=str(error)) from error
 
 
-def one_query(rule: Rule, file: Path) -> None:
-    """Raise ConfigError unless a rule is exactly one query: it may read a report and do nothing else."""
+def require_queries(rule: Rule, file: Path) -> None:
+    """Raise ConfigError unless a rule has queries alone: it may read a report and do nothing else."""
     try:
         statements = duckdb.extract_statements(rule.analysis.sql)
     except duckdb.Error as error:
         raise ConfigError(f"{file} is not SQL that DuckDB can read.", detail=str(error)) from error
-    if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
-        raise ConfigError(f"{file} must hold one query and nothing else.")
+    if {statement.type for statement in statements} != {duckdb.StatementType.SELECT}:
+        raise ConfigError(f"{file} must hold queries and nothing else.")
 
 
 def _read_thresholds(file: Path) -> dict[str, dict[str, object]]:

@@ -26,7 +26,7 @@ _REMEMBERED_LINKS = 64
 """Kinds of visitors whose links are remembered while the database is away."""
 _REMEMBERED_STATES = 1024
 """Reports of which a process remembers that their database opens."""
-_SET_UP = "names"
+_SET_UP = "plain names"
 """What ``Opened.made`` says of a cursor on which tables and views have their plain names."""
 _WRONG_VALUE = (duckdb.ConversionException, duckdb.InvalidInputException)
 

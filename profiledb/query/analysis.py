@@ -1,5 +1,6 @@
 """Run analyses on reports."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -11,6 +12,7 @@ from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.catalog import LAUNCHES
 from profiledb.library.library import BROKEN, Library
 from profiledb.query import needs, request, shared_rows, views
+from profiledb.query.header import Analysis
 from profiledb.query.request import Request
 from profiledb.rules import phases
 from profiledb.selection import apply
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+_PARAM = re.compile(r"\$(\w+)")
 _BATCH_ROWS = 2048
 """Rows per Arrow batch, the size of a DuckDB vector. DuckDB allocates buffers for a whole batch, one million rows by
 default: an answer of ten rows held 22 MB of address space for as long as it stayed in a cache."""
@@ -62,8 +65,8 @@ def rows(library: Library, asked: Request) -> "pa.Table":
 
 
 def _query_rows(library: Library, asked: Request) -> "pa.Table":
-    with ready(library, asked) as (cursor, sql, values):
-        return table(cursor, sql, values)
+    with ready(library, asked) as (cursor, _, values):
+        return first_rows(cursor, asked.analysis, values)
 
 
 def check(library: Library, asked: Request) -> None:
@@ -84,7 +87,7 @@ def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyCon
             part.check(analysis)
             part.prepare(analysis)
             with _explain_wrong_values():
-                yield part.cursor, asked.analysis.sql, dict(asked.values)
+                yield part.cursor, analysis.queries[-1], dict(asked.values)
         return
     with library.cursor(asked.report_id, partner, views.needed((*needs.INCLUDES, *asked.includes)), joins) as cursor:
         needs.check(cursor, analysis, alone=partner is None)
@@ -92,7 +95,7 @@ def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyCon
         if analysis.by_phases:
             phases.apply(cursor)
         with _explain_wrong_values():
-            yield cursor, asked.analysis.sql, dict(asked.values)
+            yield cursor, analysis.queries[-1], dict(asked.values)
 
 
 def _find_compute_report(library: Library, named: str) -> str:
@@ -113,6 +116,20 @@ def query(library: Library, report_id: str, sql: str, params: Mapping[str, Any] 
 def frame(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> "pd.DataFrame":
     """Run a query on a prepared cursor and return a frame with the column types of ``run``."""
     return frame_of(table(cursor, sql, values))
+
+
+def first_rows(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, values: Mapping[str, Any]) -> "pa.Table":
+    """Return the rows of the first query of an analysis or rule that has some on a prepared cursor, else of the last.
+
+    Those before the last one are for reports that lack what it looks at, which takes less time to find out than to
+    plan it.
+    """
+    for sql in analysis.queries:
+        used = set(_PARAM.findall(sql))
+        rows = table(cursor, sql, {name: value for name, value in values.items() if name in used})
+        if rows.num_rows:
+            break
+    return rows
 
 
 def table(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> "pa.Table":

@@ -7,7 +7,8 @@ query::
     -- Prose, any number of lines.
     -- page: kernels                       address of the page that shows it; omitted if no page does
     -- show: name 300, share_pct bar 110, total_ns     columns of its table on the page, in order; width in pixels
-    -- prefetch: part limit=1              a query that pages send on first load, one per line: one of PARTS, parameters
+    -- prefetch: part limit=1              a query that pages send on first load, one per line: one of PARTS, parameters;
+                                           "of TABLE" if they send it only of reports where that has rows
     -- needs: kernel                       tables that must have rows; "a or b" if either is enough
     -- includes: selection, nsys           view files that it builds on (views.py), with the files that those include
     -- selects: part, mode                 parts of a selection that change its answer, see SELECTS
@@ -16,6 +17,9 @@ query::
     -- joins: ncu                         it runs on a Systems report together with a Compute report (pair.py), or with
                                           a linked trace (trace)
     -- column: avg_ns = Average | ns | .1f | mean duration of an execution
+
+Queries before the last one, each followed by an empty line, answer for reports that lack what the last one looks at:
+the first query that has rows answers.
 
 A column line gives the name, the unit, a number format for text output (may be empty) and the meaning. A heading for
 display may follow the name; the default is the name in words, without its unit.
@@ -108,10 +112,14 @@ class Shown:
 
 @dataclass(frozen=True)
 class Asked:
-    """A query that pages send before the user selects anything; ``part`` is one of PARTS."""
+    """A query that pages send before the user selects anything; ``part`` is one of PARTS.
+
+    If ``of`` names a table, they send it only of reports where that has rows.
+    """
 
     part: str
     params: tuple[tuple[str, str | int], ...]
+    of: str = ""
 
 
 @dataclass(frozen=True)
@@ -145,6 +153,11 @@ class Analysis:
     def limit(self) -> int:
         """Return the number of rows that pages request on first load, or 0 for all rows."""
         return max((int(dict(asked.params).get("limit", 0)) for asked in self.prefetch), default=0)
+
+    @property
+    def queries(self) -> list[str]:
+        """Return its queries. The first that has rows answers; the last one always answers right."""
+        return self.sql.split(";\n\n")
 
     @property
     def mode(self) -> str:
@@ -256,11 +269,12 @@ def _parse_shown(text: str) -> Shown:
 
 
 def _parse_asked(line: str) -> Asked:
-    part, *params = line.split()
+    query, _, of = line.partition(" of ")
+    part, *params = query.split()
     if part not in PARTS:
         raise AnalysisError(f"A prefetch line names no part of a report: {line}")
     values = (param.split("=", 1) for param in params)
-    return Asked(part, tuple((name, int(value) if value.isdigit() else value) for name, value in values))
+    return Asked(part, tuple((name, int(value) if value.isdigit() else value) for name, value in values), of)
 
 
 def _parse_param(line: str) -> Param:

@@ -6,6 +6,7 @@ them to read them instead. Analyses then run on that cursor unchanged. Its heade
     -- Prose, any number of lines.
     -- defaults: min_ns          analyses read these rows only with their default for this parameter
     -- once: steps               files that it builds on
+    -- of: finding_communication     nothing is made unless this table has rows
 
 Analyses and rules list the files that they build on (``once:``). All that is asked of one part of a report, one after
 the other, has one cursor, on which the selection is applied and each file runs once.
@@ -33,16 +34,20 @@ from profiledb.selection.model import Selection
 
 ALWAYS = ("active",)
 """Files that all that asks of a part of a report builds on."""
-_LINE = re.compile(r"^-- ?(?:(?P<key>defaults|once): )?(?P<text>.*)$")
+_LINE = re.compile(r"^-- ?(?:(?P<key>defaults|once|of): )?(?P<text>.*)$")
 
 
 @dataclass(frozen=True)
 class Shared:
-    """SQL that materializes rows, the parameters whose defaults they hold for, and the rows that they build on."""
+    """SQL that materializes rows, the parameters whose defaults they hold for, and the rows that they build on.
+
+    If ``of`` names a table, nothing is made unless it has rows.
+    """
 
     sql: str
     defaults: tuple[str, ...]
     once: tuple[str, ...]
+    of: str
 
 
 @cache
@@ -55,7 +60,8 @@ def files() -> Mapping[str, Shared]:
 
 def _parse_shared(text: str) -> Shared:
     lines = header.read(text, _LINE)
-    return Shared(text, header.listed(lines.get("defaults", [])), header.listed(lines.get("once", [])))
+    defaults, once = (header.listed(lines.get(key, [])) for key in ("defaults", "once"))
+    return Shared(text, defaults, once, "".join(lines.get("of", [])))
 
 
 def fit(analysis: Analysis, values: Mapping[str, object], selection: Selection) -> bool:
@@ -94,7 +100,8 @@ class Part:
         for name in once:
             one = files()[name]
             self._make_once(one.once)
-            self.run(name, one.sql)
+            if not one.of or name in self._made or captures.has_rows(self.cursor, one.of):
+                self.run(name, one.sql)
 
     def run(self, name: str, sql: str) -> None:
         """Run SQL unless it has run by this name."""

@@ -53,8 +53,9 @@ def prepare(library: Library, report_id: str) -> None:
         warmup = False
     usual = model.to_params(model.default_selection(warmup=warmup))
 
-    _ask_all(whole, "whole")
-    _ask_all(part, "part")
+    rows = library.find(report_id).rows
+    _ask_all(whole, "whole", rows)
+    _ask_all(part, "part", rows)
     with suppress(WarpdeckError):
         _ask_range_analyses(part)
     with suppress(WarpdeckError):
@@ -66,7 +67,7 @@ def prepare(library: Library, report_id: str) -> None:
         digest.write(library, report_id, rules, found)
         list_findings(library, [report_id], rules)
         if steady:
-            _ask_all(lambda name, **given: part(name, **summary.steady_params(steady, name), **given), "steady")
+            _ask_all(lambda name, **given: part(name, **summary.steady_params(steady, name), **given), "steady", rows)
 
 
 def store_views(library: Library, report_id: str) -> None:
@@ -86,11 +87,17 @@ def list_findings(library: Library, report_ids: Iterable[str], rules: Mapping[st
             library.catalog.listing.put_findings(report_id, version, [one.rule for one in found])
 
 
-def _ask_all(ask: Callable[..., Any], part: str) -> None:
-    """Ask what the headers of analyses name for a part of a report; leave out what the report lacks."""
+def _ask_all(ask: Callable[..., Any], part: str, rows: Mapping[str, int]) -> None:
+    """Ask what the headers of analyses name for a part of a report; leave out what the report lacks.
+
+    Args:
+        ask: runs an analysis.
+        part: one of ``header.PARTS``.
+        rows: the rows of each table of the report.
+    """
     for name, analysis in header.analyses().items():
         for asked in analysis.prefetch:
-            if asked.part == part:
+            if asked.part == part and (not asked.of or rows.get(asked.of)):
                 with suppress(WarpdeckError):
                     ask(name, **dict(asked.params))
 

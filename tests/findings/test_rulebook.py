@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from profiledb.errors import AnalysisError, ConfigError
@@ -10,6 +11,7 @@ from profiledb.findings import advice as texts
 from profiledb.findings import rule as rules
 from profiledb.findings import rulebook
 from profiledb.findings.rule import GROUPS, PLACE
+from profiledb.query import analysis
 
 ROOT = Path(__file__).parents[2]
 HEADER = """\
@@ -43,7 +45,7 @@ def test_every_built_in_rule_says_all_that_people_read() -> None:
         advice = map(texts.text, rule.advice)
         for sentence in (*rule.says, *rule.clear, *advice):
             assert sentence.rstrip("`").endswith((".", ")", "}")), (rule.name, sentence)
-        rulebook.one_query(rule, Path(rule.name))
+        rulebook.require_queries(rule, Path(rule.name))
     groups = [rule.group for rule in found.values()]
     assert groups == sorted(groups, key=list(GROUPS).index)
 
@@ -111,10 +113,20 @@ def test_a_folder_adds_and_overrides(tmp_path: Path) -> None:
         "",
     ],
 )
-def test_a_rule_is_one_query_and_nothing_else(tmp_path: Path, sql: str) -> None:
+def test_a_rule_is_queries_and_nothing_else(tmp_path: Path, sql: str) -> None:
     own(tmp_path, "something.sql", HEADER + sql)
     with pytest.raises(ConfigError, match=r"something\.sql"):
         rulebook.load(tmp_path)
+
+
+def test_the_first_query_with_a_row_answers(tmp_path: Path) -> None:
+    first = "SELECT 1.0 AS value, NULL AS range WHERE $threshold::DOUBLE = 0;\n\n"
+    own(tmp_path, "something.sql", HEADER + first + QUERY)
+    asked = rulebook.load(tmp_path)["something"].analysis
+    with duckdb.connect() as db:
+        for threshold, value in (("0", 1), ("1", 12)):
+            (row,) = analysis.first_rows(db, asked, {"threshold": threshold}).to_pylist()
+            assert row["value"] == value
 
 
 def test_files_that_are_no_rules_are_named(tmp_path: Path) -> None:

@@ -1,17 +1,19 @@
 """Every rule over every report there is: what must hold of findings, whatever was captured."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from profiledb.errors import NotCapturedError
+from profiledb.errors import NotCapturedError, NotLinkedError
 from profiledb.findings import judge, output, program, rulebook, sentences
 from profiledb.findings.finding import Finding
 from profiledb.findings.rule import EVIDENCE
 from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
-from profiledb.query import analysis
+from profiledb.query import analysis, header, shared_rows
+from profiledb.selection.model import Selection
 from tests.conftest import CORPUS, Once, ingest_files
 from tests.support.advised import wrong
 from tests.support.ddp_samples import NAMES, needs_ddp
@@ -79,12 +81,30 @@ def shares_add_up(library: Library, report: Manifest, params: dict[str, Any]) ->
         assert rows.empty or max(abs(one - 100) for one in sums) < 0.1, (report.name, name)
 
 
+def first_queries_say_what_the_last_ones_do(library: Library, report: Manifest) -> None:
+    """Queries that answer a rule if there is nothing to judge only save the time of planning the one that judges."""
+    asked = [one.analysis for one in rulebook.load().values() if len(one.analysis.queries) > 1]
+    includes = {name for one in asked for name in ("selection", "ranges", *one.includes)}
+    with shared_rows.opened(library, report.id, Selection(), sorted(includes)) as part:
+        for one in asked:
+            try:
+                part.check(one)
+            except (NotCapturedError, NotLinkedError):
+                continue
+            part.prepare(one)
+            values = header.bind(one, {})
+            rows = [analysis.first_rows(part.cursor, replace(one, sql=sql), values).to_pylist() for sql in one.queries]
+            assert repr(next(filter(None, rows), [])[:1]) == repr(rows[-1][:1]), (report.name, one.name)
+
+
 @EVERY_REPORT
 def test_every_rule(every_report: Library, name: str) -> None:
     report = every_report.find(name)
     found = check(every_report, report)
     if {"kernel", "ncu_launch"} & set(report.rows):
         assert any(one.verdict != "cannot_judge" for one in found)
+    if TIMELINE in report.subjects:
+        first_queries_say_what_the_last_ones_do(every_report, report)
     if {TIMELINE, "kernel"} <= set(report.subjects):
         assert sum(one.own_saving_ns or 0 for one in found) <= the_parts_of_the_time(every_report, report)
 

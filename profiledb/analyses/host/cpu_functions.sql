@@ -6,8 +6,8 @@
 -- show: function 360, self_pct bar 110, self_samples, total_pct bar 110, total_samples, module 200, threads
 -- prefetch: part
 -- prefetch: part moments=idle
--- prefetch: part source=python
--- prefetch: part source=python moments=idle
+-- prefetch: part source=python of python_sample
+-- prefetch: part source=python moments=idle of python_sample
 -- needs: cpu_sample or python_sample
 -- includes: host
 -- selects: part

@@ -4,7 +4,7 @@
 -- page: host
 -- show: module 360, self_pct bar 110, self_samples, total_pct bar 110, total_samples
 -- prefetch: part
--- prefetch: part source=python
+-- prefetch: part source=python of python_sample
 -- needs: cpu_sample or python_sample
 -- includes: host
 -- selects: part

@@ -4,7 +4,7 @@
 -- deeper samples count for its last one. Rows as in `cpu_functions`.
 -- page: host
 -- prefetch: part
--- prefetch: part source=python
+-- prefetch: part source=python of python_sample
 -- needs: cpu_sample or python_sample
 -- includes: host
 -- selects: part

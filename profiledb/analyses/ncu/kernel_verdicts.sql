@@ -9,6 +9,7 @@
 -- selects: part
 -- joins: ncu
 -- needs: kernel
+-- once: names
 -- param: kernel =  number of the kernel (analysis kernels), or its full name
 -- param: ncu =  the Compute report: its id, the beginning of it, or its file name; the linked one unless given
 -- column: kernel | text | | number of the kernel in this report, as in the analysis kernels
@@ -20,6 +21,23 @@
 -- column: measured_pct | % | .1f | share of the time of the kernel in launch shapes that were measured
 -- column: launch_id | id | | the launch behind the verdict in the Compute report
 -- column: command = To measure it | text | | the command that measures this kernel; PROGRAM stands for a program that is not known
+WITH key AS (
+    SELECT kernel, any_value(short) AS short, any_value(mangled) AS mangled,
+        count(*) OVER (PARTITION BY any_value(short)) > 1 AS is_shared
+    FROM kernel_key GROUP BY kernel
+), whole AS (
+    SELECT kernel, sum(ns)::BIGINT AS total_ns
+    FROM (SELECT name_id, sum(end_ns - start_ns) AS ns FROM selected_kernel GROUP BY name_id)
+    JOIN kernel_key USING (name_id) GROUP BY kernel
+)
+SELECT kernel, readable AS name, 'not measured' AS verdict, NULL::DOUBLE AS verdict_pct,
+    'no linked Compute report has it' AS reason, NULL::VARCHAR AS others,
+    100.0 * 0 / nullif(total_ns, 0) AS measured_pct, NULL::INTEGER AS launch_id,
+    ncu_command(key.short, IF(is_shared, key.mangled, NULL)) AS command
+FROM whole JOIN key USING (kernel) JOIN (SELECT name_id AS kernel, readable FROM kernel_key) USING (kernel)
+WHERE NOT EXISTS (FROM ncu_launch) AND ($kernel::VARCHAR IS NULL OR kernel IN (FROM kernel_ids($kernel)))
+ORDER BY total_ns DESC, kernel;
+
 WITH key AS (
     SELECT kernel, any_value(short) AS short, any_value(mangled) AS mangled,
         count(*) OVER (PARTITION BY any_value(short)) > 1 AS is_shared

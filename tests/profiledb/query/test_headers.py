@@ -56,9 +56,10 @@ def test_an_analysis_needs_no_views_but_those_that_it_includes(
     empty.execute(views.sql(analysis.includes) or "SELECT 1")
     for param in analysis.params:
         assert f"${param.name}" in analysis.sql or analysis.joins
-    values = {k: v for k, v in header.bind(analysis, {}).items() if f"${k}" in analysis.sql}
-    described = empty.execute(analysis.sql, values or None).description
-    assert [column[0] for column in described or ()] == [column.name for column in analysis.columns]
+    for sql in analysis.queries:
+        values = {k: v for k, v in header.bind(analysis, {}).items() if f"${k}" in sql}
+        described = empty.execute(sql, values or None).description
+        assert [column[0] for column in described or ()] == [column.name for column in analysis.columns]
     for table in (table for need in analysis.needs for table in need):
         empty.execute(f"SELECT 1 FROM {table}")
 

@@ -1,5 +1,6 @@
 """Analyses that build on the same rows: on one cursor they answer what each answers alone."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.findings import rulebook
 from profiledb.library.library import Library
-from profiledb.query import analysis, header, shared_rows
+from profiledb.query import analysis, captures, header, shared_rows
 from profiledb.selection.model import Selection
 
 SELECTIONS: tuple[dict[str, Any], ...] = (
@@ -79,6 +80,30 @@ def test_rows_are_made_once(library: Library, gaps: str) -> None:
         assert part.cursor.execute("SELECT count(*) FROM once_idle").fetchone() == (0,), "the same cursor"
     library._attached.close(gaps)
     assert len(analysis.run(library, gaps, "idle_gaps")), "a report that was closed is opened anew"
+
+
+def test_every_file_that_is_listed_makes_its_rows(library: Library, gaps: str) -> None:
+    """No other name of what a cursor has stands for them."""
+    for name in ("kernels", "idle_gaps"):
+        with shared_rows.opened(library, gaps, Selection(), header.get(name).includes) as part:
+            part.prepare(header.get(name))
+            rows = part.cursor.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
+            made = {table for (table,) in rows}
+        for one in header.get(name).once:
+            assert made.issuperset(re.findall(r"TEMP TABLE (\w+)", shared_rows.files()[one].sql)), one
+    library._attached.close(gaps)
+
+
+def test_rows_of_a_table_without_rows_are_not_made(library: Library, gaps: str) -> None:
+    asked = rulebook.load()["exposed_communication"].analysis
+    assert shared_rows.files()["messages"].of == "finding_communication"
+    with shared_rows.opened(library, gaps, Selection(), asked.includes) as part:
+        part.prepare(asked)
+        assert not captures.has_rows(part.cursor, "finding_communication")
+        rows = part.cursor.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
+    assert ("once_communication",) in rows
+    assert ("once_nccl_message",) not in rows
+    library._attached.close(gaps)
 
 
 def test_two_at_once_have_a_cursor_each(library: Library, gaps: str) -> None:

@@ -15,6 +15,9 @@
 -- clear: Whole CUDA graphs take {value} of the busy time.
 -- advice: Capture again with `nsys profile --cuda-graph-trace=node` to see the kernels. That adds overhead: keep this report for times.
 -- source: nsys documentation (--cuda-graph-trace); pegainfer PR #163
+SELECT 0::DOUBLE AS value, 0 AS graph_ns, 0 AS launches, NULL AS evidence
+FROM selected_busy HAVING sum(end_ns - start_ns) > 0 AND NOT EXISTS (FROM selected_graph_launch);
+
 WITH graph AS MATERIALIZED (FROM selected_graph_launch
 ), taken AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_union('graph')
 ), worked AS (SELECT sum(end_ns - start_ns)::BIGINT AS ns FROM selected_busy

@@ -31,6 +31,10 @@
 -- advice: [failed] Capture again with another version of nsys: this is a fault of nsys, not of the program.
 -- advice: [other] Fix what the profiler's message names, then capture again.
 -- source: nsys diagnostics; counts: ours
+SELECT 0 AS value, NULL AS errors, NULL AS rejected, NULL AS first_text, NULL AS remedy, NULL AS command,
+    'lost' AS cause, NULL AS evidence
+FROM rejected_row HAVING count(*) = 0 AND NOT EXISTS (FROM diagnostic WHERE severity = 'error');
+
 WITH error AS (
     SELECT text, source, time_ns, starts_with(text, 'Error when processing events') AS failed
     FROM diagnostic WHERE severity = 'error' OR starts_with(text, 'Error when processing events')

@@ -21,6 +21,13 @@
 -- advice: [push, else] Close ranges on every path out of the code: `nvtx3::scoped_range`, not `nvtxRangePush` without `nvtxRangePop`.
 -- advice: End the capture between steps: `cudaProfilerStop` after the range is closed.
 -- source: ours; nsys leaves such ranges without an end
+SELECT 0 AS value, 0 AS ranges, 100.0 * 0 / nullif(count(*), 0) AS share_pct, 'push' AS cause, NULL AS path,
+    NULL AS evidence
+FROM selected_range AS one CROSS JOIN report
+HAVING count(*) FILTER (
+    NOT closed OR style = 'PushPop' AND kind <> 'torch' AND one.end_ns = duration_ns AND one.end_ns > one.start_ns
+) = 0;
+
 WITH open AS (
     SELECT path, style, selected_range.start_ns, selected_range.end_ns
     FROM selected_range JOIN range_path USING (path_id) CROSS JOIN report

@@ -5,7 +5,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
--- once: compute, communication, sums, messages
+-- once: span, compute, communication, sums, messages
 -- parts: communication
 -- unit: %
 -- fires: above
@@ -26,6 +26,10 @@
 -- advice: [else, JAX or XLA] Let XLA run collectives beside compute: `XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true`.
 -- advice: [else] Give NCCL a stream of its own (`cudaStreamCreateWithFlags(.., cudaStreamNonBlocking)`), and order both with events (`cudaStreamWaitEvent`).
 -- source: nsys-ai (both 5 % of a stream's time); share of the time: ours
+SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS bare_ns, NULL AS waits_pct, NULL AS cause, 0 AS streams,
+    0 AS collectives, NULL AS evidence
+FROM finding_window WHERE ns > 0 AND NOT EXISTS (FROM finding_communication);
+
 WITH mark AS (SELECT name_id FROM kernel_name WHERE is_communication(short, class)
 ), by_stream AS (
     SELECT device_id, stream_id, sum(ns) AS ns,

@@ -6,7 +6,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
--- once: compute, communication, sums
+-- once: span, compute, communication, sums
 -- unit: %
 -- fires: below
 -- weight: note
@@ -19,6 +19,10 @@
 -- advice: [exchange, not pipeline parallel] -> exchange_earlier
 -- advice: [not exchange or pipeline parallel] -> overlap_communication
 -- source: TraceLens (0.7; its 100 µs are a share of the time here); nsys-ai (0.3)
+SELECT NULL AS value, 'The selection has no communication kernels, such as those of NCCL.' AS unjudged, 0 AS all_ns,
+    0 AS hidden_ns, NULL AS cause
+FROM finding_communication HAVING count(*) = 0;
+
 WITH taken AS (FROM finding_exposed
 )
 SELECT CASE WHEN taken.ns > 0 AND 100 * taken.ns >= $least_pct::DOUBLE * finding_window.ns

@@ -5,7 +5,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
--- once: compute, communication, sums, messages
+-- once: span, compute, communication, sums, messages
 -- parts: communication
 -- level: place
 -- unit: %
@@ -25,6 +25,10 @@
 -- advice: [not waits, not waits here, not exchange or pipeline parallel] -> send_less
 -- change: overlapped_collectives
 -- source: TraceLens GPU timeline (exposed communication over 5 %)
+SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS bare_ns, 0 AS all_ns, NULL AS hidden_pct, NULL AS cause,
+    NULL AS waits_pct, NULL AS evidence
+FROM finding_window WHERE ns > 0 AND NOT EXISTS (FROM finding_communication);
+
 WITH taken AS (FROM finding_exposed
 ), shown AS (
     SELECT {

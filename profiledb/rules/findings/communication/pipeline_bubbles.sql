@@ -9,7 +9,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl, ranges
 -- selects: part
--- once: compute, communication, messages
+-- once: span, compute, communication, messages
 -- parts: communication
 -- unit: %
 -- fires: above
@@ -24,6 +24,10 @@
 -- advice: Split a batch into more micro-batches: of m micro-batches and p stages (p - 1) / (m + p - 1) of the time is bubble; schedules that interleave stages (1F1B with virtual stages, zero bubble) have less.
 -- advice: Give all stages the same work: embeddings and the head of the vocabulary make the first and the last one longer; `warpdeck scaling` compares the ranks.
 -- source: GPipe (Huang et al. 2019) and Megatron-LM (Narayanan et al. 2021) on bubbles; shortest transfer and 5 %: ours
+SELECT NULL AS value, 'The selection has too few transfers between two GPUs.' AS unjudged, 0 AS saving_ns,
+    0 AS transfers, 0 AS wait_ns, NULL AS shortest_ns, NULL AS longest_ns, NULL AS evidence
+FROM finding_communication HAVING count(*) = 0;
+
 WITH sent AS (
     SELECT one.*, path FROM finding_communication AS one LEFT JOIN nccl_message USING (kernel_id)
     LEFT JOIN (SELECT kernel_id, operation FROM nccl_collective) AS told USING (kernel_id)

@@ -14,7 +14,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl, waiting, idle
 -- selects: part
--- once: compute, communication, steps, functions, idle
+-- once: span, compute, communication, steps, functions, idle
 -- parts: communication (wait_ns), host code (late_ns)
 -- unit: %
 -- fires: above
@@ -40,6 +40,12 @@
 -- change: [late CPU] host_code={range}
 -- change: [else] balanced_ranks
 -- source: HTA straggler; TraceLens NCCL analyzer (wait until the latest start); 5 %: ours
+SELECT 0::DOUBLE AS value,
+    'The report has collectives of one GPU only: `warpdeck scaling` compares the reports of several ranks.' AS unjudged,
+    0 AS saving_ns, 0 AS wait_ns, NULL AS late_ns, NULL AS range, NULL AS cause, 0 AS collectives, NULL AS last_gpu,
+    NULL AS last_pct, NULL AS evidence
+FROM finding_window WHERE ns > 0 AND NOT EXISTS (FROM finding_communication);
+
 WITH numbered AS (
     SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns,
         row_number() OVER (PARTITION BY device_id, short ORDER BY start_ns, kernel_id) AS nth,

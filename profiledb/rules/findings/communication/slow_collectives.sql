@@ -7,7 +7,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
--- once: compute, communication, messages
+-- once: span, compute, communication, messages
 -- parts: rank_imbalance, communication
 -- unit: %
 -- fires: above
@@ -24,6 +24,10 @@
 -- advice: [waits here] -> find_late_gpu
 -- advice: [not waits here] -> compare_ranks
 -- source: nsys-ai nccl_anomaly (3 times the mean; here the median, which outliers do not move)
+SELECT 0::DOUBLE AS value, 'The selection has too few collectives of one kind and size.' AS unjudged, 0 AS saving_ns,
+    0 AS slow, NULL AS beyond_ns, 0 AS lost_ns, NULL AS kernel, NULL AS evidence
+FROM finding_window WHERE ns > 0 AND NOT EXISTS (FROM finding_communication);
+
 WITH sized AS (
     SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns, end_ns - start_ns AS ns, bytes,
         grid_x::BIGINT * grid_y * grid_z AS blocks

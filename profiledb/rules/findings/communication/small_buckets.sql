@@ -11,7 +11,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl, waiting, idle
 -- selects: part
--- once: compute, communication, finding_steps, functions, idle, messages
+-- once: span, compute, communication, finding_steps, functions, idle, messages
 -- parts: communication, host code (cpu_ns)
 -- unit: %
 -- fires: above
@@ -37,6 +37,11 @@
 -- advice: [not PyTorch] Join buffers before the collective, or put several into one `ncclGroupStart` and `ncclGroupEnd`.
 -- change: merged_collectives=8
 -- source: PyTorch DDP (25 MB buckets), NCCL (latency and bandwidth of collectives, nccl-tests); thresholds: ours
+SELECT NULL AS value, 'The selection has no all-reduces, all-gathers or reduce-scatters of NCCL.' AS unjudged,
+    0 AS saving_ns, 0 AS bare_ns, 0 AS cpu_ns, NULL AS cause, 0 AS collectives, NULL AS step_collectives,
+    NULL AS each_bytes, NULL AS each_ns, NULL AS kernel, NULL AS evidence
+FROM finding_communication HAVING count(*) = 0;
+
 WITH said AS (
     SELECT one.*, nccl_operation(short) AS operation, coalesce(nccl_message.bytes, told.size_bytes) AS bytes, cpu_ns,
         lag(one.end_ns) OVER (PARTITION BY one.device_id, nccl_operation(short) ORDER BY one.start_ns) AS before_ns

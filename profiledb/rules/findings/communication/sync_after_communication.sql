@@ -7,7 +7,7 @@
 -- needs: api_call
 -- includes: finding, work, memory, nccl, idle
 -- selects: part
--- once: functions, compute, communication
+-- once: span, functions, compute, communication
 -- parts: idle
 -- unit: %
 -- fires: above
@@ -22,6 +22,9 @@
 -- advice: [else, JAX or XLA] Do not wait right after a collective in {place|the step}: no `block_until_ready()`.
 -- advice: [else] Do not wait right after a collective in {place|the step}: no `cudaDeviceSynchronize`. Kernels of the same stream wait by themselves, others by an event.
 -- source: nsys-ai (a synchronization up to 1 ms after NCCL, repeatedly); idle time instead of the count: ours
+SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS gap_ns, 0 AS gaps, NULL AS function, NULL AS evidence
+FROM finding_window WHERE ns > 0 AND NOT EXISTS (FROM finding_communication);
+
 WITH gap AS MATERIALIZED (SELECT device_id, a, b FROM selected_hole(2000)
 ), after AS (  -- the gap that starts where the kernel ends
     SELECT comm.kernel_id, comm.global_pid, gap.device_id, a, b

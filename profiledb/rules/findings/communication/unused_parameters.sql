@@ -9,7 +9,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl, ranges, idle, waiting
 -- selects: part
--- once: functions, idle, compute, communication, finding_steps, messages
+-- once: span, functions, idle, compute, communication, finding_steps, messages
 -- parts: communication, host code
 -- unit: %
 -- fires: above
@@ -24,6 +24,11 @@
 -- advice: [PyTorch] If the same parameters are unused in each step, `static_graph=True` searches only once.
 -- advice: [not PyTorch] If each step uses all parameters, reduce only the gradients, without a list of those that it used.
 -- source: PyTorch, torch/csrc/distributed/c10d/reducer.cpp (search_unused_parameters, all_reduce_local_used_map); threshold: ours
+SELECT NULL AS value, 'The selection has no all-reduces of NCCL.' AS unjudged, 0 AS saving_ns, NULL AS searches,
+    0 AS reduced, 0 AS cost_ns, NULL AS evidence
+FROM finding_communication
+HAVING count(*) = 0 AND NOT EXISTS (FROM range_path WHERE contains(name, 'search_unused_parameters'));
+
 WITH search AS MATERIALIZED (
     SELECT pre, post FROM selected_range JOIN range_path USING (path_id)
     WHERE contains(range_path.name, 'search_unused_parameters')

@@ -38,6 +38,16 @@
 -- advice: [churn] -> allocate_once
 -- change: without_allocations
 -- source: CUDA C++ Best Practices (allocation synchronizes); 2 % and the second half: ours
+SELECT 0::DOUBLE AS value, NULL AS unjudged, 0 AS saving_ns, NULL AS explains_ns, 0 AS calls, NULL AS call_ns,
+    NULL AS function, NULL AS function_calls, 0 AS lost_ns, 'churn' AS cause, NULL AS allocated, NULL AS freed,
+    NULL AS grown_bytes, NULL AS evidence
+FROM selected_api_call
+JOIN (
+    FROM api_function
+    WHERE category = 'allocation' AND NOT regexp_matches(function, 'Async|Pool|^cuMem(Address|Map)')
+) USING (name_id)
+HAVING count(*) = 0 AND EXISTS (FROM finding_compute);
+
 WITH edge AS MATERIALIZED (
     SELECT device_id, min(start_ns) AS low, max(end_ns) AS high, low + (high - low) // 2 AS middle
     FROM finding_compute GROUP BY device_id

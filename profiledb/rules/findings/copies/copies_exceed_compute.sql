@@ -10,7 +10,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory, idle
 -- selects: part
--- once: compute, functions, idle
+-- once: span, compute, functions, idle
 -- parts: copies, host code (staged_ns)
 -- level: place
 -- unit: ratio

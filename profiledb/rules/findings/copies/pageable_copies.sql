@@ -9,7 +9,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
--- once: functions, compute, copies
+-- once: span, functions, compute, copies
 -- parts: copies, copy call, synchronization
 -- unit: %
 -- fires: above
@@ -25,6 +25,12 @@
 -- advice: [not to host] -> pin
 -- change: [not to host] pinned_copies
 -- source: Nsight Systems rule cuda_memcpy_async (srcKind or dstKind 0 is pageable); share of the time and 1 GB/s, slower than all pageable copies at hand: ours
+SELECT 0::DOUBLE AS value, NULL AS unjudged, 0 AS saving_ns, NULL AS cause, 0 AS copies, NULL AS bytes, 0 AS bare_ns,
+    NULL AS rate, NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND NOT EXISTS (FROM finding_held_copy WHERE held = 'pageable')
+    AND NOT EXISTS (FROM selected_memop WHERE kind = 'memcpy' AND call_id IS NULL AND 0 IN (src_kind, dst_kind));
+
 WITH held AS MATERIALIZED (  -- a byte at 1 GB/s takes 1 ns
     SELECT * REPLACE (greatest(start_ns, end_ns - duration_ns - bytes) AS start_ns) FROM finding_held_copy
     WHERE held = 'pageable'

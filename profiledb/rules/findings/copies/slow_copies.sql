@@ -7,7 +7,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
--- once: functions, compute
+-- once: span, functions, compute
 -- parts: copies
 -- unit: %
 -- fires: above
@@ -27,6 +27,14 @@
 -- advice: [else, pinned memory] Check the link and the NUMA node of the process (`numactl`): the memory is pinned already.
 -- advice: [else, not HIP] If it is already pinned, check the link (`nvidia-smi -q -d PCIE`: generation and width under load) and the NUMA node of the process (`numactl`).
 -- source: NVIDIA omniperf diagnose-perf (PCIe generation under load); 50 % and 1 MiB: ours; samples reach 14 to 31 % pageable, 87 % pinned
+SELECT 0::DOUBLE AS value, NULL AS unjudged, NULL AS cause, 0 AS saving_ns, 0 AS lost_ns, 0 AS copies, NULL AS rate,
+    NULL AS peak, NULL AS rate_pct, NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND NOT EXISTS (
+        FROM selected_memop
+        WHERE kind <> 'memset' AND copy_kind IN (1, 2, 3, 4, 11, 12) AND bytes >= $least_bytes::BIGINT
+    );
+
 WITH large AS (
     SELECT * FROM selected_copy WHERE limited_by = 'host link' AND bytes >= $least_bytes::BIGINT
 ), slow AS MATERIALIZED (

@@ -9,7 +9,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
--- once: functions, compute, copies
+-- once: span, functions, compute, copies
 -- parts: copies, copy call, synchronization
 -- unit: %
 -- fires: above
@@ -27,6 +27,11 @@
 -- advice: [else, pinned memory] Copy without waiting in {place|the program}: `cudaMemcpyAsync` on a stream of its own, then an event where the data is needed.
 -- advice: [else] Copy without waiting in {place|the program}: `cudaMemcpyAsync` on a stream of its own from pinned memory (`cudaMallocHost`), then an event where the data is needed.
 -- source: Nsight Systems rule cuda_memcpy_sync (64,000 bytes, without copies inside a GPU); share of the time: ours
+SELECT 0::DOUBLE AS value, NULL AS unjudged, 0 AS saving_ns, 0 AS copies, NULL AS bytes, 0 AS bare_ns, NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND NOT EXISTS (FROM finding_held_copy WHERE held = 'synchronous')
+    AND NOT EXISTS (FROM selected_memop WHERE kind = 'memcpy' AND call_id IS NULL);
+
 WITH edge AS (
     SELECT device_id, min(start_ns) AS first_ns, max(end_ns) AS last_ns FROM finding_compute GROUP BY device_id
 ), held AS MATERIALIZED (

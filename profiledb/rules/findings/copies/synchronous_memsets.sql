@@ -6,7 +6,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
--- once: functions, compute, copies
+-- once: span, functions, compute, copies
 -- parts: copies, copy call
 -- unit: %
 -- fires: above
@@ -19,6 +19,11 @@
 -- advice: [CUDA C++ or Fortran or OpenACC or OpenMP offload] Set this memory with `cudaMemsetAsync` on the stream that needs it; for host memory `memset` on the CPU is faster.
 -- advice: [else] Set this memory on the stream that needs it (`cudaMemsetAsync`); for host memory `memset` on the CPU is faster.
 -- source: Nsight Systems rule cuda_memset_sync (destination pinned or managed); share of the time: ours
+SELECT 0::DOUBLE AS value, NULL AS unjudged, 0 AS saving_ns, 0 AS sets, NULL AS bytes, 0 AS bare_ns, NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND NOT EXISTS (FROM finding_held_copy WHERE held = 'memset')
+    AND NOT EXISTS (FROM selected_memop WHERE kind = 'memset' AND call_id IS NULL);
+
 WITH held AS MATERIALIZED (FROM finding_held_copy WHERE held = 'memset'
 ), total AS (SELECT count(*) AS sets, sum(bytes)::BIGINT AS bytes FROM held
 ), lost AS (FROM finding_cover('held', 'finding_compute')

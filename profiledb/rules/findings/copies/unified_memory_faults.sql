@@ -6,7 +6,7 @@
 -- needs: um_gpu_page_fault or memory_event
 -- includes: finding, work
 -- selects: part
--- once: compute
+-- once: span, compute
 -- parts: kernels, copies
 -- unit: %
 -- fires: above
@@ -19,6 +19,10 @@
 -- advice: [else] Move pages before the first kernel needs them: `cudaMemPrefetchAsync`, `cudaMemAdvise` for read-only data, or `cudaMalloc` and explicit copies.
 -- advice: Within a step, touch a page from one side only: put results that the CPU reads every time into pinned memory.
 -- source: nsys um_* reports (no threshold); 5 %: ours
+SELECT 0::DOUBLE AS value, NULL AS unjudged, 0 AS saving_ns, 0 AS faults, 0 AS fault_ns, NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND NOT EXISTS (FROM um_gpu_page_fault) AND NOT EXISTS (FROM memory_event WHERE mem_kind IN (4, 6));
+
 WITH fault AS MATERIALIZED (
     SELECT device_id, greatest(start_ns, low) AS start_ns, least(end_ns, high) AS end_ns, faults, address
     FROM um_gpu_page_fault JOIN finding_edge USING (device_id)

@@ -10,7 +10,7 @@
 -- needs: sched_event
 -- includes: finding, idle, waiting, cpu_code, program
 -- selects: part
--- once: functions, idle, signs
+-- once: span, functions, idle, signs
 -- parts: launch_bound
 -- parts: idle
 -- level: symptom

@@ -13,7 +13,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting, ranges
 -- selects: part
--- once: functions, idle, steps, finding_steps
+-- once: span, functions, idle, steps, finding_steps
 -- parts: data loading, host code, OS runtime call
 -- unit: %
 -- fires: above
@@ -40,6 +40,15 @@
 -- advice: [else] Make the input cheaper: decode and transform on the GPU, or store decoded data.
 -- change: host_code={range}
 -- source: PyTorch TensorBoard plugin (DataLoader > 5 % of the step); XProf input pipeline (5 % moderate, 20 % high)
+SELECT CASE WHEN 100 * (SELECT coalesce(sum(b - a), 0) FROM selected_hole(1)) < $threshold::DOUBLE * ns
+        THEN 0::DOUBLE END AS value,
+    'No range of the selection is called like data loading, for example next_batch.' AS unjudged, 0 AS saving_ns,
+    0 AS idle_ns, NULL AS range, steps, CASE WHEN gpus = 1 AND steps > 0 THEN 0 END AS step_ns, NULL AS evidence
+FROM finding_window
+CROSS JOIN (SELECT nullif(count(*), 0) AS steps FROM selected_counted_step('process') WHERE rank = 1)
+WHERE ns > 0 AND NOT EXISTS (FROM path_pattern WHERE is_loading(pattern))
+    AND NOT EXISTS (FROM selected_memop WHERE copy_kind = 1 AND bytes >= $least_bytes::BIGINT);
+
 WITH loading AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern WHERE is_loading(pattern)
 ), computed AS (

@@ -13,7 +13,7 @@
 -- needs: sched_event or osrt_call
 -- includes: finding, idle, memory
 -- selects: part
--- once: functions, idle
+-- once: span, functions, idle
 -- parts: host code, OS runtime call
 -- unit: %
 -- fires: above
@@ -39,6 +39,19 @@
 -- advice: [PyTorch] If there are no more cores, use fewer threads (`OMP_NUM_THREADS`, `torch.set_num_threads`, `num_workers`), or move this work to the GPU.
 -- advice: [not PyTorch] If there are no more cores, use fewer threads (`OMP_NUM_THREADS`), or move this work to the GPU.
 -- source: ours; effective number after Kish (design effect of weights); of 70 captures with such calls the median of their 90th percentiles is 7 µs, the largest 18 µs, and that of sixteen threads on two cores 21,500 µs
+SELECT CASE WHEN NOT EXISTS (FROM selected_idle(2000, NULL)) THEN 0::DOUBLE END AS value,
+    'The capture has no switches of the threads that launch.' AS unjudged, 0 AS saving_ns, false AS is_cause,
+    NULL AS idle_ns, NULL AS threads, NULL AS cores, NULL AS busy_pct, NULL AS range, NULL AS calls, NULL AS held,
+    NULL AS call, NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND $least_calls::BIGINT > 0 AND $held_pct::DOUBLE > 0 AND (
+        NOT EXISTS (FROM selected_idle(2000, NULL) WHERE reason IN ('host code', 'OS runtime call'))
+        OR NOT EXISTS (FROM sched_event) AND NOT EXISTS (
+            FROM selected_osrt_call JOIN string ON string_id = name_id
+            WHERE end_ns - start_ns >= 1000000 AND regexp_matches(value, '^(pthread|sem_post)')
+        )
+    );
+
 WITH waiting AS MATERIALIZED (
     SELECT *, tid IN (SELECT DISTINCT global_tid FROM sched_event) AS switches FROM selected_idle(2000, NULL)
     WHERE reason IN ('host code', 'OS runtime call')

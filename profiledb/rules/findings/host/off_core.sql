@@ -7,7 +7,7 @@
 -- needs: sched_event
 -- includes: finding, idle, waiting
 -- selects: part
--- once: functions, idle
+-- once: span, functions, idle
 -- parts: idle
 -- level: symptom
 -- unit: %

@@ -10,7 +10,7 @@
 -- needs: api_call
 -- includes: finding, idle, waiting, training
 -- selects: part
--- once: functions, idle, updates
+-- once: span, functions, idle, updates
 -- parts: host code, copies, copy call, synchronization, OS runtime call, other CUDA call, launch call, launch latency
 -- parts: between operations
 -- unit: %
@@ -31,6 +31,12 @@
 -- advice: [not PyTorch] Keep parameters and optimizer state on the GPU, and update them there.
 -- advice: [PyTorch] If the state does not fit: shard it over GPUs (FSDP, ZeRO), take 8-bit states, or offload with a fused CPU optimizer that overlaps its copies with backward (DeepSpeedCPUAdam).
 -- source: ours
+SELECT NULL AS value,
+    'No range of the selection is called like an update of an optimizer, and no backward pass is known.' AS unjudged,
+    0 AS saving_ns, NULL AS lost_ns, NULL AS calls, NULL AS down_bytes, NULL AS up_bytes, NULL AS range,
+    NULL AS evidence
+FROM finding_update() HAVING count(*) = 0 AND NOT EXISTS (FROM finding_trained WHERE is_backward);
+
 WITH one AS MATERIALIZED (FROM finding_update()
 ), work AS MATERIALIZED (
     SELECT update_id, kind, work.start_ns, work.end_ns, bytes, copy_kind

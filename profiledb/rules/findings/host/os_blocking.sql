@@ -7,7 +7,7 @@
 -- needs: osrt_call
 -- includes: finding, idle, waiting
 -- selects: part
--- once: functions, idle
+-- once: span, functions, idle
 -- parts: OS runtime call, data loading
 -- level: place
 -- unit: %
@@ -29,6 +29,11 @@
 -- advice: [else, unmapping] Reuse large buffers in {part|the loop}, or free them in another thread: it waits in {function}, which returns memory to the system.
 -- advice: [other] Move these calls ({function}) out of {part|the loop}, or into another thread.
 -- source: ours; gaps as in `idle_reasons` (idea: Nsight Systems OS runtime trace)
+SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS idle_ns, NULL AS function, NULL AS function_pct, NULL AS range,
+    NULL AS range_pct, 'other' AS cause, NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND NOT EXISTS (FROM selected_idle(2000, NULL) WHERE reason = 'OS runtime call');
+
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, pre, function FROM selected_idle(2000, NULL) WHERE reason = 'OS runtime call'
 ), total AS (

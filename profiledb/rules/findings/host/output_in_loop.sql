@@ -10,7 +10,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting, work
 -- selects: part
--- once: functions, idle, compute
+-- once: span, functions, idle, compute
 -- parts: host code, OS runtime call, copies (copied_ns)
 -- unit: %
 -- fires: above
@@ -35,6 +35,16 @@
 -- change: [file] without_range={place}
 -- change: [else] host_code={place}
 -- source: XProf smart suggestions (debug print >= 5 % of the step)
+SELECT CASE WHEN told OR 100 * (SELECT coalesce(sum(b - a), 0) FROM selected_hole(1)) < $threshold::DOUBLE * ns
+        THEN 0::DOUBLE END AS value,
+    CASE WHEN NOT told
+        THEN 'The selection has no range that is called like output, and no calls into the operating system.' END
+        AS unjudged,
+    0 AS saving_ns, 0 AS idle_ns, NULL AS copied_ns, NULL AS place, NULL AS cause, NULL AS evidence
+FROM finding_window CROSS JOIN (SELECT count(*) > 0 AS told FROM selected_osrt_call)
+WHERE ns > 0 AND NOT EXISTS (FROM path_pattern WHERE is_output(pattern))
+    AND NOT EXISTS (FROM selected_idle(2000, NULL) WHERE reason = 'OS runtime call');
+
 WITH named AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern WHERE is_output(pattern)
 ), writer AS (

@@ -13,7 +13,7 @@
 -- needs: osrt_call
 -- includes: finding, idle, waiting
 -- selects: part
--- once: functions, idle
+-- once: span, functions, idle
 -- parts: host code
 -- unit: %
 -- fires: above

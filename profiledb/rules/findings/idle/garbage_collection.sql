@@ -8,7 +8,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
--- once: functions, idle
+-- once: span, functions, idle
 -- parts: host code
 -- unit: %
 -- fires: above
@@ -21,6 +21,15 @@
 -- advice: [else] Collect at a moment of your choice: after warm-up `gc.collect()`, `gc.freeze()` and `gc.disable()`, then every N steps.
 -- advice: Create fewer objects in the loop, and no reference cycles that hold arrays.
 -- source: TensorRT-LLM hotspot-classification, nsys-ai gc_impact; share of the time: ours
+SELECT CASE WHEN 100 * (SELECT coalesce(sum(b - a), 0) FROM selected_hole(1)) < $threshold::DOUBLE * ns
+        THEN 0::DOUBLE END AS value,
+    'No range is called gc, and no CPU samples name functions of the Python interpreter.' AS unjudged,
+    0 AS saving_ns, 0 AS idle_ns, 'CPU samples' AS told_by, NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND NOT EXISTS (FROM cpu_sample) AND NOT EXISTS (
+        FROM path_pattern WHERE regexp_matches(pattern, '(?i)gc|garbage')
+    );
+
 WITH collected AS (
     SELECT path_id FROM path_pattern
     WHERE regexp_matches(pattern, '(?i)(^|[^a-z])(gc|gc[ _.:]?collect\w*|garbage[ _-]?collect\w*)([^a-z]|$)')

@@ -10,7 +10,7 @@
 -- needs: range
 -- includes: finding, idle, waiting
 -- selects: part
--- once: functions, idle, finding_steps
+-- once: span, functions, idle, finding_steps
 -- parts: host code, OS runtime call
 -- level: place
 -- unit: %
@@ -36,6 +36,14 @@
 -- advice: [not compiling, not whole step, not launches, not vLLM, not SGLang] Or run it only every N steps, in another process, or on the GPU.
 -- change: host_code={range}
 -- source: TensorRT-LLM metrics 3a-3c (exposed preparation: exposed / range > 0.50 and exposed / window > 0.05)
+SELECT 0::DOUBLE AS value, 0 AS saving_ns, NULL AS cause, NULL AS idle_ns, NULL AS range, NULL AS gaps,
+    NULL AS exposed_pct, NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND NOT EXISTS (
+        FROM selected_idle(2000, NULL)
+        WHERE duration_ns >= $least_ns::BIGINT AND reason IN ('host code', 'OS runtime call') AND pre IS NOT NULL
+    );
+
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, path_id
     FROM selected_idle(2000, NULL) JOIN (SELECT pre, path_id FROM range) USING (pre)

@@ -7,7 +7,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting
 -- selects: part
--- once: functions, idle
+-- once: span, functions, idle
 -- parts: idle
 -- level: symptom
 -- unit: %
@@ -36,6 +36,16 @@
 -- advice: [not range, not compiling] -> name_ranges
 -- advice: The timeline shows what the CPU does in these gaps, as far as the report has it.
 -- source: Nsight Systems rule gpu_gaps (500 ms); share of the time: ours
+SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS idle_ns, 0 AS gaps, NULL AS longest_ns, NULL AS range, CASE
+        WHEN NOT EXISTS (FROM api_call) THEN 'untraced'
+        WHEN EXISTS (FROM cpu_sample) AND EXISTS (FROM osrt_call) THEN 'both'
+        WHEN EXISTS (FROM cpu_sample) THEN 'no calls'
+        WHEN EXISTS (FROM osrt_call) THEN 'no samples'
+        ELSE 'neither'
+    END AS cause, NULL AS reason, NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND NOT EXISTS (FROM selected_idle(2000, NULL) WHERE duration_ns >= $gap_ns::BIGINT);
+
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, start_ns, duration_ns, pre, reason, ns FROM selected_idle(2000, NULL)
     WHERE duration_ns >= $gap_ns::BIGINT

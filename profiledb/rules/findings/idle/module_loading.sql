@@ -9,7 +9,7 @@
 -- needs: api_call
 -- includes: finding, idle
 -- selects: part
--- once: functions, idle
+-- once: span, functions, idle
 -- parts: module loading, launch call, allocation, other CUDA call
 -- unit: %
 -- fires: above

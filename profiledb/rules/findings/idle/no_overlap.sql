@@ -11,7 +11,7 @@
 -- needs: memop
 -- includes: finding, work
 -- selects: part
--- once: compute
+-- once: span, compute
 -- parts: copies
 -- unit: %
 -- fires: above

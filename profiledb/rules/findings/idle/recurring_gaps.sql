@@ -11,7 +11,7 @@
 -- needs: range
 -- includes: finding, idle, waiting
 -- selects: part
--- once: functions, idle, finding_steps
+-- once: span, functions, idle, finding_steps
 -- parts: host code
 -- unit: %
 -- fires: above
@@ -33,6 +33,10 @@
 -- advice: [else] Stop Python's garbage collection from running in {place|steps}: after warm-up `gc.collect()`, `gc.freeze()` and `gc.disable()`, and collect at a moment of your choice. Garbage collection is the usual cause if the program itself does nothing every {every} steps.
 -- advice: [not CUDA C++, not Fortran, not OpenACC, not OpenMP offload] If the program writes logs, metrics or checkpoints every {every} steps, write them in another thread or process, or less often.
 -- source: TensorRT-LLM hotspot-classification (gaps at a steady period without API calls), nsys-ai gc_impact; period in steps and all figures: ours
+SELECT NULL AS value, 'The selection has fewer than 12 steps.' AS unjudged, 0 AS saving_ns, NULL AS gaps,
+    NULL AS every_steps, NULL AS every, NULL AS steps, NULL AS gap_ns, NULL AS usual_ns, NULL AS range, NULL AS evidence
+FROM finding_step WHERE steps >= 12 HAVING count(*) = 0;
+
 WITH gap AS MATERIALIZED (
     SELECT gap_id, any_value(device_id) AS device_id, any_value(start_ns) AS start_ns,
         any_value(duration_ns) AS duration_ns, any_value(tid) AS tid,

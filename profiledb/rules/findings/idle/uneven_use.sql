@@ -7,7 +7,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
--- once: functions, idle
+-- once: span, functions, idle
 -- parts: idle
 -- level: frame
 -- unit: %

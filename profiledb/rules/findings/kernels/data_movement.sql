@@ -7,7 +7,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
--- once: names, sums
+-- once: span, names, sums
 -- parts: copy
 -- unit: %
 -- fires: above
@@ -25,6 +25,12 @@
 -- advice: [not concatenation, else, PyTorch] Keep the layout through the model: `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
 -- advice: [not CuPy, not Numba] Keep one precision through a block, and write results where they are read: `out=`, views, preallocated buffers.
 -- source: XProf (data shuffle operations 30 % of the time)
+SELECT 0::DOUBLE AS value, NULL AS cause, 0 AS saving_ns, 0 AS move_ns, 0 AS launches, NULL AS kernel, NULL AS evidence
+FROM finding_window CROSS JOIN (
+    SELECT sum(sums.ns) AS all_ns, count(*) FILTER (class IN ('copy', 'embedding', 'sort')) AS moving
+    FROM finding_kernel_sum AS sums JOIN kernel_key USING (name_id) WHERE NOT is_communication(short, class)
+) WHERE finding_window.ns > 0 AND all_ns > 0 AND moving = 0;
+
 WITH by_kernel AS (
     SELECT kernel, any_value(class) AS class, any_value(readable) AS name, sum(ns)::BIGINT AS ns,
         sum(launches)::BIGINT AS launches

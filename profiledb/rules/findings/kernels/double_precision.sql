@@ -11,7 +11,7 @@
 -- needs: kernel
 -- includes: finding, work, tensor, peak, program
 -- selects: part
--- once: names, sums, signs
+-- once: span, names, sums, products, signs
 -- parts: kernels
 -- weight: low
 -- unit: %
@@ -33,6 +33,10 @@
 -- advice: If only sums need FP64, compute in FP32 and accumulate in FP64.
 -- change: without_fp64={precision}
 -- source: ours; peaks of NVIDIA's data sheets. Pair on H100: a network in FP64 takes ten times as long as in TF32
+SELECT 0::DOUBLE AS value, NULL AS saving_ns, 0 AS double_ns, NULL AS product_pct, 'FP32' AS precision, NULL AS cause,
+    NULL AS kernel, NULL AS evidence
+FROM finding_window WHERE ns > 0 AND NOT EXISTS (FROM double_kernel);
+
 WITH double_name AS MATERIALIZED (FROM double_kernel), board AS (
     SELECT gpu.gpu_id, fp64.peak_flops_per_s / tf32.peak_flops_per_s AS cuda_part,
         CASE WHEN tf32.peak_flops_per_s IS NULL THEN 'FP32' ELSE 'TF32' END AS precision

@@ -10,7 +10,7 @@
 -- needs: kernel
 -- includes: finding
 -- selects: part
--- once: names
+-- once: span, names
 -- parts: elementwise, copy, normalization, reduction, optimizer
 -- unit: %
 -- fires: above

@@ -10,7 +10,7 @@
 -- needs: kernel
 -- includes: finding, training
 -- selects: part
--- once: names, trained
+-- once: span, names, trained
 -- parts: optimizer, copy, elementwise, copies, launch call, launch latency, host code, other CUDA call
 -- parts: between operations
 -- unit: %
@@ -29,6 +29,13 @@
 -- advice: [PyTorch] If you accumulate gradients over several batches, release them once, before the first batch. Frameworks that keep all gradients in one buffer (Megatron, DeepSpeed) need the fill.
 -- advice: [not PyTorch] Write the first gradient of a step instead of adding it to zeros.
 -- source: PyTorch Performance Tuning Guide (zero_grad, set_to_none)
+SELECT NULL AS value, 'No thread and no range of the selection is that of a backward pass.' AS unjudged, 0 AS saving_ns,
+    0 AS fill_ns, NULL AS add_ns, 0 AS fills, NULL AS kernel, NULL AS evidence
+FROM finding_trained
+WHERE is_backward OR kind = 'memset'
+    OR name_id IN (SELECT name_id FROM kernel_name WHERE regexp_matches(demangled, 'FillFunctor|ZeroFunctor'))
+HAVING count(*) = 0;
+
 WITH trained AS MATERIALIZED (FROM finding_trained
 ), cleared AS MATERIALIZED (
     SELECT pre FROM idle_pattern WHERE regexp_matches(pattern, '(?i)(zero|clear)_?grad')

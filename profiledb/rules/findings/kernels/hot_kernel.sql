@@ -6,7 +6,7 @@
 -- needs: kernel
 -- includes: finding, nccl, work
 -- selects: part
--- once: names, sums
+-- once: span, names, sums
 -- unit: %
 -- fires: above
 -- weight: note

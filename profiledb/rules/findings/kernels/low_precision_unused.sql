@@ -7,7 +7,7 @@
 -- needs: kernel
 -- includes: finding, work, tensor
 -- selects: part
--- once: names, sums
+-- once: span, names, sums, products
 -- parts: matmul, convolution, attention
 -- unit: %
 -- fires: below
@@ -25,6 +25,16 @@
 -- advice: [CUDA C++] On Hopper and later, FP8 through cuBLASLt or Transformer Engine is faster still.
 -- change: precision=bf16
 -- source: XProf op_stats_to_overview_page.cc (16-bit share below 10 %); 5 % of the time: ours
+SELECT CASE WHEN unknown_ns <= all_ns THEN 100::DOUBLE END AS value,
+    'The names of most products on tensor cores do not tell their precision.' AS unjudged, 0 AS saving_ns, 0 AS wide_ns,
+    0::DOUBLE AS wide_pct, 100.0 * all_ns / nullif(all_ns, 0) AS low_pct, NULL AS evidence
+FROM finding_window CROSS JOIN (
+    SELECT coalesce(sum(sums.ns) FILTER (bits < 64), 0) AS all_ns,
+        coalesce(sum(sums.ns) FILTER (bits IS NULL), 0) AS unknown_ns, count(*) FILTER (bits = 32) AS wide
+    FROM finding_kernel_sum AS sums
+    JOIN (FROM product_name WHERE unit = 'tensor' AND bits IS DISTINCT FROM 64) USING (name_id)
+) WHERE finding_window.ns > 0 AND wide = 0;
+
 WITH product AS (
     SELECT name_id, bits, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches
     FROM finding_kernel_sum

@@ -9,7 +9,7 @@
 -- needs: kernel
 -- includes: finding, filling
 -- selects: part
--- once: names
+-- once: span, names
 -- parts: kernels
 -- unit: %
 -- fires: above

@@ -9,7 +9,7 @@
 -- needs: kernel
 -- includes: finding, training, memory
 -- selects: part
--- once: names, trained
+-- once: span, names, trained
 -- parts: matmul, convolution, attention, normalization, softmax, elementwise, random, reduction, copy, other
 -- parts: launch call, launch latency, host code, other CUDA call, between operations
 -- unit: %
@@ -30,6 +30,11 @@
 -- advice: [not PyTorch] If memory allows, keep the activations of more layers; recompute only those that are large and cheap.
 -- advice: If memory is scarce, free some first: sharded optimizer states, lower precision, a fused loss, a smaller batch.
 -- source: ours; PyTorch's documentation of torch.utils.checkpoint (it trades computation for memory)
+SELECT NULL AS value, 'No thread and no range of the selection is that of a backward pass.' AS unjudged, 0 AS saving_ns,
+    NULL AS again_ns, NULL AS launches, NULL AS held_pct, NULL AS kernel, NULL AS evidence
+FROM finding_trained WHERE kind = 'kernel' AND is_backward
+HAVING count(*) = 0 AND NOT EXISTS (FROM memory_event) AND NOT EXISTS (FROM tensor_event);
+
 WITH trained AS MATERIALIZED (
     SELECT * FROM finding_trained WHERE kind = 'kernel' AND is_backward IS NOT NULL
 ), forward_name AS (  -- kernels that only a forward pass runs

@@ -9,7 +9,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl, closed
 -- selects: part
--- once: names
+-- once: span, names
 -- parts: kernels
 -- level: place
 -- unit: %
@@ -36,6 +36,15 @@
 -- advice: [else, OpenACC or OpenMP offload] Or run independent regions beside it (`async`, `nowait`).
 -- advice: [else] Or run independent work beside it, on another stream, or in branches of a CUDA graph.
 -- source: Nsight Compute, LaunchStatistics (fewer blocks than SMs, lost share); PyTorch TensorBoard plugin gpu_metrics_parser; 5 % and 5 µs: ours
+SELECT 0::DOUBLE AS value, NULL AS unjudged, 0 AS saving_ns, 0 AS lost_ns, 0 AS launches, NULL AS sms, NULL AS kernel,
+    NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND EXISTS (FROM gpu WHERE sm_count IS NOT NULL AND gpu_id IN (SELECT device_id FROM finding_edge))
+    AND NOT EXISTS (
+        FROM selected_kernel JOIN gpu ON gpu_id = device_id
+        WHERE grid_x::BIGINT * grid_y * grid_z < sm_count AND end_ns - start_ns >= $least_ns::BIGINT
+    );
+
 WITH small AS MATERIALIZED (
     SELECT kernel_id, device_id, name_id, start_ns, end_ns, grid_x::BIGINT * grid_y * grid_z AS blocks, sm_count,
         (end_ns - start_ns) * (1 - blocks / sm_count) AS lost_ns

@@ -8,7 +8,7 @@
 -- needs: kernel
 -- includes: finding, work, tensor, peak
 -- selects: part
--- once: names, sums
+-- once: span, names, sums, products
 -- parts: matmul, convolution, attention
 -- weight: low
 -- unit: %
@@ -33,6 +33,14 @@
 -- advice: Use sizes that are multiples of 8 (FP16, BF16) or 4 (TF32): these reach tensor cores in all library versions.
 -- change: precision={precision}
 -- source: PyTorch TensorBoard plugin data.py; nsys-ai tensor_core_usage; PyTorch tuning guide. Names beyond Ampere (nvjet, wgmma, tcgen05) and share of the time: ours
+SELECT 0::DOUBLE AS value, 'Most matrix products compute in FP64, which this rule does not judge.' AS unjudged,
+    NULL AS cause, 'Matrix products' AS products, NULL AS saving_ns, 0 AS cuda_ns,
+    100.0 * 0 / nullif(all_ns, 0) AS product_pct, NULL AS kernel, NULL AS precision, NULL AS faster, NULL AS evidence
+FROM finding_window CROSS JOIN (
+    SELECT sum(sums.ns) AS all_ns, count(*) FILTER (unit IS DISTINCT FROM 'tensor' OR bits = 64) AS others
+    FROM finding_kernel_sum AS sums JOIN product_name USING (name_id)
+) WHERE finding_window.ns > 0 AND others = 0;
+
 WITH board AS (
     SELECT gpu.gpu_id, CASE WHEN cc >= 8 THEN 'TF32' WHEN cc >= 7 THEN 'FP16' END AS precision,
         CASE WHEN cc >= 8 THEN tf32.peak_flops_per_s ELSE fp16.peak_flops_per_s END / fp32.peak_flops_per_s AS faster

@@ -9,6 +9,7 @@
 -- needs: kernel
 -- includes: finding, attention
 -- selects: part, mode
+-- once: span
 -- parts: matmul, softmax, elementwise, copy, attention
 -- unit: %
 -- fires: above
@@ -29,6 +30,14 @@
 -- advice: [else] Fuse the attention in {place|the model}: FlashAttention, or the fused attention of cuDNN (`cudnn_frontend` SDPA).
 -- advice: [PyTorch, not vLLM, not SGLang] For custom masks and biases, use `torch.nn.attention.flex_attention`.
 -- source: FlashAttention (Dao 2022): the scores need not be written; pattern and 5 %: ours
+SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS between_ns, NULL AS kernels, NULL AS softmaxes, NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND NOT EXISTS (FROM range_name WHERE regexp_matches(name, '(?i)scores|qk'))
+    AND NOT EXISTS (
+        FROM kernel_name
+        WHERE class = 'softmax' AND NOT regexp_matches(demangled, '(?i)log_?softmax|cross_entropy')
+    );
+
 WITH kind AS MATERIALIZED (  -- names are few and kernels many
     SELECT name_id, class = 'matmul' AND NOT regexp_matches(short, 'reduce', 'i') AS product,
         class = 'matmul' AS beside, class = 'softmax' AS softmax,

@@ -9,7 +9,7 @@
 -- needs: api_call
 -- includes: finding, idle, waiting, memory
 -- selects: part
--- once: functions, idle, finding_steps
+-- once: span, functions, idle, finding_steps
 -- parts: host code, OS runtime call, module loading
 -- unit: %
 -- fires: above
@@ -23,6 +23,10 @@
 -- clear: The GPU waits {value} of the time in steps that load new kernels.
 -- advice: -> compile_once
 -- source: ours; PyTorch's recompilation guide. Pair on H100: a function compiled for 17 sizes in 20 steps
+SELECT NULL AS value, 'The selection has fewer than 4 steps.' AS unjudged, 0 AS saving_ns, 0 AS idle_ns, 0 AS loading,
+    0 AS steps, NULL AS modules, NULL AS evidence
+FROM finding_step HAVING count(*) = 0;
+
 WITH step AS MATERIALIZED (FROM finding_step
 ), loaded AS MATERIALIZED (
     SELECT pid_of(global_tid) AS pid, start_ns AS t FROM api_call JOIN api_function USING (name_id)

@@ -8,7 +8,7 @@
 -- needs: kernel or graph_launch
 -- includes: finding, idle
 -- selects: part
--- once: functions, idle
+-- once: span, functions, idle
 -- parts: launch call, launch latency, host code, between operations
 -- unit: %
 -- fires: above
@@ -31,6 +31,10 @@
 -- advice: [else] Capture the kernels in {part|the step} that run outside of the graphs, too.
 -- advice: Pad inputs to a few shapes, and capture one graph for each.
 -- source: TensorRT-LLM (graph coverage; eager launches between graphs are breaks); idle time instead of a kernel count: ours
+SELECT NULL AS value, 'The selection launches no CUDA graph.' AS unjudged, 0 AS saving_ns, 0 AS idle_ns, 0 AS graphs,
+    (SELECT nullif(count(*), 0) FROM selected_single_kernel) AS single, NULL AS range, NULL AS evidence
+FROM selected_api_call JOIN (FROM api_function WHERE call_kind = 'graph launch') USING (name_id) HAVING count(*) = 0;
+
 WITH launched AS (
     SELECT count(*) FILTER (call_kind = 'graph launch') AS graphs
     FROM selected_api_call JOIN api_function USING (name_id)

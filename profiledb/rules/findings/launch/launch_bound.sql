@@ -11,7 +11,7 @@
 -- needs: api_call
 -- includes: finding, idle
 -- selects: part
--- once: functions, idle
+-- once: span, functions, idle
 -- parts: launch call, launch latency, between operations, host code, other CUDA call
 -- level: place
 -- unit: %

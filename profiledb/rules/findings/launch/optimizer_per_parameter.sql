@@ -11,7 +11,7 @@
 -- needs: api_call
 -- includes: finding, idle, waiting, training
 -- selects: part
--- once: functions, idle, updates
+-- once: span, functions, idle, updates
 -- parts: launch call, launch latency, host code, other CUDA call, between operations, elementwise
 -- unit: %
 -- fires: above
@@ -35,6 +35,11 @@
 -- advice: [PyTorch, torch.compile] Replace your own loop over parameters by `torch._foreach_mul_` and the like, or move the optimizer step into the compiled function.
 -- change: fused_optimizer={range}
 -- source: ours; PyTorch's documentation of torch.optim (for-loop, foreach, fused)
+SELECT NULL AS value,
+    'No range of the selection is called like an update of an optimizer, and no backward pass is known.' AS unjudged,
+    0 AS saving_ns, 0 AS idle_ns, NULL AS calls, NULL AS range, NULL AS evidence
+FROM finding_update() HAVING count(*) = 0 AND NOT EXISTS (FROM finding_trained WHERE is_backward);
+
 WITH one AS MATERIALIZED (FROM finding_update()
 ), told AS MATERIALIZED (  -- names are few and kernels many
     SELECT name_id, class, NOT is_fused(demangled) AND NOT contains(demangled, 'FillFunctor') AS single FROM kernel_name

@@ -9,7 +9,7 @@
 -- needs: api_call
 -- includes: finding, idle
 -- selects: part
--- once: functions, idle
+-- once: span, functions, idle
 -- parts: launch latency
 -- unit: %
 -- fires: above
@@ -28,6 +28,13 @@
 -- advice: [graph] Launch the graph once while warming up, or call `cudaGraphUpload` before the loop: its first launch uploads it.
 -- advice: [other] Look on the timeline for what ends together with these gaps: a host function in the stream (`cudaLaunchHostFunc`), work of another process on the same GPU, or another GPU.
 -- source: HTA breakdown_analysis (gaps that are neither host wait nor kernel wait, from 30 µs); cause and share of the time: ours
+SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS idle_ns, 0 AS gaps, NULL AS longest_ns, NULL AS cause, NULL AS range,
+    NULL AS range_pct, NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND NOT EXISTS (
+        FROM selected_idle(2000, NULL) WHERE reason = 'launch latency' AND ns >= $least_ns::BIGINT
+    );
+
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, pre, next.call_id AS call_id FROM selected_idle(2000, NULL)
     WHERE reason = 'launch latency' AND ns >= $least_ns::BIGINT

@@ -8,7 +8,7 @@
 -- needs: api_call
 -- includes: finding, idle
 -- selects: part
--- once: names, functions, idle
+-- once: span, names, functions, idle
 -- parts: launch call, launch latency, between operations, host code
 -- level: place
 -- unit: %

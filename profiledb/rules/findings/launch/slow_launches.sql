@@ -7,7 +7,7 @@
 -- needs: api_call
 -- includes: finding, idle
 -- selects: part
--- once: functions, idle
+-- once: span, functions, idle
 -- parts: launch call
 -- unit: %
 -- fires: above

@@ -11,7 +11,7 @@
 -- needs: api_call
 -- includes: finding, idle, waiting, ranges
 -- selects: part
--- once: steps, synced_gaps
+-- once: span, steps, synced_gaps
 -- parts: synchronization, copy call, host code, other CUDA call, OS runtime call, launch call, launch latency
 -- unit: %
 -- fires: above

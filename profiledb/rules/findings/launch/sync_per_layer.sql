@@ -10,7 +10,7 @@
 -- needs: range
 -- includes: finding, idle, waiting, ranges
 -- selects: part
--- once: steps, synced_gaps
+-- once: span, steps, synced_gaps
 -- parts: sync_bound
 -- parts: synchronization, copy call, host code, other CUDA call, OS runtime call, launch call, launch latency
 -- unit: %
@@ -28,6 +28,10 @@
 -- advice: [else] -> read_later
 -- advice: [CUDA C++ or Fortran] Order work by streams and events: `cudaStreamWaitEvent` instead of `cudaStreamSynchronize`.
 -- source: TensorRT-LLM hotspot-classification (stream synchronizations per step that are a multiple of its layers); cost and threshold: ours
+SELECT NULL AS value, 'The selection has no steps.' AS unjudged, 0 AS saving_ns, NULL AS idle_ns, NULL AS range,
+    NULL AS layers, NULL AS calls, NULL AS function, NULL AS evidence
+FROM selected_counted_step('process') WHERE leads HAVING count(*) = 0;
+
 WITH RECURSIVE step AS MATERIALIZED (
     SELECT own.pre, own.post FROM selected_counted_step('process') JOIN range AS own USING (range_id) WHERE leads
 ), numbered AS MATERIALIZED (  -- paths whose last name has a number

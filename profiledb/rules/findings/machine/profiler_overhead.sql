@@ -6,6 +6,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work
 -- selects: part
+-- once: span
 -- unit: %
 -- fires: above
 -- weight: warning
@@ -19,6 +20,10 @@
 -- advice: [trace, PyTorch] Record less: `torch.profiler.profile(record_shapes=False, profile_memory=False, with_stack=False)`, and let the profiler start up before the steps that count: `torch.profiler.schedule(wait=1, warmup=1, active=3)`.
 -- advice: [trace, else] Record less, and let the profiler start up before the steps that count.
 -- source: nsys PROFILER_OVERHEAD; 5 %: ours
+SELECT NULL AS value, 'The profiler says nothing of its own time in this report.' AS unjudged, 0 AS spent_ns,
+    CASE WHEN EXISTS (FROM operator) THEN 'trace' ELSE 'nsys' END AS cause, NULL AS name, NULL AS evidence
+FROM finding_window WHERE ns IS NOT NULL AND NOT EXISTS (FROM profiler_overhead);
+
 WITH span AS (
     SELECT min(low) AS low, max(high) AS high FROM finding_edge
 ), spent AS MATERIALIZED (

@@ -24,6 +24,10 @@
 -- advice: [else] Find out what grows: caches, logs, lists, sequence lengths, fragmented memory.
 -- advice: Watch the clocks: a GPU that gets hot or reaches its power limit gets slower, too.
 -- source: TensorRT-LLM, nsys-ai (trend of iteration times); thirds, correlation and threshold: ours
+SELECT NULL AS value, 'The selection has fewer than 9 steps.' AS unjudged, NULL AS saving_ns, NULL AS steps,
+    NULL AS first_ns, NULL AS last_ns, NULL AS evidence
+FROM finding_step HAVING count(*) < 9;
+
 WITH step AS MATERIALIZED (FROM finding_step
 ), loop AS (
     SELECT pid, any_value(steps) AS steps, corr(ns, place) AS correlation,

@@ -31,6 +31,10 @@
 -- advice: [else, CUDA C++ or Fortran or OpenACC or OpenMP offload] Compare {range|the longest step} with the step before it on the timeline: output, a checkpoint, allocation, or other work on the machine.
 -- advice: [else] Compare {range|the longest step} with the step before it on the timeline: validation, a checkpoint, a new shape (`cudnn.benchmark`), garbage collection, or a late batch.
 -- source: nsys-ai iteration_timing (step > 1.5 times the median); share of the time: ours
+SELECT NULL AS value, 'The selection has fewer than 4 steps.' AS unjudged, 0 AS saving_ns, 0 AS outliers, 0 AS steps,
+    format('{:g}', $times::DOUBLE) AS times, NULL AS median_ns, NULL AS longest_ns, NULL AS range, NULL AS evidence
+FROM finding_step HAVING count(*) = 0;
+
 WITH step AS MATERIALIZED (FROM finding_step
 ), outlier AS (
     SELECT * FROM step WHERE ns > $times::DOUBLE * median_ns

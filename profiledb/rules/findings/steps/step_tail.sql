@@ -20,6 +20,10 @@
 -- clear: The slowest The slowest 5 % of {steps} steps take at least {value} times the median.
 -- advice: Compare a slow step with a usual one on the Compare page: inputs of different lengths (bucket or pad them), clocks that change, other work on the same GPU or CPU.
 -- source: pegainfer PR 163 (P99 over P50); P95, because captures are short, and 1.25: ours
+SELECT NULL AS value, NULL AS saving_ns, NULL AS steps, NULL AS median_ns, NULL AS p95_ns,
+    'The selection has fewer than 20 steps.' AS unjudged, NULL AS evidence
+FROM finding_step HAVING count(*) < 20;
+
 WITH step AS MATERIALIZED (FROM finding_step
 ), half AS (
     SELECT pid, 2 * place > steps AS late, list_sort(list(ns))[1 + (19 * (count(*) - 1)) // 20] AS p95_ns

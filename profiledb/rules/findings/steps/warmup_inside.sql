@@ -7,7 +7,7 @@
 -- needs: range
 -- includes: finding, ranges, waiting, work
 -- selects: part
--- once: steps
+-- once: span, steps
 -- weight: warning
 -- unit: %
 -- fires: above
@@ -21,6 +21,11 @@
 -- clear: Warm-up is {value} of the selected time.
 -- advice: Exclude it: check "Exclude warm-up" beside the report, or select the steps that count (`--param warmup=exclude`, `--param within=steps`).
 -- source: ours; warm-up is recognized as NVIDIA's timing guides advise, by steps that take longer than later ones
+SELECT 0::DOUBLE AS value, NULL AS named_ns, NULL AS first_steps, NULL AS above_ns, NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND NOT EXISTS (FROM selected_step('process'))
+    AND NOT EXISTS (FROM selected_range JOIN range_name USING (name_id) WHERE is_warmup(name));
+
 WITH outermost AS (
     SELECT start_ns, end_ns FROM selected_range JOIN range_name USING (name_id)
     WHERE is_warmup(name) AND closed QUALIFY end_ns > coalesce(max(end_ns) OVER (
