@@ -19,11 +19,11 @@
 -- column: lost_ns | ns | | sum of duration times share of SMs without a block
 -- column: launches | count | | launches with fewer blocks than SMs that ran alone
 -- column: kernel | name | | the one that loses most
--- column: only | name | | the same, if no other loses any
+-- column: single | name | | the same, if no other loses any
 -- column: sms | count | | SMs of the GPU
 -- column: library_pct | % | .0f | share of kernels of cuBLAS and cuDNN in it, if it is most of it
 -- says: {launches} {launches|launch has|launches have} fewer blocks than the GPU has SMs ({sms}), which costs up to {lost_ns} ({value} of the time), mostly in {kernel}; {library_pct} of it in kernels of cuBLAS and cuDNN, which choose their grids themselves.
--- says: {only} has fewer blocks than the GPU has SMs ({sms}) in {launches} {launches|launch|launches}, which costs up to {lost_ns} ({value} of the time).
+-- says: {single} has fewer blocks than the GPU has SMs ({sms}) in {launches} {launches|launch|launches}, which costs up to {lost_ns} ({value} of the time).
 -- says: {launches} {launches|launch has|launches have} fewer blocks than the GPU has SMs ({sms}), which costs up to {lost_ns} ({value} of the time), mostly in {kernel}.
 -- clear: Grids with fewer blocks than SMs cost up to {value} of the time.
 -- advice: [decode] Decode more sequences at once: with few rows {kernel} has too few blocks, and most of its time goes into reading weights.
@@ -74,6 +74,6 @@ SELECT CASE WHEN told THEN 100.0 * total.lost_ns / nullif(finding_window.ns, 0) 
     total.lost_ns AS saving_ns, coalesce(closed_pct >= 50, false) AS is_choice,
     CASE WHEN closed_pct >= 50 THEN closed_pct END AS library_pct, total.lost_ns, total.launches, sms,
     (SELECT name FROM by_kernel ORDER BY lost_ns DESC, kernel LIMIT 1) AS kernel,
-    (SELECT any_value(name) FROM by_kernel HAVING count(*) = 1) AS only,
+    (SELECT any_value(name) FROM by_kernel HAVING count(*) = 1) AS single,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN known;
