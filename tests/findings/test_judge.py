@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from profiledb.errors import AnalysisError
@@ -168,10 +169,13 @@ def test_little_of_a_gpu_that_hardly_works_is_low(empty_library: Library, publis
         rule("large", f"SELECT 50.0 AS value, {90 * ms} AS saving_ns;"),
         rule("small", f"SELECT 50.0 AS value, {9 * ms} AS saving_ns;"),
     )
+
+    def lengthen(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute(f"UPDATE report SET stop_ns = {10_000 * ms}, duration_ns = {10_000 * ms}")
+
     for active, severities in ((400, ["high", "low"]), (900, ["high", "low"]), (2_000, ["medium", "low"])):
         kernels = [(0, 10, 100, 200), (20, 30, active * ms, active * ms + 100)]
-        longer = f"UPDATE report SET stop_ns = {10_000 * ms}, duration_ns = {10_000 * ms}"
-        report = by_hand(publish, kernels, lambda db, sql=longer: db.execute(sql))
+        report = by_hand(publish, kernels, lengthen)
         found = judges.judge(empty_library, empty_library.find(report), {}, two)
         assert [one.severity for one in found] == severities
         assert [one.is_little for one in found] == [False, active < 1_000]
