@@ -41,9 +41,6 @@ OF_PART = frozenset(
 of it."""
 HOST = ("idle", "launch", "host")
 """Groups of rules whose evidence is CPU time, so that a source line is meaningful."""
-CHOICE = 0.5
-"""Power of the speedup by which a finding whose fix is a choice counts in the order, because a report does not show
-whether the user has that choice: four times as fast counts as twice, and a small saving as half."""
 
 
 @dataclass(frozen=True)
@@ -225,11 +222,14 @@ def _containers(one: Finding, top: Iterable[Finding], window: Window) -> Iterato
 
 
 def _weigh_saving(finding: Finding) -> float:
-    """Return the saving that it shows in ns; if its fix is a choice, that of ``CHOICE`` of the speedup."""
+    """Return the saving that it shows in ns; if its fix is a choice, that of the square root of its speedup.
+
+    A report does not show whether the user has that choice: four times as fast counts as twice, a small saving as half.
+    """
     shown, share = float(finding.shown_ns or 0), (finding.shown_pct or 0.0) / 100
     if not finding.rule.is_choice or not share:
         return shown
-    return shown * (1 - max(0.0, 1 - share) ** CHOICE) / share
+    return shown * (1 - math.sqrt(max(0.0, 1 - share))) / share
 
 
 def _level(finding: Finding) -> int:

@@ -135,7 +135,7 @@ def _remove_reading(graph: Graph, gap: Integers, gone: Flags) -> Integers:
     launches &= ~gone
     for one in np.unique(graph.chain[gone]):
         mine = np.flatnonzero(graph.chain == one)
-        turn = np.cumsum(launches[mine]) - launches[mine]  # each ends with a launch
+        turn: Integers = np.cumsum(launches[mine]) - launches[mine]  # each ends with a launch
         took = np.bincount(turn, np.maximum(gap[mine], 0), minlength=int(launches[mine].sum()) + 1)
         reads = np.bincount(turn, gone[mine], minlength=len(took)) > 0
         whole = np.arange(len(took)) < launches[mine].sum()

@@ -395,10 +395,10 @@ def test_double_precision(nsys_samples: Library, library: Library, small: Callab
     for kinds, trains, is_cause in (
         (("double",), False, False), (("double", "float"), True, True), (("float", "double"), True, False),
     ):  # fmt: skip
-        adam = [(60, 61, "multi_tensor_apply_kernel<FusedAdamMathFunctor<float, 4>>(T1)", "optimizer")] * trains
+        optimizer = [(60, 61, "multi_tensor_apply_kernel<FusedAdamMathFunctor<float, 4>>(T1)", "optimizer")] * trains
         ran = [(0, 40, native.format(kinds[0]), "elementwise")]
         ran += [(40, 60, native.format(one), "elementwise") for one in kinds[1:]]
-        network = judged(library, small(*ran, *adam), "double_precision")
+        network = judged(library, small(*ran, *optimizer), "double_precision")
         assert (network.severity, network.is_cause) == ("high" if trains else "low", is_cause), kinds
     plain = judged(library, small((0, 80, operation, "elementwise")), "double_precision")
     assert "sqrtf" in plain.advice[0]
