@@ -7,12 +7,23 @@ import pytest
 
 from app import page_list, session
 from profiledb.library.library import Library
-from profiledb.query import analysis, request
+from profiledb.query import analysis, answer_store, request
+from profiledb.selection import model
 from profiledb.studies import prefetch
 from tests.app.conftest import Dashboard, at_page
 from tests.conftest import SAMPLES, ingest_files
 
 PREPARED = ("summary", "kernels", "roofline_by_time", "idle", "ranges", "operators", "phases", "memory", "api", "host")
+
+
+def list_prepared_sources(library: Library, report_id: str) -> set[str]:
+    """The sources of samples of which the call tree is stored: pages ask only for those that the report has."""
+    parts = [model.to_params(model.default_selection(warmup=warmup)) for warmup in (False, True)]
+    asked = {
+        source: [request.build(library, report_id, "cpu_tree", {**part, "source": source}) for part in parts]
+        for source in ("cpu", "python")
+    }
+    return {name for name, every in asked.items() if any(answer_store.read(library, one) is not None for one in every)}
 
 
 @pytest.mark.parametrize("name", ["transformer_training.sqlite", "launches_graph.sqlite"])
@@ -23,6 +34,7 @@ def test_pages_of_a_prepared_report_work_nothing_out(
     library = Library(tmp_path / "library")
     (report,) = library.list()
     prefetch.prepare(library, report.id)
+    assert list_prepared_sources(library, report.id) == ({"cpu"} if "cpu_sample" in report.rows else set())
     for variable, folder in (("DATA", tmp_path), ("INBOX", tmp_path / "inbox"), ("LIBRARY", library.folder)):
         monkeypatch.setenv(f"WARPDECK_{variable}", str(folder))
     worked: list[str] = []
