@@ -180,11 +180,11 @@ def test_small_grids(nsys_samples: Library, library: Library, small: Callable[..
     assert sentences.says(both).startswith("2 launches have fewer blocks than the GPU has SMs (132), which costs")
     beside = small((0, 10_000, "a", "other"), (9_000, 20_000, "b", "other"), blocks=33)
     assert judged(library, beside, "small_grids").value == 0  # beside each other they may fill the GPU
-    assert found.severity == "high"
+    assert not found.rule.is_choice
     closed = "void cudnn::cnn::wgrad2d_grouped_direct_kernel<(bool)0>(T1)"
     of_library = small((0, 10_000, closed, "convolution"), (19_000, 20_000, "b", "other"), blocks=33)
     own = judged(library, of_library, "small_grids")
-    assert (own.value, own.severity) == (37.5, "low"), "nobody can give a kernel of cuDNN more blocks"
+    assert (own.value, own.rule.is_choice) == (37.5, True), "nobody can give a kernel of cuDNN more blocks"
     assert "100.0 % of it in kernels of cuBLAS and cuDNN" in sentences.plain(own)
     spins = small((0, 10_000, "spin_kernel", "other"), (19_000, 20_000, "b", "other"), blocks=33)
     assert judged(library, spins, "small_grids").value == 0, "torch.cuda._sleep passes time, and nothing else"
@@ -399,7 +399,7 @@ def test_double_precision(nsys_samples: Library, library: Library, small: Callab
         ran = [(0, 40, native.format(kinds[0]), "elementwise")]
         ran += [(40, 60, native.format(one), "elementwise") for one in kinds[1:]]
         network = judged(library, small(*ran, *optimizer), "double_precision")
-        assert (network.severity, network.is_cause) == ("high" if trains else "low", is_cause), kinds
+        assert (network.rule.is_choice, network.is_cause) == (not trains, is_cause), kinds
     plain = judged(library, small((0, 80, operation, "elementwise")), "double_precision")
     assert "sqrtf" in plain.advice[0]
     for fine in ("void gemm<float>(float*)", "doubled_kernel", "ampere_sgemm_128x64_nn"):
