@@ -7,7 +7,7 @@ query::
     -- Prose, any number of lines.
     -- page: kernels                       address of the page that shows it; omitted if no page does
     -- show: name 300, share_pct bar 110, total_ns     columns of its table on the page, in order; width in pixels
-    -- prefetch: part limit=1              a query that pages send on first load, one per line: one of PARTS, parameters;
+    -- prefetch: part limit=1              a query that pages send first, one per line: one of PARTS, parameters;
                                            "of TABLE" if they send it only of reports where that has rows
     -- needs: kernel                       tables that must have rows; "a or b" if either is enough
     -- includes: selection, nsys           view files that it builds on (views.py), with the files that those include
