@@ -124,12 +124,17 @@ def first_rows(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, values: Ma
     Those before the last one are for reports that lack what it looks at, which takes less time to find out than to
     plan it.
     """
-    for sql in analysis.queries:
-        used = set(_PARAM.findall(sql))
-        rows = table(cursor, sql, {name: value for name, value in values.items() if name in used})
+    *first, last = analysis.queries
+    for sql in first:
+        rows = table(cursor, sql, _pick_used(sql, values))
         if rows.num_rows:
-            break
-    return rows
+            return rows
+    return table(cursor, last, _pick_used(last, values))
+
+
+def _pick_used(sql: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    used = set(_PARAM.findall(sql))
+    return {name: value for name, value in values.items() if name in used}
 
 
 def table(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> "pa.Table":
