@@ -210,7 +210,7 @@ def assistant(loop: Loop, mended: bool) -> None:
     loop.name = "turn {}"
     with torch.no_grad():
         for _ in loop:
-            for rows in [people] if mended else people.split(1):
+            for rows in [people] if mended else [people[at : at + 1] for at in range(len(people))]:
                 made = rows
                 for _ in range(8):
                     with annotate("token"):
@@ -257,7 +257,7 @@ def tiny_network(loop: Loop, mended: bool) -> None:
 
     graph = None
     if mended and ON_GPU:
-        beside = torch.cuda.Stream()
+        beside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         with torch.cuda.stream(beside):
             for _ in range(3):
                 step()
