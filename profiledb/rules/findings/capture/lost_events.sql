@@ -32,8 +32,10 @@
 -- advice: [other] Fix what the profiler's message names, then capture again.
 -- source: nsys diagnostics; counts: ours
 SELECT 0 AS value, NULL AS errors, NULL AS rejected, NULL AS first_text, NULL AS remedy, NULL AS command,
-    'lost' AS cause, NULL AS evidence
-FROM rejected_row HAVING count(*) = 0 AND NOT EXISTS (FROM diagnostic WHERE severity = 'error');
+    NULL AS paranoid, NULL AS failed, 'lost' AS cause, NULL AS evidence
+FROM rejected_row HAVING count(*) = 0 AND NOT EXISTS (
+    FROM diagnostic WHERE severity = 'error' OR starts_with(text, 'Error when processing events')
+);
 
 WITH error AS (
     SELECT text, source, time_ns, starts_with(text, 'Error when processing events') AS failed

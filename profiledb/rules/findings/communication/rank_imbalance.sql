@@ -42,8 +42,8 @@
 -- source: HTA straggler; TraceLens NCCL analyzer (wait until the latest start); 5 %: ours
 SELECT 0::DOUBLE AS value,
     'The report has collectives of one GPU only: `warpdeck scaling` compares the reports of several ranks.' AS unjudged,
-    0 AS saving_ns, 0 AS wait_ns, NULL AS late_ns, NULL AS range, NULL AS cause, 0 AS collectives, NULL AS last_gpu,
-    NULL AS last_pct, NULL AS evidence
+    0 AS saving_ns, 0 AS wait_ns, NULL AS late_ns, NULL AS range, NULL AS range_pct, NULL AS cause, 0 AS collectives,
+    NULL AS last_gpu, NULL AS last_pct, NULL AS evidence
 FROM finding_window WHERE ns > 0 AND NOT EXISTS (FROM finding_communication);
 
 WITH numbered AS (

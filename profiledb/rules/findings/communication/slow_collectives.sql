@@ -24,7 +24,8 @@
 -- advice: [waits here] -> find_late_gpu
 -- advice: [not waits here] -> compare_ranks
 -- source: nsys-ai nccl_anomaly (3 times the mean; here the median, which outliers do not move)
-SELECT 0::DOUBLE AS value, 'The selection has too few collectives of one kind and size.' AS unjudged, 0 AS saving_ns,
+SELECT 0::DOUBLE AS value, 'The selection has too few collectives of one kind and size.' AS unjudged,
+    NULL AS cause, 0 AS saving_ns,
     0 AS slow, NULL AS beyond_ns, 0 AS lost_ns, NULL AS kernel, NULL AS evidence
 FROM finding_window WHERE ns > 0 AND NOT EXISTS (FROM finding_communication);
 

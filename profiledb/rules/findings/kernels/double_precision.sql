@@ -33,8 +33,8 @@
 -- advice: If only sums need FP64, compute in FP32 and accumulate in FP64.
 -- change: without_fp64={precision}
 -- source: ours; peaks of NVIDIA's data sheets. Pair on H100: a network in FP64 takes ten times as long as in TF32
-SELECT 0::DOUBLE AS value, NULL AS saving_ns, 0 AS double_ns, NULL AS product_pct, 'FP32' AS precision, NULL AS cause,
-    NULL AS kernel, NULL AS evidence
+SELECT 0::DOUBLE AS value, NULL AS saving_ns, NULL AS is_choice, false AS is_cause, 0 AS double_ns,
+    NULL AS product_pct, 'FP32' AS precision, NULL AS cause, NULL AS kernel, NULL AS evidence
 FROM finding_window WHERE ns > 0 AND NOT EXISTS (FROM double_kernel);
 
 WITH double_name AS MATERIALIZED (FROM double_kernel), board AS (
@@ -67,8 +67,10 @@ WITH double_name AS MATERIALIZED (FROM double_kernel), board AS (
     FROM ran JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10
 )
 SELECT 100.0 * taken.ns / nullif(finding_window.ns, 0) AS value,
-    (taken.ns * saved_ns / nullif(total.ns, 0))::BIGINT AS saving_ns, NOT trains AS is_choice,
-    trains AND 2 * total.ns >= (SELECT sum(ns) FROM finding_kernel_sum) AS is_cause, total.ns::BIGINT AS double_ns,
+    (taken.ns * saved_ns / nullif(total.ns, 0))::BIGINT AS saving_ns,
+    CASE WHEN total.ns > 0 THEN NOT trains END AS is_choice,
+    trains AND total.ns > 0 AND 2 * total.ns >= (SELECT sum(ns) FROM finding_kernel_sum) AS is_cause,
+    total.ns::BIGINT AS double_ns,
     product_pct, total.precision, CASE WHEN product_pct >= 50 THEN 'products' END AS cause,
     (SELECT name FROM by_name ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
     (

@@ -36,8 +36,8 @@
 -- advice: [else, OpenACC or OpenMP offload] Or run independent regions beside it (`async`, `nowait`).
 -- advice: [else] Or run independent work beside it, on another stream, or in branches of a CUDA graph.
 -- source: Nsight Compute, LaunchStatistics (fewer blocks than SMs, lost share); PyTorch TensorBoard plugin gpu_metrics_parser; 5 % and 5 µs: ours
-SELECT 0::DOUBLE AS value, NULL AS unjudged, 0 AS saving_ns, 0 AS lost_ns, 0 AS launches, NULL AS sms, NULL AS kernel,
-    NULL AS evidence
+SELECT 0::DOUBLE AS value, NULL AS unjudged, 0 AS saving_ns, false AS is_choice, NULL AS library_pct, 0 AS lost_ns,
+    0 AS launches, NULL AS sms, NULL AS kernel, NULL AS single, NULL AS evidence
 FROM finding_window
 WHERE ns > 0 AND EXISTS (FROM gpu WHERE sm_count IS NOT NULL AND gpu_id IN (SELECT device_id FROM finding_edge))
     AND NOT EXISTS (

@@ -25,7 +25,7 @@
 -- advice: Warm up for longer, and capture more steps: {wanted} or more.
 -- advice: First find out what makes steps differ: the loader, input of different lengths, other work on the machine.
 -- source: NVIDIA omniperf nsys-analyze (CV >= 0.15 in windows of 5, 3 in a row)
-SELECT NULL AS value, 'The selection has fewer than 7 steps.' AS unjudged, NULL AS steps, NULL AS cv_pct,
+SELECT NULL AS value, 'The selection has fewer than 7 steps.' AS unjudged, NULL AS steps, 20 AS wanted, NULL AS cv_pct,
     format('{:g}', $cv::DOUBLE) AS least_cv_pct, NULL AS shortest_ns, NULL AS longest_ns, NULL AS evidence
 FROM finding_step HAVING count(*) < 7;
 
