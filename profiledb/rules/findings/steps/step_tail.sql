@@ -17,7 +17,7 @@
 -- column: median_ns | ns | .1f | median step time
 -- column: p95_ns | ns | .1f | lowest P95 of all steps and of either half
 -- says: The slowest 5 % of {steps} steps take at least {value} times the median ({p95_ns} against {median_ns}), both early and late in the run.
--- clear: The slowest The slowest 5 % of {steps} steps take at least {value} times the median.
+-- clear: The slowest 5 % of {steps} steps take at least {value} times the median.
 -- advice: Compare a slow step with a usual one on the Compare page: inputs of different lengths (bucket or pad them), clocks that change, other work on the same GPU or CPU.
 -- source: pegainfer PR 163 (P99 over P50); P95, because captures are short, and 1.25: ours
 SELECT NULL AS value, NULL AS saving_ns, NULL AS steps, NULL AS median_ns, NULL AS p95_ns,
