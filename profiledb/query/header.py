@@ -66,6 +66,7 @@ _KEYS = (
     "once",
     "column",
 )
+_COMMENTS = re.compile(r"^\s*--.*$", re.MULTILINE)
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
 _UNIT = re.compile(r"_(ns|pct|bytes|j|w)$")
 _SHOWN = re.compile(r"(?P<column>\w+)(?P<bar> bar)?(?: (?P<width>\d+))?")
@@ -157,7 +158,7 @@ class Analysis:
     @property
     def queries(self) -> list[str]:
         """Return its queries. The first that has rows answers; the last one always answers right."""
-        return self.sql.split(";\n\n")
+        return [sql for sql in self.sql.split(";\n\n") if _COMMENTS.sub("", sql).strip()]
 
     @property
     def mode(self) -> str:

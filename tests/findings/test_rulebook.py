@@ -129,6 +129,13 @@ def test_the_first_query_with_a_row_answers(tmp_path: Path) -> None:
             assert row["value"] == value
 
 
+def test_a_remark_after_the_last_query_is_no_query(tmp_path: Path) -> None:
+    query = QUERY.rstrip().removesuffix(";")
+    own(tmp_path, "something.sql", f"{HEADER}{query};\n\n-- A remark.\n")
+    asked = rulebook.load(tmp_path)["something"].analysis
+    assert asked.queries == [HEADER + query]
+
+
 def test_files_that_are_no_rules_are_named(tmp_path: Path) -> None:
     for name, text in {
         "Über.sql": HEADER + QUERY, "large.sql": HEADER + "-- x" * rulebook.MOST_BYTES, "bare.sql": "SELECT 1;",
