@@ -14,7 +14,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
-from bench.fault_programs.mixed import make_layers
+from bench.fault_programs.mixed import make_layers, make_training
 from bench.fault_programs.training import learn
 
 
@@ -122,10 +122,7 @@ def relative_positions(loop: Loop, mended: bool) -> None:
 @program("checkpoint_in_the_loop")
 def snapshots(loop: Loop, mended: bool) -> None:
     """Save the best weights so far, which is after each third step; mended, after the last one."""
-    network = make_layers(2048 // SMALL, 6)
-    optimizer = torch.optim.AdamW(network.parameters(), fused=ON_GPU)
-    batch = torch.randn(8192 // SMALL, 2048 // SMALL, device=DEVICE)
-    torch.backends.cuda.matmul.allow_tf32 = True
+    network, optimizer, batch = make_training(2048 // SMALL, 6, 8192 // SMALL)
     best = Path(tempfile.mkdtemp()) / "best.pt"
     loop.name = "global_step {}"
     for number in loop:
@@ -137,10 +134,7 @@ def snapshots(loop: Loop, mended: bool) -> None:
 @program("allocation_in_each_step")
 def tidy(loop: Loop, mended: bool) -> None:
     """Give all cached memory back after each batch; mended, keep it."""
-    network = make_layers(1024 // SMALL, 30)
-    optimizer = torch.optim.AdamW(network.parameters(), fused=ON_GPU)
-    batch = torch.randn(8192 // SMALL, 1024 // SMALL, device=DEVICE)
-    torch.backends.cuda.matmul.allow_tf32 = True
+    network, optimizer, batch = make_training(1024 // SMALL, 30, 8192 // SMALL)
     loop.name = "epoch 0 batch {}"
     for _ in loop:
         learn(optimizer, functional.mse_loss(network(batch), batch))

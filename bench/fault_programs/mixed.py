@@ -19,13 +19,17 @@ def make_layers(width: int, count: int) -> nn.Sequential:
     return nn.Sequential(*(part for _ in range(count) for part in (nn.Linear(width, width), nn.GELU()))).to(DEVICE)
 
 
+def make_training(width: int, count: int, rows: int) -> tuple[nn.Sequential, torch.optim.AdamW, Tensor]:
+    """Return layers whose products run in TF32, their fused optimizer, and a batch for them to reproduce."""
+    network = make_layers(width, count)
+    torch.backends.cuda.matmul.allow_tf32 = True
+    return network, torch.optim.AdamW(network.parameters(), fused=ON_GPU), torch.randn(rows, width, device=DEVICE)
+
+
 @program("many_synchronizations")
 def clip_by_hand(loop: Loop, mended: bool) -> None:
     """Clip each gradient by its norm, which the CPU reads parameter by parameter; mended, by PyTorch's function."""
-    network = make_layers(512 // SMALL, 60)
-    optimizer = torch.optim.AdamW(network.parameters(), fused=ON_GPU)
-    batch = torch.randn(2048 // SMALL, 512 // SMALL, device=DEVICE)
-    torch.backends.cuda.matmul.allow_tf32 = True
+    network, optimizer, batch = make_training(512 // SMALL, 60, 2048 // SMALL)
     loop.name = "update {}"
     for _ in loop:
         optimizer.zero_grad()
@@ -84,10 +88,7 @@ def lengths(loop: Loop, mended: bool) -> None:
 @program("python_between_launches")
 def edit_distance(loop: Loop, mended: bool) -> None:
     """Score each batch of a recognizer by edit distances in Python before the next one; mended, none until the end."""
-    network = make_layers(1024 // SMALL, 12)
-    optimizer = torch.optim.AdamW(network.parameters(), fused=ON_GPU)
-    sounds = torch.randn(4096 // SMALL, 1024 // SMALL, device=DEVICE)
-    torch.backends.cuda.matmul.allow_tf32 = True
+    network, optimizer, sounds = make_training(1024 // SMALL, 12, 4096 // SMALL)
     words = np.random.default_rng(3).integers(0, 30, (8, 2, 60)).tolist()
     loop.name = "utterances {}"
     for _ in loop:
@@ -168,11 +169,8 @@ def cross_attention(loop: Loop, mended: bool) -> None:
 @program("optimizer_per_parameter")
 def moving_average(loop: Loop, mended: bool) -> None:
     """Keep a moving average of each weight by operations of its own; mended, by one call for all."""
-    network = make_layers(1024 // SMALL, 40)
-    optimizer = torch.optim.AdamW(network.parameters(), fused=ON_GPU)
+    network, optimizer, batch = make_training(1024 // SMALL, 40, 512 // SMALL)
     averages = [parameter.detach().clone() for parameter in network.parameters()]
-    batch = torch.randn(512 // SMALL, 1024 // SMALL, device=DEVICE)
-    torch.backends.cuda.matmul.allow_tf32 = True
     loop.name = "iteration {}"
     for _ in loop:
         learn(optimizer, functional.mse_loss(network(batch), batch))

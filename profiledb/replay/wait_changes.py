@@ -67,15 +67,14 @@ def _remove_waits(graph: Graph, part: Part, chosen: Flags, *, one_by_one: bool =
     cost[reads] = np.minimum(cost[reads], LAUNCH_NS)
     cost[waits] = 0
     gap = _remove_wrappers(graph, waits & ~after)
-    if not one_by_one:
-        awaited = reads & (find_waiting(graph) | _find_before(graph, after))
-        cost[awaited] = 0
-        gap = _remove_reading(graph, gap, awaited | after)
-        changed = replace(graph, cost=cost, waits=kept, gap=gap)
-        searches = _find_searches(graph, awaited)
-        shorter = replace(changed, gap=shorten_leads(changed, only_launching(graph, searches), 0))
-        return without(shorter, searches) or changed
-    return replace(graph, cost=cost, waits=kept, gap=gap)
+    if one_by_one:
+        return replace(graph, cost=cost, waits=kept, gap=gap)
+    awaited = reads & (find_waiting(graph) | _find_before(graph, after))
+    cost[awaited] = 0
+    changed = replace(graph, cost=cost, waits=kept, gap=_remove_reading(graph, gap, awaited | after))
+    searches = _find_searches(graph, awaited)
+    shorter = replace(changed, gap=shorten_leads(changed, only_launching(graph, searches), 0))
+    return without(shorter, searches) or changed
 
 
 def _find_searches(graph: Graph, reads: Flags) -> Flags:

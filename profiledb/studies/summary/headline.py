@@ -156,12 +156,12 @@ def state_unused(ask: Ask) -> Statement | None:
     share = words.percent(idle) if idle < MOST_PCT else f"over {words.percent(MOST_PCT)}"
     times = f"{words.duration(busy)} of {words.duration(whole)}"
     of = "selected time" if _is_cut(ask, float(used["capture_ns"].iloc[0])) else "capture"
+    within, hardly = "", active < HARDLY * whole
     if len(used) > 1:
         text = f"**The GPUs do nothing for {share} of the {of}**: {len(used)} GPUs together work for {times}."
-        return Statement(text, whole - busy, "What runs when", TIMELINE, rank=-1 if active < HARDLY * whole else 0)
-    within = f", all within {words.duration(active)}" if words.duration(active) != words.duration(busy) else ""
-    text = f"**The GPU does nothing for {share} of the {of}**: it works for {times}{within}."
-    hardly = active < HARDLY * whole
+    else:
+        within = f", all within {words.duration(active)}" if words.duration(active) != words.duration(busy) else ""
+        text = f"**The GPU does nothing for {share} of the {of}**: it works for {times}{within}."
     return Statement(
         text, whole - busy, "What runs when", TIMELINE, rank=-1 if hardly else 0, within=hardly and bool(within)
     )

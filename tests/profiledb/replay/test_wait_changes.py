@@ -22,14 +22,20 @@ def test_waits_of_a_range_go_and_others_stay() -> None:
     assert apply(READS, "without_waits_by", "cudaStreamSynchronize") is None
 
 
+def launch_six(calls: list[Call], operations: list[Operation], now: int) -> int:
+    """Launch six kernels, 1 µs apart, and return the time after them."""
+    for _ in range(6):
+        operations.append(Operation(now + 3_000, now + 4_000, len(calls)))
+        calls.append(Call(LAUNCH, now, now + 2_000))
+        now += 3_000
+    return now
+
+
 def test_the_framework_s_time_around_a_wait_goes_with_it() -> None:
     """Launches have 1 µs between them; before and after each wait are at least 5 and 4 µs, before one of them 50."""
     calls, operations, now = list[Call](), list[Operation](), 0
     for step in range(6):
-        for _ in range(6):
-            operations.append(Operation(now + 3_000, now + 4_000, len(calls)))
-            calls.append(Call(LAUNCH, now, now + 2_000))
-            now += 3_000
+        now = launch_six(calls, operations, now)
         now += 49_000 if step == 3 else 4_000
         calls.append(Call(WAIT, now, now + 2_000))
         now += 6_000
@@ -49,10 +55,7 @@ def reading(around: int, *, then_waits: bool = False) -> Recording:
     """
     calls, operations, now = list[Call](), list[Operation](), 0
     for _ in range(6):
-        for _ in range(6):
-            operations.append(Operation(now + 3_000, now + 4_000, len(calls)))
-            calls.append(Call(LAUNCH, now, now + 2_000))
-            now += 3_000
+        now = launch_six(calls, operations, now)
         now += around // 2 - 1_000
         copied = now + (7_000 if then_waits else 3_000)
         operations.append(Operation(copied, copied + 1_000, len(calls), kind="copy", bytes=4, to_host=True))

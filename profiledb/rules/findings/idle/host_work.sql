@@ -67,7 +67,7 @@ WITH piece AS MATERIALIZED (
 ), whole AS (  -- ranges that are steps
     SELECT DISTINCT pattern FROM selected_range JOIN path_pattern USING (path_id)
     SEMI JOIN finding_step USING (start_ns, end_ns)
-), busy AS (  -- what they launch, inner ranges included
+), busy AS (  -- operations that the ranges and those inside of them launch
     SELECT (
             SELECT count(*) FROM selected_kernel JOIN (SELECT pre, path_id FROM range) ON pre = process_range
             JOIN numbered USING (path_id)
