@@ -56,17 +56,15 @@ def answer(library: Library, asked: Request) -> "pd.DataFrame":
     return frame_of(rows(library, asked))
 
 
-def rows(library: Library, asked: Request) -> "pa.Table":
+def rows(library: Library, asked: Request, *, again: bool = False) -> "pa.Table":
     """Answer a request as an Arrow table."""
     try:
-        return _query_rows(library, asked)
-    except BROKEN:  # the library has reconnected
-        return _query_rows(library, asked)
-
-
-def _query_rows(library: Library, asked: Request) -> "pa.Table":
-    with ready(library, asked) as (cursor, _, values):
-        return first_rows(cursor, asked.analysis, values)
+        with ready(library, asked) as (cursor, _, values):
+            return first_rows(cursor, asked.analysis, values)
+    except BROKEN:
+        if again:
+            raise
+    return rows(library, asked, again=True)  # the library has reconnected
 
 
 def check(library: Library, asked: Request) -> None:

@@ -46,7 +46,7 @@ def test_a_selection_goes_from_page_to_page_and_with_a_link(page: Page, address:
     page.locator(".st-key-menu").get_by_text("Summary").click()
     expect(page.get_by_role("heading", name="Summary")).to_be_visible()
     expect(page).to_have_url(CHOSEN)
-    expect(page.get_by_text("of the selected").first).to_be_visible()
+    expect(page.get_by_role("heading", name="GPU busy")).to_be_visible()
     expect(facts(page)).to_have_text(part)
     page.reload()
     expect(facts(page)).to_have_text(part)

@@ -48,6 +48,7 @@ def _draw_gpu(row: Any, bins: pd.DataFrame, *, alone: bool, part: bool) -> None:
     page_elements.facts(
         [
             *([] if alone else of_one),  # of a single one the bar at the top says it
+            ("Active", fmt.duration(row.active_ns), f"From the first to the last GPU operation, of the {whole}."),
             ("Busy time", fmt.duration(row.busy_ns), BUSY),
             ("Kernel time", fmt.duration(row.kernel_ns), "Sum of durations; overlapping kernels each count."),
             ("Memcpy and memset", fmt.duration(row.copy_ns), "Sum of memcpy and memset durations."),
@@ -56,7 +57,6 @@ def _draw_gpu(row: Any, bins: pd.DataFrame, *, alone: bool, part: bool) -> None:
     if (fmt.number(bins["busy_pct"].max()) or 0) >= DRAWN_PCT:
         figure = charts.busy_strip(bins, theme.theme())
         chart_drag.chart(figure, f"busy-{row.gpu_id}")
-    st.caption(f"{fmt.duration(row.active_ns)} from the first to the last GPU operation, of the {whole}.")
 
 
 def _name_unused_gpus(rows: pd.DataFrame, *, part: bool) -> None:

@@ -23,7 +23,7 @@
 -- advice: [fused attention, PyTorch] Use `scaled_dot_product_attention` for the attention in {place|the model} that is still written out, too: the rest is already fused.
 -- advice: [else, vLLM or SGLang] Choose an attention backend that fuses it: `--attention-backend`.
 -- advice: [else, Hugging Face] Load the model with fused attention: `from_pretrained(..., attn_implementation="sdpa")`, or `"flash_attention_2"`.
--- advice: [else, PyTorch] Fuse the attention in {place|the model}: `torch.nn.functional.scaled_dot_product_attention(q, k, v)` with FP16 or BF16 inputs, and `is_causal=True` for a causal mask.
+-- advice: [else, PyTorch] Fuse the attention in {place|the model}: `torch.nn.functional.scaled_dot_product_attention`, in FP16 or BF16, with `is_causal=True` if the mask is causal.
 -- advice: [else, JAX or XLA] Fuse the attention in {place|the model}: `jax.nn.dot_product_attention(q, k, v, implementation="cudnn")`.
 -- advice: [else, TensorFlow] Fuse the attention in {place|the model}: `keras.layers.MultiHeadAttention` with flash attention on (`keras.config.enable_flash_attention()`).
 -- advice: [else, HIP] Fuse the attention in {place|the model}: FlashAttention, or that of Composable Kernel (`ck_tile`).
