@@ -59,7 +59,7 @@ def _is_library_newer() -> bool:
         try:
             session.count()
         except NewerLibraryError as error:
-            ui.problem(error)
+            ui.draw_problem(error)
             return True
         except WarpdeckError:  # each part of the page reports it
             return False
@@ -70,7 +70,7 @@ def _draw_frame_and_page() -> None:
     current = offered = None
     with ui.boundary():
         current = _find_current_report()
-        offered = current or session.usual()
+        offered = current or session.choose_usual()
     with ui.boundary():
         _draw_page(current, offered)
     with ui.boundary():
@@ -98,7 +98,7 @@ def _draw_page(current: Manifest | None, offered: Manifest | None) -> None:
     chosen = st.navigation([library, admin, *scripts.values(), *redirects], position="hidden")
     if chosen in redirects:
         chosen.run()
-    navigation.arrived(chosen.url_path)
+    navigation.note_arrival(chosen.url_path)
     ui.say_escaped()
     view = next((view for view, page in scripts.items() if page is chosen), None)
     if access.is_guest() and not (view and view.for_guests):
@@ -160,8 +160,8 @@ def _prepare_report_page(view: page_list.View, library: StreamlitPage, scripts: 
     try:
         manifest = session.report(view.subject)
     except ReportNotFoundError as error:
-        _draw_frame(library, scripts, session.usual(), None, view)
-        ui.problem(ReportNotFoundError(error.message))
+        _draw_frame(library, scripts, session.choose_usual(), None, view)
+        ui.draw_problem(ReportNotFoundError(error.message))
         _draw_library_link()
         return False
     selecting.restore(manifest)
@@ -173,19 +173,19 @@ def _prepare_report_page(view: page_list.View, library: StreamlitPage, scripts: 
         settled = _settle_selection(manifest) if has_selection else None
     except (DamagedError, OlderReportError, StorageError) as error:
         _draw_frame(library, scripts, None, None, view)
-        ui.problem(error)
+        ui.draw_problem(error)
         _draw_library_link()
         return False
     _draw_frame(library, scripts, manifest, manifest, view)
-    preparing.draw(manifest)
+    preparing.draw_notice(manifest)
     if view.fits(manifest):
         st.set_page_config(page_title=f"{view.title} · {fmt.visible(manifest.shown_name)}")
         if settled and view.selects:
-            bar.show(settled)
+            bar.draw_bar(settled)
         return True
     assert view.subject is not None, "a page for every subject fits every report"
     st.info(
-        f"{fmt.plain(manifest.shown_name)} is a report of {ui.kind_title(kind_of(manifest))}. This page shows"
+        f"{fmt.plain(manifest.shown_name)} is a report of {ui.get_kind_title(kind_of(manifest))}. This page shows"
         f" {_SUBJECT_TITLES[view.subject]}, which it does not have."
     )
     fitting = page_list.get_first_view(manifest)

@@ -75,5 +75,5 @@ app = st.App(
     ],
     middleware=web.build_middleware(),
     exception_handlers={Exception: security_headers_middleware.answer_server_error},
-    on_script_error=page_elements.escaped,
+    on_script_error=page_elements.draw_escaped,
 )

@@ -76,9 +76,9 @@ def measure_holders() -> dict[str, float]:
     """
     process = psutil.Process()
     sizes = {
-        "answers": float(session.answers_bytes()),
-        "questions": float(session.questions_bytes()),
-        "figures": float(figure_cache.size_bytes()),
+        "answers": float(session.count_answer_bytes()),
+        "questions": float(session.count_question_bytes()),
+        "figures": float(figure_cache.count_bytes()),
         "duckdb": float(visitors.get_whole_library().buffers_bytes()),
         "arrow": float(pa.total_allocated_bytes()),
         "files": float(process.memory_info().shared),

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from app import script_queue
-from app.stale_cache import lasting
+from app.stale_cache import cache_by_version
 from app.web import access, login_cookie, visitors
 from profiledb import config
 from profiledb.config import Settings
@@ -55,7 +55,7 @@ _AT_HAND = "report-at-hand"
 _SELECTED = "selected"
 
 
-def settings() -> Settings:
+def get_settings() -> Settings:
     return config.load()
 
 
@@ -64,14 +64,14 @@ def library() -> Library:
 
     This also creates the inbox.
     """
-    known = settings()
+    known = get_settings()
     whole = visitors.get_whole_library()
     if not known.inbox.is_dir():
         known.inbox.mkdir(parents=True, exist_ok=True)
     return whole.asked_by(access.get_visitor()) if login_cookie.has_login() else whole
 
 
-def editing() -> Library:
+def open_for_changes() -> Library:
     """Return the library for changes: every change that a page makes goes through this.
 
     Raises:
@@ -81,7 +81,7 @@ def editing() -> Library:
     return library()
 
 
-def administering() -> Library:
+def open_for_admin() -> Library:
     """Return the library for admins, who may read the audit and manage access.
 
     Raises:
@@ -96,7 +96,7 @@ def count(filters: Filters = ALL) -> int:
     return int(_ask_list(*_build_list_key(), "count", filters))
 
 
-def listed(filters: Filters = ALL, order: str = "newest", first: int = 0, most: int = PAGE) -> list[Manifest]:
+def list_page(filters: Filters = ALL, order: str = "newest", first: int = 0, most: int = PAGE) -> list[Manifest]:
     """Return a page of the list of reports (profiledb.library.report_list)."""
     return list(_ask_list(*_build_list_key(), "page", filters, order, first, most))
 
@@ -112,17 +112,17 @@ def find(name: str) -> Manifest:
     return found
 
 
-def labels(ids: Iterable[str]) -> dict[str, list[str]]:
+def read_labels(ids: Iterable[str]) -> dict[str, list[str]]:
     """Return the sorted labels of each of some reports that has any."""
     return dict(_ask_list(*_build_list_key(), "labels_of", tuple(ids)))
 
 
-def choices(of: str, *given: str) -> list[str]:
+def read_choices(of: str, *given: str) -> list[str]:
     """Return the values to filter the list by: ``kinds``, ``gpus``, ``labels`` or ``rules`` of all reports."""
     return list(_ask_list(*_build_list_key(), of, *given))
 
 
-@lasting(maxsize=_LISTS)
+@cache_by_version(maxsize=_LISTS)
 def _ask_list(folder: Path, version: tuple[int, int], kind: object, method: str, *given: Any) -> Any:  # noqa: ARG001 (part of the key)
     """Call a method of the catalog's list of reports; again only after the catalog has changed."""
     return getattr(library().catalog.listing, method)(*given)
@@ -134,7 +134,7 @@ def _build_list_key() -> tuple[Path, tuple[int, int], object]:
     return shelf.folder, shelf.catalog.version(), shelf.catalog.visibility.cache_key()
 
 
-def jobs(*states: str) -> list[Job]:
+def list_jobs(*states: str) -> list[Job]:
     """Return the files in some states, last changed first, as many as a page shows."""
     return list(_ask_files("jobs_in", *states))
 
@@ -144,17 +144,17 @@ def count_jobs(*states: str) -> dict[str, int]:
     return dict(_ask_files("count_jobs", *states))
 
 
-def warned_jobs(most: int) -> list[Job]:
+def list_warned_jobs(most: int) -> list[Job]:
     """Return files that were taken in with a remark."""
     return list(_ask_files("warned_jobs", most))
 
 
-def jobs_below(folder: str) -> list[Job]:
+def list_jobs_below(folder: str) -> list[Job]:
     """Return the files in a folder and below, such as that of the samples."""
     return list(_ask_files("jobs_below", folder))
 
 
-def jobs_at(paths: Iterable[str]) -> list[Job]:
+def list_jobs_at(paths: Iterable[str]) -> list[Job]:
     """Return some files by their paths."""
     return list(_ask_files("jobs_at", tuple(paths)))
 
@@ -165,18 +165,18 @@ def _ask_files(method: str, *given: Any) -> Any:
     return _ask_catalog(shelf.folder, version, kind, method, *given)
 
 
-@lasting(maxsize=_LISTS)
+@cache_by_version(maxsize=_LISTS)
 def _ask_catalog(folder: Path, version: tuple[int, ...], kind: object, method: str, *given: Any) -> Any:  # noqa: ARG001 (part of the key)
     """Call a method of the catalog about files; again only after one has changed."""
     return getattr(library().catalog, method)(*given)
 
 
-def links(to: Partner = "ncu") -> dict[str, str]:
+def read_links(to: Partner = "ncu") -> dict[str, str]:
     """Return the id of the Compute report, or of the trace, linked to each Systems report."""
     return dict(_read_links(*_build_list_key(), to))
 
 
-@lasting(maxsize=2 * _VIEWS)
+@cache_by_version(maxsize=2 * _VIEWS)
 def _read_links(folder: Path, version: tuple[int, int], kind: object, to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
     return library().catalog.links.all(to)
 
@@ -187,21 +187,21 @@ def count_removals() -> tuple[int, int]:
     return _count_removals(shelf.folder, shelf.catalog.version(), shelf.catalog.visibility.cache_key())
 
 
-@lasting(maxsize=_VIEWS)
+@cache_by_version(maxsize=_VIEWS)
 def _count_removals(folder: Path, version: Any, kind: object) -> tuple[int, int]:  # noqa: ARG001 (the key)
     return library().catalog.removals.count()
 
 
-def board() -> Board:
+def read_board() -> Board:
     """Return the library's series; recomputed only after a change to a report, a summary, a rule or a user's note."""
     shelf = library()
-    rules = settings().series
+    rules = get_settings().series
     versions = (shelf.catalog.version(), summaries_of(shelf).version(), request.stamp(rules) if rules else 0)
     with script_queue.page_scripts.step_aside():
         return _read_board(shelf.folder, versions, shelf.catalog.visibility.cache_key())
 
 
-@lasting(maxsize=_VIEWS)
+@cache_by_version(maxsize=_VIEWS)
 def _read_board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # noqa: ARG001 (part of the key)
     found = Board(library(), _last_boards.pop((folder, kind), None))
     _ = found.listed
@@ -218,7 +218,7 @@ def run_of(report_id: str) -> Run | None:
     return _find_run(shelf.folder, versions, shelf.catalog.visibility.cache_key(), report_id)
 
 
-@lasting(maxsize=_LISTS)
+@cache_by_version(maxsize=_LISTS)
 def _find_run(folder: Path, versions: tuple[Any, ...], kind: object, report_id: str) -> Run | None:  # noqa: ARG001 (part of the key)
     return run_lookup.find_run(library(), report_id)
 
@@ -234,7 +234,7 @@ def run_lines() -> list[RunLine]:
     return run_lookup.complete_lines(shelf, lines)
 
 
-@lasting(maxsize=_VIEWS)
+@cache_by_version(maxsize=_VIEWS)
 def _list_runs(folder: Path, versions: tuple[Any, ...], kind: object) -> list[RunLine]:  # noqa: ARG001 (part of the key)
     return run_lookup.list_lines(library())
 
@@ -244,9 +244,9 @@ def has_run(report_id: str) -> bool:
     return run_of(report_id) is not None
 
 
-def systems_of(report_id: str, to: Partner = "ncu") -> list[Manifest]:
+def find_systems(report_id: str, to: Partner = "ncu") -> list[Manifest]:
     """Return the Systems reports linked to this Compute report or trace, newest first."""
-    linked = reports(nsys_id for nsys_id, other in links(to).items() if other == report_id)
+    linked = reports(nsys_id for nsys_id, other in read_links(to).items() if other == report_id)
     return sorted(linked.values(), key=lambda one: one.ingested_at, reverse=True)
 
 
@@ -258,15 +258,15 @@ def report(subject: Subject | None = None) -> Manifest:
     """
     if named := st.query_params.get(PARAMETER):
         return find(named)
-    if found := usual(subject):
+    if found := choose_usual(subject):
         return found
     raise ReportNotFoundError(
         "There is no report of this kind yet." if subject else "There is no report yet.",
-        hint=f"Drop one into {settings().inbox_text} or into the Library page.",
+        hint=f"Drop one into {get_settings().inbox_text} or into the Library page.",
     )
 
 
-def usual(subject: Subject | None = None) -> Manifest | None:
+def choose_usual(subject: Subject | None = None) -> Manifest | None:
     """Return the report on ``subject`` that pages show when the URL names none; imports do not change it.
 
     It is the session's last report. Before there is one: the sample for newcomers or, without it, the report that was
@@ -277,15 +277,15 @@ def usual(subject: Subject | None = None) -> Manifest | None:
     known = reports(report_id for report_id in kept if report_id)
     found = next((one for one in known.values() if subject is None or subject in one.subjects), None)
     if found is None:
-        samples = listed(Filters(text=FIRST_SAMPLE, subject=subject, is_sample=True))
+        samples = list_page(Filters(text=FIRST_SAMPLE, subject=subject, is_sample=True))
         first = [one for one in samples if one.name == FIRST_SAMPLE]
-        found = next(iter(first or listed(Filters(subject=subject), most=1)), None)
+        found = next(iter(first or list_page(Filters(subject=subject), most=1)), None)
     if found:
         at_hand[subject] = found.id
     return found
 
 
-def about(subject: Subject, without: str = "", named_by: str = "") -> dict[str, Manifest]:
+def list_about(subject: Subject, without: str = "", named_by: str = "") -> dict[str, Manifest]:
     """Return the newest reports on a subject by id, except for ``without`` (the page's own).
 
     Pages offer these in a list; a report that the URL names in the parameter ``named_by`` is among them.
@@ -294,13 +294,13 @@ def about(subject: Subject, without: str = "", named_by: str = "") -> dict[str, 
     for text in st.query_params.get_all(named_by) if named_by else ():
         with suppress(ReportNotFoundError):
             asked.append(find(text))
-    newest = {one.id: one for one in listed(Filters(subject=subject), most=OFFERED)}
+    newest = {one.id: one for one in list_page(Filters(subject=subject), most=OFFERED)}
     known = newest | {one.id: one for one in asked if subject in one.subjects}
     known.pop(without, None)
     return known
 
 
-def named(parameter: str, among: Mapping[str, Manifest]) -> list[str]:
+def read_named(parameter: str, among: Mapping[str, Manifest]) -> list[str]:
     """Return the ids of the reports in ``among`` that the URL names by id, unique prefix of an id, or file name."""
     ids = []
     for text in st.query_params.get_all(parameter):
@@ -312,7 +312,7 @@ def named(parameter: str, among: Mapping[str, Manifest]) -> list[str]:
 def remember(manifest: Manifest) -> None:
     """Make a report the session's last one, and write it to the URL unless the URL already names it."""
     st.session_state[_LAST] = manifest.id
-    if named(PARAMETER, {manifest.id: manifest}) != [manifest.id]:
+    if read_named(PARAMETER, {manifest.id: manifest}) != [manifest.id]:
         st.query_params[PARAMETER] = manifest.id
 
 
@@ -321,7 +321,7 @@ def select(report_id: str, params: Mapping[str, Any]) -> None:
     st.session_state[_SELECTED] = (report_id, dict(params))
 
 
-def selected(report_id: str) -> dict[str, Any]:
+def read_selected(report_id: str) -> dict[str, Any]:
     """Return the selection of this report as parameters; empty for the whole report."""
     of, params = st.session_state.get(_SELECTED, ("", {}))
     return dict(params) if of == report_id else {}
@@ -332,10 +332,10 @@ def run(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
 
     See profiledb.query.analysis.run for the result and the errors, and ``whole`` for the cache.
     """
-    return whole(report_id, name, **header.get(name).taken(selected(report_id)) | params)
+    return run_whole(report_id, name, **header.get(name).taken(read_selected(report_id)) | params)
 
 
-def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
+def run_whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     """Run an analysis with these parameters only, ignoring the selection.
 
     Answers are shared by all sessions (profiledb.query.answer_cache) and survive restarts of the server
@@ -353,7 +353,7 @@ def answer(shelf: Library, report_id: str, name: str, /, **params: Any) -> pd.Da
     return _ANSWERS.answer(shelf, request.build(shelf, report_id, name, params))
 
 
-def key(report_id: str, version: str, params: Mapping[str, Any], more: Hashable = ()) -> Key:
+def make_key(report_id: str, version: str, params: Mapping[str, Any], more: Hashable = ()) -> Key:
     """Return the cache key of a value computed from several answers about a report (``request.key``).
 
     Args:
@@ -362,27 +362,27 @@ def key(report_id: str, version: str, params: Mapping[str, Any], more: Hashable 
         params: the selection.
         more: everything else that the value depends on.
     """
-    every = {"trace": links("trace"), **digest.links(links)}
+    every = {"trace": read_links("trace"), **digest.links(read_links)}
     partners = {kind: ids[report_id] for kind, ids in every.items() if report_id in ids}
     return request.key(library(), report_id, version, (model.parse(params), more), partners)
 
 
-def worked_out(key: Key, make: Callable[[], Value]) -> Value:
+def work_out(key: Key, make: Callable[[], Value]) -> Value:
     """Compute a value once for all sessions; each gets its own copy, and other pages run meanwhile."""
     return _ANSWERS.cache.copy_of(key, make)
 
 
-def asked(key: Key, make: Callable[[], Value]) -> Value:
+def ask_once(key: Key, make: Callable[[], Value]) -> Value:
     """Return the answer to an SQL question, cached the same way; refusals are cached, too."""
     return _QUESTIONS.copy_of(key, make, keep=AnalysisError)
 
 
-def answers_bytes() -> int:
+def count_answer_bytes() -> int:
     """Return the size in bytes of the cached answers and of values computed from them."""
     return _ANSWERS.cache.bytes
 
 
-def questions_bytes() -> int:
+def count_question_bytes() -> int:
     """Return the size in bytes of the cached answers to SQL questions."""
     return _QUESTIONS.bytes
 
@@ -395,19 +395,19 @@ def has_sidecar(report_id: str, kind: sidecar.Kind) -> bool:
 def has_answer(report_id: str, name: str) -> bool:
     """Return whether an analysis of the whole report, with default parameters, has rows."""
     try:
-        return not whole(report_id, name).empty
+        return not run_whole(report_id, name).empty
     except WarpdeckError:
         return False
 
 
-def missing(report_id: str) -> list[Capture]:
+def list_missing(report_id: str) -> list[Capture]:
     """Return the data that a report lacks, and how to capture it."""
 
     def read() -> list[Capture]:
         with library().cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
             return captures.missing(cursor)
 
-    return worked_out(key(report_id, "captures", {}), read)
+    return work_out(make_key(report_id, "captures", {}), read)
 
 
 def name_program(report_id: str, command: str) -> str:
@@ -417,9 +417,9 @@ def name_program(report_id: str, command: str) -> str:
         with library().cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
             return captures.find_program(cursor)
 
-    return captures.name_program(command, worked_out(key(report_id, "program", {}), read))
+    return captures.name_program(command, work_out(make_key(report_id, "program", {}), read))
 
 
 def to_record(report_id: str, table: str) -> str:
     """Return the command that records a missing table; "" if it was already used, or if none does."""
-    return next((one.command for one in missing(report_id) if one.table == table), "")
+    return next((one.command for one in list_missing(report_id) if one.table == table), "")

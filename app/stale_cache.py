@@ -10,7 +10,7 @@ from profiledb.errors import CatalogError
 T = TypeVar("T")
 
 
-def lasting(maxsize: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
+def cache_by_version(maxsize: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Cache a function of (library, version, ...): keep the latest version for each library and remaining arguments.
 
     Every new report makes a new version, so keeping old ones would waste memory. If the database is unreachable, the

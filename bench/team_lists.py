@@ -256,8 +256,12 @@ def measure(root: Path, url: str, count: int) -> Iterator[str]:
             yield format_cost("list of reports", library.list)
             yield format_cost("list of files", library.catalog.jobs)
             yield format_cost("list of objects", library.storage.store.index.all_files)
-            yield format_cost("Trends, changes never looked for", lambda: series_table.frame(Board(library).listed))
-            yield format_cost("Trends, first look of a process", lambda: series_table.frame(Board(library).listed))
+            yield format_cost(
+                "Trends, changes never looked for", lambda: series_table.build_frame(Board(library).listed)
+            )
+            yield format_cost(
+                "Trends, first look of a process", lambda: series_table.build_frame(Board(library).listed)
+            )
             numbers = range(count + 1, count + 1 + SERIES * (gate.MOST + 1), SERIES)  # of one series
             for number in numbers:
                 put_report(library, number)

@@ -121,12 +121,11 @@ def main(count: int) -> int:
         listing, wanted = library.catalog.listing, Filters(text="train_77 h200")
         print(f"Library, a page: {time_cpu_s(lambda: (listing.page(), listing.count())):.3f} s")
         print(f"search: {time_cpu_s(lambda: (listing.page(wanted), listing.count(wanted))):.3f} s")
-        print(
-            f"Trends, changes never looked for: {time_cpu_s(lambda: series_table.frame(Board(library).listed)):.2f} s"
-        )
+        never = time_cpu_s(lambda: series_table.build_frame(Board(library).listed))
+        print(f"Trends, changes never looked for: {never:.2f} s")
         board = Board(library)
-        print(f"Trends, first look of a process: {time_cpu_s(lambda: series_table.frame(board.listed)):.2f} s")
-        print(f"Trends, again: {time_cpu_s(lambda: series_table.frame(board.listed)):.2f} s")
+        print(f"Trends, first look of a process: {time_cpu_s(lambda: series_table.build_frame(board.listed)):.2f} s")
+        print(f"Trends, again: {time_cpu_s(lambda: series_table.build_frame(board.listed)):.2f} s")
         one = board.find(board.listed[0].series)
         print(f"a series of {len(one.points)}: {time_cpu_s(lambda: (board.one(one), board.measures(one))):.2f} s")
         checked = time_cpu_s(

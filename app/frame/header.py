@@ -10,7 +10,7 @@ from app.selection import compared_report, page_selection
 from app.ui import format as fmt
 from app.ui import navigation, page_elements, report_links, served_component
 from app.ui.pin_button import draw_pin_button
-from app.ui.report_titles import titles
+from app.ui.report_titles import make_titles
 from app.web import access, startup
 from profiledb.library.catalog import TIMELINE, Manifest
 
@@ -37,22 +37,22 @@ def draw_header(view: page_list.View, current: Manifest | None) -> None:
             share_link.draw_share_popover(current)
         if access.may_edit():
             draw_pin_button(current, "top-pin")
-    report_links.dialog()
+    report_links.draw_dialog()
 
 
 def _draw_partner_links(current: Manifest) -> None:
     """Draw links to the reports that this one is linked to, and for a Systems report the button to link one."""
     if TIMELINE not in current.subjects:
-        for report in session.systems_of(current.id)[:1]:
+        for report in session.find_systems(current.id)[:1]:
             _draw_report_link(report, "Systems report")
         return
-    for links, label in ((session.links(), "Compute report"), (session.links("trace"), "PyTorch trace")):
+    for links, label in ((session.read_links(), "Compute report"), (session.read_links("trace"), "PyTorch trace")):
         for report in session.reports([links[current.id]] if current.id in links else []).values():
             _draw_report_link(report, label)
-    for report in session.systems_of(current.id, "trace")[:1]:
+    for report in session.find_systems(current.id, "trace")[:1]:
         _draw_report_link(report, "Systems report")
     if access.may_edit():
-        report_links.action(current)
+        report_links.draw_action(current)
 
 
 def _draw_report_link(report: Manifest, label: str) -> None:
@@ -63,10 +63,10 @@ def _draw_report_link(report: Manifest, label: str) -> None:
 
 
 def _draw_compare_picker(current: Manifest) -> None:
-    others = session.about(TIMELINE, without=current.id)
+    others = session.list_about(TIMELINE, without=current.id)
     if not others:
         return
-    labels = titles(others)
+    labels = make_titles(others)
     # Each choice gives the field and its popover a new key. The browser would otherwise send the choice again with the
     # next page, and leave the popover open over it.
     choices = st.session_state.get(_COMPARE_KEY, 0)
@@ -75,7 +75,7 @@ def _draw_compare_picker(current: Manifest) -> None:
             "Compare this report with", list(others), index=None, key=f"{_COMPARE_KEY}-{current.id}-{choices}",
             width=520, format_func=labels.__getitem__, placeholder="Type a part of a name, GPU or date",
         )  # fmt: skip
-        served_component.component("first_field")(key=f"{_COMPARE_KEY}-focus")
+        served_component.declare_component("first_field")(key=f"{_COMPARE_KEY}-focus")
     if chosen:
         st.session_state[_COMPARE_KEY] = choices + 1
         navigation.to(COMPARE, page_selection.link(current.id) | {compared_report.OTHER: chosen})
@@ -85,4 +85,4 @@ def _draw_copy_button() -> None:
     """Draw the button that copies the browser's address, with a note if other machines cannot open it."""
     host = urlsplit(st.context.url or "").hostname or ""
     note = _LOCAL if startup.is_loopback(host) else ""
-    served_component.component("copy_link")(key="top-link", data={"note": note}, width="content")
+    served_component.declare_component("copy_link")(key="top-link", data={"note": note}, width="content")

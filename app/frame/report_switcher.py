@@ -11,7 +11,7 @@ from app import page_list, session
 from app.selection import page_selection
 from app.ui import navigation, page_elements
 from app.ui.pin_button import PINNED
-from app.ui.report_titles import titles
+from app.ui.report_titles import make_titles
 from profiledb.library.catalog import Manifest
 from profiledb.library.report_list import Filters
 
@@ -32,12 +32,12 @@ def draw_switcher(current: Manifest | None, view: page_list.View | None) -> None
     """
     shown = current.id if current else None
     recent = [report_id for report_id in _remember_report(shown) if report_id != shown]
-    pinned = {one.id: one for one in session.listed(Filters(labels=(PINNED,)), most=_MAX_PINNED)}
-    newest = {one.id: one for one in session.listed(most=session.OFFERED)}
+    pinned = {one.id: one for one in session.list_page(Filters(labels=(PINNED,)), most=_MAX_PINNED)}
+    newest = {one.id: one for one in session.list_page(most=session.OFFERED)}
     listed = pinned | newest
     known = listed | session.reports(one for one in (*recent, shown) if one and one not in listed)
     order = order_reports(known, pinned, recent)
-    options = _label_reports(titles(known), session.labels(known), pinned, recent)
+    options = _label_reports(make_titles(known), session.read_labels(known), pinned, recent)
     key = f"{_PICKER}-{shown}"
     st.selectbox(
         "Report",
@@ -90,13 +90,13 @@ def _choose_report(key: str, known: Mapping[str, Manifest], shown: str | None) -
     chosen = known.get(text) or _find_typed(text)
     if chosen and chosen.id != shown:
         session.remember(chosen)
-        page_selection.other_report()
+        page_selection.note_report_change()
         st.session_state[_WAS_CHOSEN] = True
 
 
 def _find_typed(text: str) -> Manifest | None:
     """Return the only report that a typed text finds; if there are none or several, the Library shows them."""
-    found = session.listed(Filters(text=text), most=2) if text else []
+    found = session.list_page(Filters(text=text), most=2) if text else []
     if text and len(found) != 1:
         st.session_state[_WAS_TYPED] = text
     return found[0] if len(found) == 1 else None

@@ -27,7 +27,9 @@ def draw_search(lacks: Mapping[View, str], report: Manifest | None, shown: View 
     data = {
         "pages": [_LIBRARY, *pages], "report": report.id if report else "", "address": search_route.get_address(),
     }  # fmt: skip
-    result: Any = served_component.component("search")(key="menu-search", data=data, on_chosen_change=_do_nothing)
+    result: Any = served_component.declare_component("search")(
+        key="menu-search", data=data, on_chosen_change=_do_nothing
+    )
     chosen = result.chosen
     if isinstance(chosen, dict) and isinstance(chosen.get("value"), str):
         _open_choice(str(chosen.get("kind")), chosen["value"], list(lacks), report, shown)

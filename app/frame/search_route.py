@@ -60,7 +60,7 @@ def list_items(library: Library, report_id: str, text: str = "") -> list[dict[st
     listing = library.catalog.listing
     found = listing.page(Filters(text=text), most=MOST_FOUND) if text else listing.page(most=MOST)
     reports = {one.id: one for one in found}
-    titles = report_titles.titles(reports)
+    titles = report_titles.make_titles(reports)
     items = [
         _make_item("report", one.id, one.shown_name, titles[one.id].removeprefix(visible(one.shown_name)).lstrip(" ·"))
         for one in reports.values()

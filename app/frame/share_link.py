@@ -22,7 +22,7 @@ def draw_share_popover(current: Manifest) -> None:
 
 
 def _draw_form(current: Manifest) -> None:
-    max_days = int(session.settings().login_link_days)
+    max_days = int(session.get_settings().login_link_days)
     new_link: Any = st.session_state.pop(_NEW_LINK, None)
     if new_link and new_link[0] == current.id:
         st.caption("For people without a login. Copy it now: it is shown only this once. Admins can end it.")
@@ -35,6 +35,6 @@ def _draw_form(current: Manifest) -> None:
 
 def _make_share(report_id: str) -> None:
     with ui.boundary():
-        max_days = session.settings().login_link_days
-        secret = session.editing().catalog.sharing_links.create(report_id, st.session_state[_DAYS], max_days)
+        max_days = session.get_settings().login_link_days
+        secret = session.open_for_changes().catalog.sharing_links.create(report_id, st.session_state[_DAYS], max_days)
         st.session_state[_NEW_LINK] = (report_id, sharing_route.make_link(secret))

@@ -28,11 +28,11 @@ ATTRIBUTION = {
 _CHIP = 44
 
 
-def show(settled: Settled) -> None:
+def draw_bar(settled: Settled) -> None:
     with st.container(key=f"{settled.key}bar", gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{settled.key}row"):
             if len(settled.paths):
-                range_picker.picker(settled)
+                range_picker.draw_picker(settled)
                 _draw_chips(settled)
                 if not _has_rows(settled, "tensor_segment"):
                     _draw_mode(settled)
@@ -67,7 +67,7 @@ def _draw_chips(settled: Settled) -> None:
             icon=":material/close:",
             icon_position="right",
             help=f"{fmt.plain(text)}: click to remove it.",
-            on_click=selecting.write,
+            on_click=selecting.write_selection,
             args=(settled,),
             kwargs={"ranges": rest} | ({} if rest else {"skip_first": 0}),
         )
@@ -83,7 +83,7 @@ def _draw_mode(settled: Settled) -> None:
         format_func=MODES.__getitem__,
         required=True,
         help=MODE_HELP,
-        on_change=lambda: selecting.write(settled, mode=st.session_state[key]),
+        on_change=lambda: selecting.write_selection(settled, mode=st.session_state[key]),
     )
 
 
@@ -96,7 +96,7 @@ def _draw_warmup_toggle(settled: Settled) -> None:
         "Exclude warm-up",
         key=key,
         help="Excludes ranges whose name says warm-up, with everything inside them. A range that you select stays.",
-        on_change=lambda: selecting.write(settled, warmup="exclude" if st.session_state[key] else "include"),
+        on_change=lambda: selecting.write_selection(settled, warmup="exclude" if st.session_state[key] else "include"),
         width="content",
     )
 
@@ -130,7 +130,7 @@ def _draw_place_selector(settled: Settled, field: str, every: str, labels: dict[
         format_func=labels.__getitem__,
         label_visibility="collapsed",
         width=190,
-        on_change=lambda: selecting.write(settled, **{field: st.session_state[key]}),
+        on_change=lambda: selecting.write_selection(settled, **{field: st.session_state[key]}),
     )
 
 
@@ -158,7 +158,7 @@ def _draw_time_input(settled: Settled, field: str, title: str, value: int | None
         first, last = ends.values()
         if first is not None and last is not None and first >= last:
             ends = {"from_ns": None, "to_ns": None, field: ends[field]}  # the last entry wins
-        selecting.write(settled, **ends)
+        selecting.write_selection(settled, **ends)
 
     st.number_input(
         title,
@@ -184,7 +184,7 @@ def _format_ms(ns: int | None) -> str:
 def _draw_facts(settled: Settled) -> None:
     """Draw the selected share of the report, and the exclusions."""
     try:
-        row = session.whole(settled.report_id, "selection_summary", **settled.params).iloc[0]
+        row = session.run_whole(settled.report_id, "selection_summary", **settled.params).iloc[0]
     except NotCapturedError:
         if _has_rows(settled, "path_sum"):
             st.caption("This report has sums of all launches: no part of them can be selected.")
@@ -212,7 +212,7 @@ def _draw_attribution(settled: Settled) -> None:
     """Draw the shares of GPU time by attribution category; nothing without ranges or GPU time."""
     if settled.paths.empty:
         return
-    rows = selecting.optional(settled.report_id, "attribution", ["operations", "share_pct"], **settled.params)
+    rows = selecting.run_or_none(settled.report_id, "attribution", ["operations", "share_pct"], **settled.params)
     told = rows[(rows["operations"] > 0) & rows["share_pct"].notna()]
     if told.empty:
         return
@@ -230,7 +230,9 @@ def _describe_warmup(settled: Settled, row: "pd.Series[Any]") -> str:
     told = ", ".join(f"`{_format_code(name)}`" for name in names[:2]) + (
         f" and {len(names) - 2} more" if names[2:] else ""
     )
-    with_it = session.whole(settled.report_id, "selection_summary", **settled.params | {"warmup": "include"}).iloc[0]
+    with_it = session.run_whole(settled.report_id, "selection_summary", **settled.params | {"warmup": "include"}).iloc[
+        0
+    ]
     if int(with_it["operations"]) == int(row["operations"]):
         return "" if settled.chosen.ranges else f"Warm-up excluded: {told} ran nothing on a GPU"
     time = fmt.duration(int(with_it["gpu_ns"]) - int(row["gpu_ns"]))

@@ -13,13 +13,13 @@ Times = Callable[[float, float], tuple[float, float] | None]
 """Converts the ends of the dragged span from axis units to a time window (ns of the capture), if any."""
 
 
-def chart(figure: go.Figure, key: str, times: Times | None = None) -> None:
+def draw_chart(figure: go.Figure, key: str, times: Times | None = None) -> None:
     """Draw a chart; ``key`` is unique on the page. Without ``times`` the figure needs ``NS_PER_X`` in ``layout.meta``.
 
     The widget key includes the selected window, so that a chart forgets its drag once the page has taken it over.
     """
     now = f"{st.query_params.get('from', '')}-{st.query_params.get('to', '')}"
-    ends = chart_element.dragged(figure, f"{key}-{now}")
+    ends = chart_element.draw_draggable(figure, f"{key}-{now}")
     if ends is None:
         return
     dragged = times(*ends) if times else tuple(end * float(figure.layout.meta[NS_PER_X]) for end in ends)

@@ -30,16 +30,16 @@ class Compared:
     summary: pd.DataFrame
 
 
-def side(settled: Settled) -> Side:
+def choose_side(settled: Settled) -> Side:
     """Gather one side under its selection; each analysis is cached separately."""
     params = settled.params
-    return matching.gather(lambda name, **more: session.whole(settled.report_id, name, **params | more))
+    return matching.gather(lambda name, **more: session.run_whole(settled.report_id, name, **params | more))
 
 
-def compared(a: Side, b: Side, basis: Basis, mine: Settled, theirs: Settled) -> Compared:
+def compare_answers(a: Side, b: Side, basis: Basis, mine: Settled, theirs: Settled) -> Compared:
     """Return the rows of a comparison, computed once per pair of selections."""
-    sides = tuple(session.key(side.report_id, "comparison", side.params) for side in (mine, theirs))
-    return session.worked_out(
+    sides = tuple(session.make_key(side.report_id, "comparison", side.params) for side in (mine, theirs))
+    return session.work_out(
         (*sides, basis),
         lambda: Compared(
             a, b, basis, rows.compare_kernels(a, b, basis), rows.compare_phases(a, b, basis),
@@ -48,8 +48,8 @@ def compared(a: Side, b: Side, basis: Basis, mine: Settled, theirs: Settled) -> 
     )  # fmt: skip
 
 
-def swap(mine: Settled, theirs: Settled) -> None:
+def swap_reports(mine: Settled, theirs: Settled) -> None:
     """Rewrite the URL with the two reports swapped."""
     basis = st.query_params.get(BASIS)
     reports = {session.PARAMETER: [theirs.report_id], OTHER: [mine.report_id]} | ({BASIS: [basis]} if basis else {})
-    st.query_params.from_dict(reports | selecting.swapped(mine, theirs))
+    st.query_params.from_dict(reports | selecting.swap_parameters(mine, theirs))

@@ -37,7 +37,7 @@ def open_kernel(report_id: str, kernel: int) -> None:
     navigation.to(KERNEL, page_selection.link(report_id, kernel=str(kernel)))
 
 
-def timeline(report_id: str, from_ns: float, to_ns: float) -> dict[str, str | list[str]]:
+def link_timeline(report_id: str, from_ns: float, to_ns: float) -> dict[str, str | list[str]]:
     """Return the query of a link to a time window on the timeline, with some margin.
 
     Args:
@@ -65,7 +65,7 @@ def to_timeline(report_id: str, label: str, from_ns: float, to_ns: float, key: s
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.page_link(
             TIMELINE.path, label=f":primary[{fmt.plain(label)}]", icon=TIMELINE.icon,
-            query_params=timeline(report_id, from_ns, to_ns), width="content",
+            query_params=link_timeline(report_id, from_ns, to_ns), width="content",
         )  # fmt: skip
         if to_ns > from_ns:
             st.button(
@@ -113,7 +113,7 @@ def to_timelines(report_id: str, beside: Sequence[str], label: str, align: str) 
 
 def open_timelines(report_id: str, beside: Sequence[str], align: str, from_ns: float, to_ns: float) -> None:
     """Open the timelines of several reports, stacked, at a time window of the first one."""
-    navigation.to(TIMELINE.path, timeline(report_id, from_ns, to_ns) | _stack(report_id, beside, align))
+    navigation.to(TIMELINE.path, link_timeline(report_id, from_ns, to_ns) | _stack(report_id, beside, align))
 
 
 def _stack(report_id: str, beside: Sequence[str], align: str) -> dict[str, str | list[str]]:

@@ -14,7 +14,7 @@ import streamlit as st
 
 from app import session
 from app.selection import url_parameters
-from app.selection.url_parameters import parse, there, written
+from app.selection.url_parameters import has_range, list_changed, parse
 from profiledb.errors import NotCapturedError
 from profiledb.library.catalog import Manifest
 from profiledb.selection import model
@@ -25,7 +25,7 @@ KEYS = ("range", "first", "warmup", "mode", "device", "stream", "from", "to")
 OTHER = "other_"
 """Prefix of the URL parameters of the report to compare with."""
 
-milliseconds, split = url_parameters.milliseconds, url_parameters.split
+milliseconds, split = url_parameters.format_milliseconds, url_parameters.split
 
 _LAST = "last_selection"
 _OTHER_REPORT = "selection-other-report"
@@ -76,17 +76,17 @@ def restore(manifest: Manifest) -> None:
         st.query_params.update(asked)
 
 
-def other_report() -> None:
+def note_report_change() -> None:
     """Note that the reader is changing reports: selections that the next one lacks then leave the URL with a toast."""
     st.session_state[_OTHER_REPORT] = True
 
 
 def settle(manifest: Manifest) -> Settled:
     """Read the selection from the URL and apply it to all analyses of this report (``session.run``)."""
-    settled = read(manifest)
+    settled = read_selection(manifest)
     problems = settled.problems
     if st.session_state.pop(_OTHER_REPORT, False) and problems:
-        write(settled)
+        write_selection(settled)
         st.toast("  \n".join([*problems, "It is ignored."]), duration="long")
         settled = replace(settled, problems=())
     st.session_state[_LAST] = (manifest.id, _read_parameters())
@@ -94,14 +94,14 @@ def settle(manifest: Manifest) -> Settled:
     return settled
 
 
-def read(manifest: Manifest, like: Settled | None = None) -> Settled:
+def read_selection(manifest: Manifest, like: Settled | None = None) -> Settled:
     """Read a selection from the URL: that of the page's report, or of the report to compare with.
 
     ``like`` is the selection of the page's report. The other report inherits it if it has all of those ranges, GPUs and
     streams; its own URL parameters win.
     """
-    paths = optional(manifest.id, "range_paths", ["path", "name", "instances", "most", "is_warmup"])
-    places = optional(manifest.id, "devices", ["gpu_id", "gpu", "stream", "operations", "gpu_ns"])
+    paths = run_or_none(manifest.id, "range_paths", ["path", "name", "instances", "most", "is_warmup"])
+    places = run_or_none(manifest.id, "devices", ["gpu_id", "gpu", "stream", "operations", "gpu_ns"])
     default = _build_default(paths) if like is None else _inherit_selection(like, paths, places)
     problems: list[str] = []
     prefix = "" if like is None else OTHER
@@ -109,12 +109,12 @@ def read(manifest: Manifest, like: Settled | None = None) -> Settled:
     return Settled(manifest.id, chosen, default, tuple(problems), paths, places, prefix)
 
 
-def swapped(mine: Settled, theirs: Settled) -> dict[str, list[str]]:
+def swap_parameters(mine: Settled, theirs: Settled) -> dict[str, list[str]]:
     """Return the URL parameters after two compared reports swap places, each with its selection."""
     first = replace(theirs, default=_build_default(theirs.paths), prefix="")
     inherited = _inherit_selection(first, mine.paths, mine.places)
-    second = written(mine.chosen, inherited)
-    return written(first.chosen, first.default) | {OTHER + key: values for key, values in second.items()}
+    second = list_changed(mine.chosen, inherited)
+    return list_changed(first.chosen, first.default) | {OTHER + key: values for key, values in second.items()}
 
 
 def _build_default(paths: pd.DataFrame) -> Selection:
@@ -127,7 +127,7 @@ def _inherit_selection(like: Settled, paths: pd.DataFrame, places: pd.DataFrame)
     own, chosen = _build_default(paths), like.chosen
     unknown: list[str] = []
     for text in chosen.ranges:
-        there(text, chosen.skip_first, paths, unknown)
+        has_range(text, chosen.skip_first, paths, unknown)
     for value, column in ((chosen.device, "gpu_id"), (chosen.stream, "stream")):
         if value is not None and value not in places[column].dropna().tolist():
             unknown.append(column)
@@ -137,9 +137,9 @@ def _inherit_selection(like: Settled, paths: pd.DataFrame, places: pd.DataFrame)
     return replace(own, **{n: getattr(chosen, n) for n in differing if getattr(chosen, n) != getattr(like.default, n)})
 
 
-def write(settled: Settled, **changes: Any) -> None:
+def write_selection(settled: Settled, **changes: Any) -> None:
     """Write the selection with some fields changed into the URL; parts that the report lacks are dropped."""
-    fresh = written(replace(settled.chosen, **changes), settled.default)
+    fresh = list_changed(replace(settled.chosen, **changes), settled.default)
     wanted = {settled.prefix + key: values for key, values in fresh.items()}
     for key in (settled.prefix + key for key in KEYS):
         if key in st.query_params and key not in wanted:
@@ -161,7 +161,7 @@ def clear_button(key: str) -> None:
     st.button("Clear the selection", key=key, on_click=clear, icon=":material/close:")
 
 
-def stretch_button(label: str, key: str, from_ns: int, to_ns: int) -> None:
+def draw_stretch_button(label: str, key: str, from_ns: int, to_ns: int) -> None:
     """Draw a button that selects a time window; Streamlit does not follow a link from a page to itself."""
     times = {"from": milliseconds(from_ns), "to": milliseconds(to_ns)}
     st.button(label, key=key, type="tertiary", on_click=lambda: st.query_params.update(times))
@@ -174,13 +174,13 @@ def link(report_id: str, **more: str) -> dict[str, str | list[str]]:
 
 def is_part(report_id: str) -> bool:
     """Return whether the pages show less than the whole report, even if only the warm-up is excluded by default."""
-    return not model.parse(session.selected(report_id)).everything
+    return not model.parse(session.read_selected(report_id)).everything
 
 
-def optional(report_id: str, name: str, columns: list[str], **params: Any) -> pd.DataFrame:
+def run_or_none(report_id: str, name: str, columns: list[str], **params: Any) -> pd.DataFrame:
     """Run an analysis on the whole report; return no rows if the report lacks the data."""
     try:
-        return session.whole(report_id, name, **params)
+        return session.run_whole(report_id, name, **params)
     except NotCapturedError:
         return pd.DataFrame(columns=columns)
 

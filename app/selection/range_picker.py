@@ -18,7 +18,7 @@ PICKER_PX = 640
 TABLE_PX = 340
 _INDENT = "\u2003"
 _PATHS, _NAMES = "Tree", "By name"
-COLUMNS = table_columns.of(
+COLUMNS = table_columns.choose_columns(
     "nvtx_tree",
     table_columns.use("name", name="shown", width=340),
     "gpu_ns",
@@ -27,7 +27,7 @@ COLUMNS = table_columns.of(
 )
 
 
-def picker(settled: Settled) -> None:
+def draw_picker(settled: Settled) -> None:
     """Draw the button and, once it is open, the picker."""
     key = f"{settled.key}ranges"
     popover = st.popover("Ranges", icon=":material/account_tree:", key=key, on_change="rerun")
@@ -41,7 +41,7 @@ def picker(settled: Settled) -> None:
             by = st.segmented_control(
                 "List", [_PATHS, _NAMES], default=_PATHS, required=True, key=f"{settled.key}ranges-by"
             )
-        rows = by_name(_read_tree(settled)) if by == _NAMES else _read_tree(settled)
+        rows = group_by_name(_read_tree(settled)) if by == _NAMES else _read_tree(settled)
         kept = rows
         if wanted := search.strip():
             kept = rows[rows["text"].str.contains(wanted, case=False, regex=False)]
@@ -56,12 +56,12 @@ def picker(settled: Settled) -> None:
 
 def _read_tree(settled: Settled) -> pd.DataFrame:
     """Return all range paths in tree order, whatever is selected; ``text`` is the value used in a selection."""
-    tree = session.whole(settled.report_id, "nvtx_tree", mode=settled.chosen.mode)
+    tree = session.run_whole(settled.report_id, "nvtx_tree", mode=settled.chosen.mode)
     shown = [_INDENT * int(level) + fmt.visible(name) for level, name in zip(tree["level"], tree["name"], strict=True)]
     return tree.assign(text=tree["path"], shown=shown)
 
 
-def by_name(tree: pd.DataFrame) -> pd.DataFrame:
+def group_by_name(tree: pd.DataFrame) -> pd.DataFrame:
     """Group the ranges by name.
 
     A name that is also a full path selects that path only, so it is dropped if several paths share it.
@@ -89,10 +89,10 @@ def _draw_table(settled: Settled, rows: pd.DataFrame, what: str) -> None:
         there = set(rows["text"])
         kept = [text for text, name in chosen.items() if name in ticked or name not in there]
         ranges = (*kept, *(text for text in ticked if text not in chosen.values()))
-        selecting.write(settled, ranges=ranges, **({} if ranges else {"skip_first": 0}))
+        selecting.write_selection(settled, ranges=ranges, **({} if ranges else {"skip_first": 0}))
         state["ranges"] = ranges
 
-    shown, config = tables.drawn(rows, COLUMNS)
+    shown, config = tables.build_arguments(rows, COLUMNS)
     st.dataframe(
         shown,
         column_config=config,
@@ -130,7 +130,7 @@ def _draw_instances(settled: Settled) -> None:
             min_value=0,
             max_value=most - 1,
             key=key,
-            on_change=lambda: selecting.write(settled, skip_first=st.session_state[key]),
+            on_change=lambda: selecting.write_selection(settled, skip_first=st.session_state[key]),
             width=260,
         )
 
@@ -145,9 +145,9 @@ def _draw_instance(settled: Settled, number: int, text: str) -> None:
         ends[1 - moved] = max(ends) if (moved == 0 and ends[0] > ends[1]) else ends[1 - moved]
         ends[0] = min(ends)
         ranges = list(settled.chosen.ranges)
-        ranges[number] = named(name, ends[0], ends[1], most)
+        ranges[number] = format_range(name, ends[0], ends[1], most)
         st.session_state[f"{settled.key}ranges-state"]["ranges"] = tuple(ranges)
-        selecting.write(settled, ranges=tuple(ranges))
+        selecting.write_selection(settled, ranges=tuple(ranges))
 
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(fmt.plain(fmt.shortened(name, 60)), width="stretch")
@@ -168,7 +168,7 @@ def _draw_instance(settled: Settled, number: int, text: str) -> None:
         st.caption(f"of {fmt.count(most)}", width="content")
 
 
-def named(name: str, first: int, last: int, most: int) -> str:
+def format_range(name: str, first: int, last: int, most: int) -> str:
     """Return a range and its instances in URL form."""
     if (first, last) == (1, most):
         return name

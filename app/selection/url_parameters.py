@@ -15,7 +15,7 @@ _NS_PER_MS = 1_000_000
 _MOST_NS = 2**62
 
 
-def milliseconds(ns: int) -> str:
+def format_milliseconds(ns: int) -> str:
     """Format a time in ns for the URL: milliseconds without trailing zeros."""
     return f"{Decimal(ns) / _NS_PER_MS:f}"
 
@@ -41,7 +41,7 @@ def _count_most_instances(text: str, paths: pd.DataFrame) -> int:
     return 0
 
 
-def written(chosen: Selection, default: Selection) -> dict[str, list[str]]:
+def list_changed(chosen: Selection, default: Selection) -> dict[str, list[str]]:
     """Return the URL parameters that differ from the default; an empty one overrides a default with nothing."""
     forms: dict[str, tuple[str, Callable[[Any], str]]] = {
         "first": ("skip_first", str),
@@ -49,8 +49,8 @@ def written(chosen: Selection, default: Selection) -> dict[str, list[str]]:
         "mode": ("mode", str),
         "device": ("device", str),
         "stream": ("stream", str),
-        "from": ("from_ns", milliseconds),
-        "to": ("to_ns", milliseconds),
+        "from": ("from_ns", format_milliseconds),
+        "to": ("to_ns", format_milliseconds),
     }
     query = {
         key: [""] if value is None else [form(value)]
@@ -71,7 +71,7 @@ def parse(
     asked = {key: values[-1].strip() for key, values in given.items() if values and key != "range"}
     skip = (_parse_number(asked, "first", problems) or 0) if "first" in asked else default.skip_first
     ranges = tuple(text for text in dict.fromkeys(given.get("range", default.ranges)) if text)
-    kept = tuple(text for text in ranges if there(text, skip, paths, problems))
+    kept = tuple(text for text in ranges if has_range(text, skip, paths, problems))
     first = _parse_time(asked, "from", problems) if "from" in asked else default.from_ns
     last = _parse_time(asked, "to", problems) if "to" in asked else default.to_ns
     if first is not None and last is not None and first >= last:
@@ -90,7 +90,7 @@ def parse(
     )
 
 
-def there(text: str, skip: int, paths: pd.DataFrame, problems: list[str]) -> bool:
+def has_range(text: str, skip: int, paths: pd.DataFrame, problems: list[str]) -> bool:
     """Return whether a report has a range with instances left after ``skip``; if not, report it in ``problems``."""
     _, first, last, most = split(text, paths)
     if not most:

@@ -54,7 +54,7 @@ class AnalysisTable:
     @property
     def shown(self) -> Sequence[Col]:
         """Return the columns of the table, in order."""
-        return self.columns or table_columns.shown(self.analysis, self.changes)
+        return self.columns or table_columns.list_shown(self.analysis, self.changes)
 
     def draw(self, report_id: str, ask: Callable[..., pd.DataFrame] | None = None, **params: Any) -> None:
         """Run the analysis on the selection, and draw the section.
@@ -88,10 +88,10 @@ class AnalysisTable:
             st.caption(caption)
         first = rows.head(self.top) if self.top else rows
         columns = [column for column in self.shown if column.name not in without]
-        chosen = tables.table(
-            first, table_columns.filled(first, columns) if self.filled else columns, key=self.key or self.analysis,
-            download=self.download or f"{self.analysis}.csv", select=select, hidden=[*self.hidden, *without],
-            height=share_bar.height(len(first)) if self.few else None,
+        chosen = tables.draw_table(
+            first, table_columns.select_filled(first, columns) if self.filled else columns,
+            key=self.key or self.analysis, download=self.download or f"{self.analysis}.csv", select=select,
+            hidden=[*self.hidden, *without], height=share_bar.compute_height(len(first)) if self.few else None,
         )  # fmt: skip
         if note := _format_words(self.note, rows):
             st.caption(note)

@@ -11,7 +11,7 @@ LONG = 200
 """Number of characters above which the command is collapsed."""
 
 
-def show(report_id: str) -> None:
+def draw_facts(report_id: str) -> None:
     """Draw the command and the machine, without the facts that the report lacks."""
     facts = session.run(report_id, "report_facts").iloc[0]
     if isinstance(facts["command"], str):

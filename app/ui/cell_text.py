@@ -25,18 +25,18 @@ class _Cells(pd.DataFrame):
         return words.copy() if dtype is str and words is not None else super().astype(dtype, *args, **kwargs)
 
 
-def styler(cells: pd.DataFrame, words: Mapping[str, Word]) -> Any:
+def make_styler(cells: pd.DataFrame, words: Mapping[str, Word]) -> Any:
     """Return the equivalent of ``cells.style.format(words)`` for Streamlit."""
-    return styled(cells, texts(cells, words))
+    return style_cells(cells, format_cells(cells, words))
 
 
-def texts(cells: pd.DataFrame, words: Mapping[str, Word]) -> pd.DataFrame:
+def format_cells(cells: pd.DataFrame, words: Mapping[str, Word]) -> pd.DataFrame:
     """Format every cell."""
     found = {name: [_format_cell(value, words.get(str(name))) for value in cells[name]] for name in cells.columns}
     return pd.DataFrame(found, index=cells.index, columns=cells.columns, dtype=str)
 
 
-def styled(cells: pd.DataFrame, written: pd.DataFrame) -> Any:
+def style_cells(cells: pd.DataFrame, written: pd.DataFrame) -> Any:
     """Return a Styler for cells that are already formatted (``texts``)."""
     own = _Cells(cells)
     object.__setattr__(own, "written", written)

@@ -9,12 +9,12 @@ _CONFIG = {"displayModeBar": False}
 """No mode bar: its buttons cover the chart."""
 
 
-def chart(figure: go.Figure, key: str) -> None:
+def draw_chart(figure: go.Figure, key: str) -> None:
     """Draw a chart at full width; ``key`` is unique on the page."""
     st.plotly_chart(figure, config=_CONFIG, width="stretch", key=key)
 
 
-def dragged(figure: go.Figure, key: str) -> tuple[float, float] | None:
+def draw_draggable(figure: go.Figure, key: str) -> tuple[float, float] | None:
     """Draw a chart with horizontal box selection; return the ends of the selected span in x axis units, if any."""
     if figure.layout.dragmode != "select":  # a cached figure was updated on its first use
         figure.update_layout(dragmode="select", selectdirection="h")
@@ -28,7 +28,7 @@ def dragged(figure: go.Figure, key: str) -> tuple[float, float] | None:
     return min(ends), max(ends)
 
 
-def clicked(figure: go.Figure, key: str) -> str | None:
+def draw_clickable(figure: go.Figure, key: str) -> str | None:
     """Draw a chart with clickable points; return the ``customdata`` of the clicked point, if any."""
     event: Any = st.plotly_chart(
         figure, config=_CONFIG, width="stretch", key=key, on_select="rerun", selection_mode="points"

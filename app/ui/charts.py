@@ -1,7 +1,7 @@
 """Plotly figures from rows: no Streamlit, no SQL.
 
 Frames are results of analyses, with their column names. Figures are transparent and leave fonts and text colors to
-the page's theme. Every text from a report passes ``format.plotly_text``.
+the page's theme. Every text from a report passes ``format.escape_plotly``.
 """
 
 import math
@@ -13,7 +13,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.figure_cache import kept
+from app.ui.figure_cache import cache_figure
 
 Theme = Literal["light", "dark"]
 ACCENT = {"light": "#2F5FD0", "dark": "#6B97F0"}
@@ -44,12 +44,12 @@ class Part:
     color: str
 
 
-@kept
+@cache_figure
 def share_bar(parts: Sequence[Part], theme: Theme) -> go.Figure:
     """Draw one horizontal bar cut into shares; parts that are wide enough carry their title."""
     figure = go.Figure()
     for part in parts:
-        title, share = fmt.plotly_text(part.title), fmt.percent(part.share_pct)
+        title, share = fmt.escape_plotly(part.title), fmt.percent(part.share_pct)
         figure.add_bar(
             x=[part.share_pct],
             y=[""],
@@ -60,18 +60,18 @@ def share_bar(parts: Sequence[Part], theme: Theme) -> go.Figure:
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
-            textfont={"color": readable_on(part.color)},
-            hovertemplate=f"<b>{title}</b><br>{share}<br>{fmt.plotly_text(part.detail)}<extra></extra>",
+            textfont={"color": choose_readable(part.color)},
+            hovertemplate=f"<b>{title}</b><br>{share}<br>{fmt.escape_plotly(part.detail)}<extra></extra>",
         )
     whole = sum(part.share_pct for part in parts)
-    frame(figure, theme, height=34, left=0, right=0, top=0, bottom=0)
+    apply_frame(figure, theme, height=34, left=0, right=0, top=0, bottom=0)
     figure.update_layout(barmode="stack", bargap=0, hovermode="closest", uniformtext={"minsize": 11, "mode": "hide"})
     figure.update_xaxes(visible=False, range=[0, whole or 1])
     figure.update_yaxes(visible=False)
     return figure
 
 
-@kept
+@cache_figure
 def share_bars(bars: Sequence[tuple[str, Sequence[Part]]], theme: Theme) -> go.Figure:
     """Draw small bars below each other, each cut into shares and named at its left; titles are untrusted."""
     figure = go.Figure()
@@ -80,14 +80,14 @@ def share_bars(bars: Sequence[tuple[str, Sequence[Part]]], theme: Theme) -> go.F
         parts = [(place, part) for place, (_, those) in enumerate(bars) for part in those if part.title == title]
         figure.add_bar(
             x=[part.share_pct for _, part in parts], y=[place for place, _ in parts], orientation="h",
-            name=fmt.plotly_text(title), marker={"color": parts[0][1].color, "line": {"width": 0}},
-            customdata=[f"{fmt.percent(part.share_pct)}, {fmt.plotly_text(part.detail)}" for _, part in parts],
-            hovertemplate=f"<b>{fmt.plotly_text(title)}</b><br>%{{customdata}}<extra></extra>",
+            name=fmt.escape_plotly(title), marker={"color": parts[0][1].color, "line": {"width": 0}},
+            customdata=[f"{fmt.percent(part.share_pct)}, {fmt.escape_plotly(part.detail)}" for _, part in parts],
+            hovertemplate=f"<b>{fmt.escape_plotly(title)}</b><br>%{{customdata}}<extra></extra>",
         )  # fmt: skip
-    frame(figure, theme, height=STEP_PX * len(bars), left=90, right=0, top=0, bottom=0)
+    apply_frame(figure, theme, height=STEP_PX * len(bars), left=90, right=0, top=0, bottom=0)
     figure.update_layout(barmode="stack", bargap=0.25, hovermode="closest", showlegend=False)
     figure.update_xaxes(visible=False, range=[0, 100])
-    named = [fmt.plotly_text(fmt.shortened(name, 14)) for name, _ in bars]
+    named = [fmt.escape_plotly(fmt.shortened(name, 14)) for name, _ in bars]
     figure.update_yaxes(autorange="reversed", tickvals=list(range(len(bars))), ticktext=named, showgrid=False)
     return figure
 
@@ -102,8 +102,8 @@ class Stretch:
     color: str
 
 
-@kept
-def lanes(rows: Sequence[tuple[str, Sequence[Stretch]]], length_ns: int, theme: Theme) -> go.Figure:
+@cache_figure
+def plot_lanes(rows: Sequence[tuple[str, Sequence[Stretch]]], length_ns: int, theme: Theme) -> go.Figure:
     """Draw lanes below each other on one axis of time, each named at its left; titles are untrusted."""
     unit, size = fmt.unit_for(length_ns, fmt.DURATION_UNITS)
     figure = go.Figure()
@@ -112,13 +112,13 @@ def lanes(rows: Sequence[tuple[str, Sequence[Stretch]]], length_ns: int, theme: 
         base=[one.begin_ns / size for _, one in every], x=[(one.end_ns - one.begin_ns) / size for _, one in every],
         y=[place for place, _ in every], orientation="h",
         marker={"color": [one.color for _, one in every], "line": {"width": 0}},
-        customdata=[f"{fmt.plotly_text(one.title)}, {fmt.duration(one.end_ns - one.begin_ns)}" for _, one in every],
+        customdata=[f"{fmt.escape_plotly(one.title)}, {fmt.duration(one.end_ns - one.begin_ns)}" for _, one in every],
         hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
-    frame(figure, theme, height=STEP_PX * len(rows) + 26, left=90, right=0, top=0, bottom=26)
+    apply_frame(figure, theme, height=STEP_PX * len(rows) + 26, left=90, right=0, top=0, bottom=26)
     figure.update_layout(barmode="overlay", bargap=0.25, hovermode="closest", showlegend=False)
     figure.update_xaxes(range=[0, length_ns / size], ticksuffix=f" {unit}", nticks=8)
-    named = [fmt.plotly_text(name) for name, _ in rows]
+    named = [fmt.escape_plotly(name) for name, _ in rows]
     figure.update_yaxes(range=[len(rows) - 0.5, -0.5], tickvals=list(range(len(rows))), ticktext=named, showgrid=False)
     return figure
 
@@ -127,8 +127,8 @@ NS_PER_X = "ns_per_x"
 """Key in ``layout.meta`` for the length of one x axis unit in ns, in figures over capture time."""
 
 
-@kept
-def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
+@cache_figure
+def plot_busy(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     """Plot how busy one GPU was over the selected time (rows of ``busy_timeline``)."""
     unit, size = fmt.unit_for(_find_top(rows["end_ns"]), fmt.DURATION_UNITS)
     hover = [
@@ -143,12 +143,12 @@ def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
             mode="lines",
             line={"shape": "hvh", "width": 1, "color": ACCENT[theme]},
             fill="tozeroy",
-            fillcolor=faded(ACCENT[theme], 0.35),
+            fillcolor=fade_color(ACCENT[theme], 0.35),
             text=hover,
             hovertemplate="%{text}<extra></extra>",
         )
     )
-    frame(figure, theme, height=84, left=40, top=6, bottom=22)
+    apply_frame(figure, theme, height=84, left=40, top=6, bottom=22)
     figure.update_layout(hovermode="x", meta={NS_PER_X: size})
     figure.update_xaxes(
         range=[float(rows["start_ns"].min()) / size, _find_top(rows["end_ns"]) / size], ticksuffix=f" {unit}", nticks=8
@@ -157,8 +157,8 @@ def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     return figure
 
 
-@kept
-def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: Theme) -> go.Figure:
+@cache_figure
+def plot_histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: Theme) -> go.Figure:
     """Plot durations by bin (``kernel_histogram``), with marked durations such as ("median", 1200.0) in ns.
 
     A logarithmic scale uses a linear axis of logarithms: only there does the width of a bar match its bin.
@@ -184,8 +184,8 @@ def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: The
             hovertemplate="%{text}<extra></extra>",
         )
     )
-    ticks = duration_ticks(float(bins["low_ns"].iloc[0]), float(bins["high_ns"].iloc[-1]), log=log)
-    frame(figure, theme, height=280, left=52, top=26, bottom=40)
+    ticks = choose_ticks(float(bins["low_ns"].iloc[0]), float(bins["high_ns"].iloc[-1]), log=log)
+    apply_frame(figure, theme, height=280, left=52, top=26, bottom=40)
     figure.update_layout(bargap=0.04)
     figure.update_xaxes(
         tickvals=[_place_tick(ns, log) for ns in ticks],
@@ -197,8 +197,8 @@ def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: The
     return figure
 
 
-@kept
-def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
+@cache_figure
+def plot_over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
     """Plot each launch of ``kernel_over_time`` as a point: start time against duration."""
     x_unit, x_size = fmt.unit_for(_find_top(rows["since_start_ns"]), fmt.DURATION_UNITS)
     y_unit, y_size = fmt.unit_for(_find_top(rows["duration_ns"]), fmt.DURATION_UNITS)
@@ -217,7 +217,7 @@ def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
             hovertemplate="%{text}<extra></extra>",
         )
     )
-    frame(figure, theme, height=280, left=52, top=26, bottom=40)
+    apply_frame(figure, theme, height=280, left=52, top=26, bottom=40)
     figure.update_layout(meta={NS_PER_X: x_size})
     figure.update_xaxes(title_text=f"Start time in capture ({x_unit})", nticks=7)
     if not log:
@@ -230,7 +230,7 @@ def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
 
 def log_durations(figure: go.Figure, low: float, high: float, size: float) -> None:
     """Set a logarithmic axis of durations from ``low`` to ``high`` (ns), in units of ``size`` ns."""
-    ticks = duration_ticks(low, high, log=True)
+    ticks = choose_ticks(low, high, log=True)
     figure.update_yaxes(
         type="log",
         title_text="Duration, logarithmic",
@@ -239,7 +239,7 @@ def log_durations(figure: go.Figure, low: float, high: float, size: float) -> No
     )
 
 
-def duration_ticks(low: float, high: float, *, log: bool, most: int = 7) -> list[float]:
+def choose_ticks(low: float, high: float, *, log: bool, most: int = 7) -> list[float]:
     """Return round durations (ns) from low to high: equal steps, or powers of ten with 2 and 5 where there is room."""
     if not log:
         step = _round_step_up((high - low) / most)
@@ -286,7 +286,7 @@ def _add_marks(figure: go.Figure, marks: Sequence[tuple[str, float, str]], theme
         )
 
 
-def frame(
+def apply_frame(
     figure: go.Figure, theme: Theme, *, height: int, left: int, right: int = 12, top: int = 8, bottom: int = 36
 ) -> None:
     """Apply the margins, background, grid and hover style that all charts share."""
@@ -311,29 +311,29 @@ def _find_top(values: "pd.Series[Any]") -> float:
     return fmt.number(values.max()) or 0.0
 
 
-def channels(color: str) -> tuple[int, int, int]:
+def parse_channels(color: str) -> tuple[int, int, int]:
     """Return red, green and blue of ``#RRGGBB``, 0 to 255."""
     return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
 
 
-def faded(color: str, opacity: float) -> str:
+def fade_color(color: str, opacity: float) -> str:
     """Return a color with the given opacity."""
-    red, green, blue = channels(color)
+    red, green, blue = parse_channels(color)
     return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
-def luminance(color: str) -> float:
+def compute_luminance(color: str) -> float:
     """Return the relative luminance of ``#RRGGBB``, 0 to 1 (WCAG 2)."""
-    linear = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in channels(color)]
+    linear = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in parse_channels(color)]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def readable_on(color: str) -> str:
+def choose_readable(color: str) -> str:
     """Return black or white, whichever contrasts more with a color."""
-    return "#000000" if luminance(color) > 0.179 else "#FFFFFF"
+    return "#000000" if compute_luminance(color) > 0.179 else "#FFFFFF"
 
 
-def legend_above(figure: go.Figure, **more: str) -> None:
+def place_legend(figure: go.Figure, **more: str) -> None:
     """Put the legend above the plot, aligned left; ``more`` overrides its settings."""
     legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom", "title": {"text": ""}}
     figure.update_layout(showlegend=True, legend=legend | {"font": {"size": FONT_PX}} | more)

@@ -7,9 +7,9 @@ from app.ui import format as fmt
 from profiledb.rules.classes import OTHER
 
 
-def bar(rows: pd.DataFrame, *, key: str) -> list[charts.Part]:
+def draw_bar(rows: pd.DataFrame, *, key: str) -> list[charts.Part]:
     """Draw the rows of ``class_split`` as one bar; return its parts."""
-    colors, titles = theme.class_colors(), theme.class_titles()
+    colors, titles = theme.get_class_colors(), theme.get_class_titles()
     parts = [
         charts.Part(
             titles.get(row["class"], row["class"]),
@@ -19,5 +19,5 @@ def bar(rows: pd.DataFrame, *, key: str) -> list[charts.Part]:
         )
         for row in rows.to_dict("records")
     ]
-    chart_element.chart(charts.share_bar(parts, theme.theme()), key)
+    chart_element.draw_chart(charts.share_bar(parts, theme.get_theme()), key)
     return parts

@@ -20,12 +20,12 @@ Built = TypeVar("Built")
 _FIGURES = SingleFlightCache()
 
 
-def size_bytes() -> int:
+def count_bytes() -> int:
     """Return the size of the cached figures and tables in bytes."""
     return _FIGURES.bytes
 
 
-def kept(build: Callable[P, Built]) -> Callable[P, Built]:
+def cache_figure(build: Callable[P, Built]) -> Callable[P, Built]:
     """Cache a function by the values of its arguments. Results are shared: do not mutate them.
 
     The function must depend on its arguments alone (frames, plain values, dataclasses of these) and never return None.

@@ -34,11 +34,11 @@ __all__ = [
     "count",
     "counted",
     "duration",
+    "escape_plotly",
     "flops",
     "number",
     "percent",
     "plain",
-    "plotly_text",
     "rate",
     "sentence",
     "shortened",
@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 
-def plotly_text(text: Any) -> str:
+def escape_plotly(text: Any) -> str:
     """Escape untrusted text for a Plotly figure, which interprets some HTML and LaTeX in every text."""
     shown = visible(text)
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("$", "&#36;")):

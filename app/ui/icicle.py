@@ -8,8 +8,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, GROUND, Theme, channels, frame, readable_on
-from app.ui.figure_cache import kept
+from app.ui.charts import ACCENT, FONT_PX, GROUND, Theme, apply_frame, choose_readable, parse_channels
+from app.ui.figure_cache import cache_figure
 
 ROW_PX = 26
 LEAST_SHARE = 0.0008
@@ -37,8 +37,8 @@ class Node:
     level: int
 
 
-@kept
-def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
+@cache_figure
+def plot_icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
     """Draw the tree, root on top."""
     deepest = max(node.level for node in nodes)
     colors = [_ROOT[theme] if node.level == 0 else _fade_accent(node.level, deepest, theme) for node in nodes]
@@ -46,13 +46,13 @@ def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
         go.Icicle(
             ids=[node.id for node in nodes],
             parents=[node.parent for node in nodes],
-            labels=[fmt.plotly_text(node.name) for node in nodes],
+            labels=[fmt.escape_plotly(node.name) for node in nodes],
             values=[node.own for node in nodes],
             branchvalues="remainder",
             customdata=[node.hover for node in nodes],
             hovertemplate="%{customdata}<extra></extra>",
             marker={"colors": colors, "line": {"width": 1, "color": GROUND[theme]}},
-            textfont={"size": FONT_PX, "color": [readable_on(color) for color in colors]},
+            textfont={"size": FONT_PX, "color": [choose_readable(color) for color in colors]},
             textposition="middle left",
             tiling={"orientation": "v", "pad": 0},
             pathbar={"visible": False},
@@ -60,12 +60,12 @@ def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
             sort=False,
         )
     )
-    frame(figure, theme, height=ROW_PX * (deepest + 1), left=0, right=0, top=0, bottom=0)
+    apply_frame(figure, theme, height=ROW_PX * (deepest + 1), left=0, right=0, top=0, bottom=0)
     figure.update_layout(uniformtext={"minsize": 11, "mode": "hide"}, hovermode="closest")
     return figure
 
 
-def tree(rows: pd.DataFrame, amount: str, root: Node, words: Callable[[Mapping[Any, Any]], str]) -> list[Node]:
+def build_tree(rows: pd.DataFrame, amount: str, root: Node, words: Callable[[Mapping[Any, Any]], str]) -> list[Node]:
     """Build the boxes of a function tree, parents first; boxes that are too small stay empty space.
 
     Args:
@@ -91,5 +91,5 @@ def tree(rows: pd.DataFrame, amount: str, root: Node, words: Callable[[Mapping[A
 def _fade_accent(level: int, deepest: int, theme: Theme) -> str:
     """Return the accent color, paler with each level."""
     share = 0.85 - 0.6 * (level - 1) / max(deepest - 1, 1)
-    pairs = zip(channels(ACCENT[theme]), channels(GROUND[theme]), strict=True)
+    pairs = zip(parse_channels(ACCENT[theme]), parse_channels(GROUND[theme]), strict=True)
     return "#" + "".join(f"{round(share * high + (1 - share) * low):02X}" for high, low in pairs)

@@ -24,31 +24,31 @@ _STARTUP_TOO = "Findings judge the whole selection, start-up included."
 _BADGES = {"high": "red", "medium": "orange", "low": "gray", "warning": "orange", "note": "gray"}
 
 
-def rules() -> dict[str, Rule]:
+def read_rules() -> dict[str, Rule]:
     """Return this server's rules by name."""
-    folder = session.settings().rules
+    folder = session.get_settings().rules
     return dict(_load_rules(folder, _stamp_folder(folder)))
 
 
-def version() -> str:
+def read_version() -> str:
     """Return the version of this server's rules, with which reports are judged."""
-    return digest.version(rules().values())
+    return digest.version(read_rules().values())
 
 
-def part(manifest: Manifest, params: Mapping[str, Any] | None = None) -> judge.Steady | None:
+def find_part(manifest: Manifest, params: Mapping[str, Any] | None = None) -> judge.Steady | None:
     """Return the steady part of a report's selection, or of ``params``; None if there is none."""
-    params = session.selected(manifest.id) if params is None else params
+    params = session.read_selected(manifest.id) if params is None else params
     return judge.steady_part(
-        session.library(), manifest, params, lambda name, given: session.whole(manifest.id, name, **given)
+        session.library(), manifest, params, lambda name, given: session.run_whole(manifest.id, name, **given)
     )
 
 
-def covered(manifest: Manifest) -> judge.Steady | None:
+def draw_covered(manifest: Manifest) -> judge.Steady | None:
     """Draw which part of the report the page covers, with a toggle to include start-up; return that part.
 
     Without a steady part nothing is drawn, and the result is None.
     """
-    steady = part(manifest)
+    steady = find_part(manifest)
     if steady is None:
         return None
     startup = st.session_state.get(_STARTUP, False)
@@ -58,44 +58,46 @@ def covered(manifest: Manifest) -> judge.Steady | None:
     return None if startup else steady
 
 
-def chosen_part(manifest: Manifest) -> judge.Steady | None:
+def choose_part(manifest: Manifest) -> judge.Steady | None:
     """Return what ``covered`` returns, for a page that draws it further down."""
-    return None if st.session_state.get(_STARTUP, False) else part(manifest)
+    return None if st.session_state.get(_STARTUP, False) else find_part(manifest)
 
 
-def asking(manifest: Manifest, steady: judge.Steady | None) -> Callable[..., pd.DataFrame]:
+def make_ask(manifest: Manifest, steady: judge.Steady | None) -> Callable[..., pd.DataFrame]:
     """Return a function that runs an analysis by name on the steady part, or on the selection if there is none."""
     if steady is None:
         return partial(session.run, manifest.id)
     return lambda name, **params: session.run(manifest.id, name, **answers.steady_params(steady, name) | params)
 
 
-def findings(manifest: Manifest, params: Mapping[str, Any] | None = None, *, startup: bool = False) -> list[Finding]:
+def judge_report(
+    manifest: Manifest, params: Mapping[str, Any] | None = None, *, startup: bool = False
+) -> list[Finding]:
     """Return the cached findings of a report's selection, or of ``params``, in the order of ``judge.judge``.
 
     Without ``startup`` they cover the steady part only, if there is one.
     """
-    params = session.selected(manifest.id) if params is None else params
-    every, library = rules().values(), session.library()
-    steady = None if startup else part(manifest, params)
-    key = session.key(manifest.id, digest.version(every), params, steady)
-    return session.worked_out(key, lambda: judge.judge(library, manifest, params, every, steady))
+    params = session.read_selected(manifest.id) if params is None else params
+    every, library = read_rules().values(), session.library()
+    steady = None if startup else find_part(manifest, params)
+    key = session.make_key(manifest.id, digest.version(every), params, steady)
+    return session.work_out(key, lambda: judge.judge(library, manifest, params, every, steady))
 
 
-def known(reports: Sequence[Manifest]) -> dict[str, tuple[Found, ...]]:
+def read_known(reports: Sequence[Manifest]) -> dict[str, tuple[Found, ...]]:
     """Return the findings of each already judged report, by id; this judges nothing."""
-    every, library, links = rules(), session.library(), digest.links(session.links)
+    every, library, links = read_rules(), session.library(), digest.links(session.read_links)
     read = ((one.id, digest.read(library, one.id, links, every)) for one in reports)
     return {report_id: found for report_id, found in read if found is not None}
 
 
-def badge(finding: Finding) -> str:
+def format_badge(finding: Finding) -> str:
     """Return the severity as a badge (Markdown), or "" for a rule that does not fire."""
     severity = finding.severity
     return f":{_BADGES[severity]}-badge[{TITLES[severity]}]" if severity else ""
 
 
-def sentence(finding: Finding) -> str:
+def format_sentence(finding: Finding) -> str:
     """Return the text of a finding (Markdown), with names from the report as code."""
     return sentences.says(finding)
 

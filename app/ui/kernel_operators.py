@@ -8,11 +8,11 @@ from app.ui import format as fmt
 from app.ui import table_columns, tables, trace_links
 from profiledb.library.catalog import Manifest
 
-COLUMNS = table_columns.of(
+COLUMNS = table_columns.choose_columns(
     "kernel_operators",
     table_columns.use("operator", width=150),
     table_columns.Col("line", "Source line", width=320, help="Innermost frame of the Python stack, outside of PyTorch"),
-    table_columns.bar("share_pct", width=110),
+    table_columns.make_bar("share_pct", width=110),
     "total_ns",
     "calls",
     "avg_ns",
@@ -20,7 +20,7 @@ COLUMNS = table_columns.of(
     table_columns.use("modules", width=280),
     table_columns.use("stack", width=360),
 )
-IN_LIST = table_columns.of(
+IN_LIST = table_columns.choose_columns(
     "kernel_operators",
     table_columns.use(
         "operator", width=150, help="Innermost PyTorch operator around the launch; of several that of most time"
@@ -28,7 +28,7 @@ IN_LIST = table_columns.of(
 )
 
 
-def beside(manifest: Manifest, kernels: pd.DataFrame) -> pd.DataFrame:
+def add_operators(manifest: Manifest, kernels: pd.DataFrame) -> pd.DataFrame:
     """Add each kernel's operator with the most time, and the number of its other operators."""
     if not trace_links.has_operators(manifest):
         return kernels
@@ -39,7 +39,7 @@ def beside(manifest: Manifest, kernels: pd.DataFrame) -> pd.DataFrame:
     return kernels.assign(operator=kernels["kernel"].map(words))
 
 
-def section(manifest: Manifest, kernel: int) -> None:
+def draw_section(manifest: Manifest, kernel: int) -> None:
     """Draw the operators of a kernel with input shapes, modules and Python stacks; nothing if none are known."""
     if not trace_links.has_operators(manifest):
         return
@@ -49,11 +49,11 @@ def section(manifest: Manifest, kernel: int) -> None:
     st.subheader("Operators", anchor=False)
     st.caption(_describe_source(manifest, rows))
     rows = rows.assign(line=rows["stack"].map(lambda stack: stack.partition("; ")[0], na_action="ignore"))
-    tables.table(rows, COLUMNS, key="operators", download="operators.csv", hidden=("types",))
+    tables.draw_table(rows, COLUMNS, key="operators", download="operators.csv", hidden=("types",))
 
 
 def _describe_source(manifest: Manifest, rows: pd.DataFrame) -> str:
-    linked = session.links("trace").get(manifest.id)
+    linked = session.read_links("trace").get(manifest.id)
     trace = session.reports([linked]).get(linked) if linked else None
     if trace is None:
         return "The innermost PyTorch operator around each launch."

@@ -11,7 +11,7 @@ from app.ui import profile_links, table_columns, verdicts
 from profiledb import words
 from profiledb.errors import PreparingError, WarpdeckError
 
-IN_LIST = table_columns.of(
+IN_LIST = table_columns.choose_columns(
     "kernel_verdicts",
     table_columns.use("verdict", width=118),
     table_columns.use("verdict_pct", width=104),
@@ -19,7 +19,7 @@ IN_LIST = table_columns.of(
 _OTHER_VENDOR = re.compile(r"\b(AMD|Radeon|Intel)\b")
 
 
-def beside(report_id: str, kernels: pd.DataFrame) -> pd.DataFrame:
+def add_verdicts(report_id: str, kernels: pd.DataFrame) -> pd.DataFrame:
     """Add the verdict of each kernel, with the number behind it, the reason, and the command where it lacks one;
     nothing while the report is being prepared."""
     try:
@@ -31,7 +31,7 @@ def beside(report_id: str, kernels: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def section(report_id: str, kernel: int) -> None:
+def draw_section(report_id: str, kernel: int) -> None:
     """Say what limits a kernel and what to do, or that nobody measured it, with the command that does.
 
     Nothing of a GPU that Nsight Compute cannot measure.
@@ -44,15 +44,14 @@ def section(report_id: str, kernel: int) -> None:
         st.markdown(f"**Not measured**: {fmt.plain(row['reason'])}. Measure it, and drop the file into the Library:")
         st.code(fmt.visible(row["command"]), language=None, wrap_lines=True)
         return
-    linked = session.links()[report_id]
+    linked = session.read_links()[report_id]
     try:
-        limits = session.whole(linked, "ncu_limits", launch=int(row["launch_id"])).iloc[0]
+        limits = session.run_whole(linked, "ncu_limits", launch=int(row["launch_id"])).iloc[0]
     except WarpdeckError as error:
         st.caption(f"The linked Compute report has no answer here: {fmt.plain(error.message)}")
         return
-    st.markdown(
-        f"**{fmt.plain(verdicts.sentence(limits.to_dict()))}** {verdicts.advice(row['verdict'], limits['flops_per_s'])}"
-    )
+    advice = verdicts.choose_advice(row["verdict"], limits["flops_per_s"])
+    st.markdown(f"**{fmt.plain(verdicts.describe_verdict(limits.to_dict()))}** {advice}")
     shapes = f"{fmt.percent(row['measured_pct'])} of its time is in launch shapes that Nsight Compute measured"
     others = f"; other shapes: {fmt.plain(row['others'])}" if isinstance(row["others"], str) else ""
     st.caption(f"{shapes}{others}.")

@@ -8,7 +8,7 @@ from app.ui import format as fmt
 from profiledb.library.catalog import Manifest
 
 
-def draw(report: Manifest, about: str, *, said: str = "", linked: bool) -> Literal["Link", "Unlink"] | None:
+def draw_row(report: Manifest, about: str, *, said: str = "", linked: bool) -> Literal["Link", "Unlink"] | None:
     """Draw the row; return the label of the button if it was pressed.
 
     Args:

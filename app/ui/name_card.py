@@ -28,7 +28,7 @@ NEEDED = frozenset({"name", "demangled", *_TIMES})
 _COMPONENT = "names"
 
 
-def card(
+def add_card(
     key: str,
     *,
     names: Sequence[str],
@@ -58,7 +58,7 @@ def card(
         "names": list(names), "widths": dict(widths), "row": row_px, "whole": dict(whole), "opens": opens,
         "by_keys": bool(state.get("by_keys")), "before": BOX_PX if boxes else 0,
     }  # fmt: skip
-    result: Any = served_component.component(_COMPONENT)(
+    result: Any = served_component.declare_component(_COMPONENT)(
         key=key, data=data, width="content", on_by_keys_change=_do_nothing, on_opened_change=_do_nothing
     )
     return bool(result.opened or not result.by_keys)
@@ -79,7 +79,7 @@ def tell_kernels_apart(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(name=[told.get(pair, pair[0]) for pair in pairs])
 
 
-def whole(frame: pd.DataFrame) -> dict[str, str]:
+def map_names(frame: pd.DataFrame) -> dict[str, str]:
     """Return the full names of kernels (``demangled``) by their cell text (``name``).
 
     Kernels that share a short name are told apart by their time in the same row. The result is empty for tables without

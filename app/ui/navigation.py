@@ -21,7 +21,7 @@ def to(page: Path, query: Mapping[str, str | list[str]]) -> None:
     st.switch_page(page, query_params=query)
 
 
-def arrived(url: str) -> None:
+def note_arrival(url: str) -> None:
     """Record the page that this run is about to draw, and unregister the fragments of the last one if it differs."""
     if st.session_state.get(_HERE, url) != url:
         streamlit_private.forget_fragments()

@@ -31,7 +31,7 @@ _COMMAND = re.compile(r"(.*): ((?:nsys|ncu|warpdeck|python -m) .+)")
 _log = logging.getLogger("warpdeck")
 
 
-def kind_title(kind: str) -> str:
+def get_kind_title(kind: str) -> str:
     """Return the display title of a report kind."""
     return KIND_TITLES.get(kind, kind)
 
@@ -43,7 +43,7 @@ def open_report(manifest: Manifest) -> None:
 
 def describe(manifest: Manifest) -> str:
     """Return facts about a report in one line (Markdown)."""
-    kind = " ".join(part for part in (manifest.tool or kind_title(manifest.kind), manifest.tool_version) if part)
+    kind = " ".join(part for part in (manifest.tool or get_kind_title(manifest.kind), manifest.tool_version) if part)
     length = fmt.duration(manifest.duration_ns) if manifest.duration_ns else None
     captured = fmt.when(manifest.captured_at) if manifest.captured_at else None
     file = f"file {manifest.name}" if manifest.title else None
@@ -51,7 +51,7 @@ def describe(manifest: Manifest) -> str:
     return "  ·  ".join(fmt.plain(part) for part in parts if part)
 
 
-def facts(items: Sequence[tuple[str, str, str]]) -> None:
+def draw_facts(items: Sequence[tuple[str, str, str]]) -> None:
     """Draw a compact row of figures, each as (label, value, help or ""), all plain text."""
     with st.container(horizontal=True, gap="large"):
         for label, value, about in items:
@@ -73,7 +73,7 @@ def draw_fact(label: str, value: str, about: str, change: str = "") -> None:
     )  # fmt: skip
 
 
-def not_captured(error: NotCapturedError) -> None:
+def draw_not_captured(error: NotCapturedError) -> None:
     """Draw a box with the data that the report lacks, its use, and the command that records it."""
     with st.container(border=True):
         st.markdown(f"**{fmt.plain(error.message)}**")
@@ -102,22 +102,22 @@ def draw_lacks(errors: Sequence[NotCapturedError], told: Collection[str] = ()) -
     draw_commands(error.command for error in errors if error.command not in told)
 
 
-def problem(error: WarpdeckError) -> None:
+def draw_problem(error: WarpdeckError) -> None:
     """Show an error: the message, the hint, and the output of the program that reported it."""
-    said, command = hint(error.hint)
+    said, command = split_hint(error.hint)
     st.error(f"{fmt.plain(error.message)}  \n{said}".strip(), icon=":material/error:")
     if command:
         st.code(command, language=None)
-    words(error.detail)
+    draw_output(error.detail)
 
 
-def hint(text: str) -> tuple[str, str]:
+def split_hint(text: str) -> tuple[str, str]:
     """Split a hint into Markdown and the command after its final colon, which belongs in a box to copy."""
     found = _COMMAND.fullmatch(text)
     return (fmt.sentence(f"{found[1]}:"), found[2]) if found else (fmt.sentence(text), "")
 
 
-def words(detail: str, title: str = "Converter output") -> None:
+def draw_output(detail: str, title: str = "Converter output") -> None:
     """Draw another program's output verbatim and collapsed; nothing if it is empty."""
     if detail.strip():
         with st.expander(title):
@@ -133,16 +133,16 @@ def boundary() -> Iterator[None]:
     try:
         yield
     except NotCapturedError as error:
-        not_captured(error)
+        draw_not_captured(error)
     except PreparingError:
         st.info("This part of the page is being prepared.", icon=":material/hourglass_top:")
     except WarpdeckError as error:
-        problem(error)
+        draw_problem(error)
     except Exception as error:  # noqa: BLE001 (last resort: no traceback may reach the page)
-        st.error(unforeseen(error), icon=":material/error:")
+        st.error(log_unforeseen(error), icon=":material/error:")
 
 
-def escaped(error: Exception) -> bool:
+def draw_escaped(error: Exception) -> bool:
     """Show an error that passed every boundary (``st.App`` calls this); return True if nothing else must be shown.
 
     A callback fails before its run has drawn anything, and ends the run. The page is then rerun and shows the error.
@@ -168,7 +168,7 @@ def _draw_again() -> None:
     st.rerun()
 
 
-def unforeseen(error: Exception) -> str:
+def log_unforeseen(error: Exception) -> str:
     """Log an unexpected error under a number; return a message with the number, without the error's text."""
     number = uuid.uuid4().hex[:8]
     counters.ERRORS.add(type(error).__name__)

@@ -11,7 +11,7 @@ PINNED = "pinned"
 
 def draw_pin_button(report: Manifest, key: str) -> None:
     """Draw the button that pins a report, or unpins it."""
-    pinned = PINNED in session.labels([report.id]).get(report.id, [])
+    pinned = PINNED in session.read_labels([report.id]).get(report.id, [])
     st.button(
         "Unpin" if pinned else "Pin", icon=":material/keep_off:" if pinned else ":material/keep:", key=key,
         help="Takes the report from the top of the list." if pinned
@@ -21,6 +21,6 @@ def draw_pin_button(report: Manifest, key: str) -> None:
 
 
 def _set_pin(report_id: str, pinned: bool) -> None:
-    catalog = session.editing().catalog
+    catalog = session.open_for_changes().catalog
     labels = set(catalog.listing.labels_of([report_id]).get(report_id, ()))
     catalog.set_labels(report_id, sorted(labels | {PINNED} if pinned else labels - {PINNED}))

@@ -11,7 +11,7 @@ from profiledb.library.preparing import HINT
 _LOOK_S = 2
 
 
-def draw(manifest: Manifest) -> None:
+def draw_notice(manifest: Manifest) -> None:
     """Draw the notice above the page of a preview; nothing for a complete report."""
     if manifest.preparing:
         st.info(f"{fmt.plain(manifest.shown_name)} is being prepared. {HINT}", icon=":material/hourglass_top:")

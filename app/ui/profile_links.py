@@ -30,9 +30,9 @@ def to_launch(report_id: str, launch: int) -> None:
 
 def to_kernels(report_id: str, launch: "pd.Series[Any]") -> None:
     """Link a launch (a row of ``ncu_speed_of_light``) to its kernel in up to three linked Systems reports."""
-    for systems in session.systems_of(report_id)[:3]:
+    for systems in session.find_systems(report_id)[:3]:
         try:
-            rows = session.whole(systems.id, "time_weighted_roofline", ncu=report_id)
+            rows = session.run_whole(systems.id, "time_weighted_roofline", ncu=report_id)
         except WarpdeckError:
             continue
         same = rows[(rows["name"] == launch["name"]) & (rows["grid"] == launch["grid"])]

@@ -32,7 +32,7 @@ class Candidate:
     other_pct: float
 
 
-def partners(reports: Sequence[Manifest], *links: Mapping[str, str]) -> dict[str, list[str]]:
+def read_partners(reports: Sequence[Manifest], *links: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the names of the reports linked to each report, in either direction, by report id."""
     shown = {one.id for one in reports}
     pairs = [pair for kind in links for pair in kind.items() if not shown.isdisjoint(pair)]
@@ -45,28 +45,28 @@ def partners(reports: Sequence[Manifest], *links: Mapping[str, str]) -> dict[str
     return linked
 
 
-def action(report: Manifest) -> None:
+def draw_action(report: Manifest) -> None:
     """Draw the button that opens the dialog, for a report that can be linked."""
     if not report.rows.get("kernel"):
         return
-    linked = report.id in session.links()
+    linked = report.id in session.read_links()
     label = "Change link" if linked else "Link a report"
     about = "Change or remove the linked report." if linked else None
     if st.button(label, icon=":material/link:", help=about):
         st.session_state[_OPEN] = report.id
 
 
-def dialog() -> None:
+def draw_dialog() -> None:
     """Show the candidates for the report whose button was pressed, until one is chosen or the dialog is closed."""
     chosen = st.session_state.get(_OPEN, "")
     if chosen and (report := session.reports([chosen]).get(chosen)):
         st.dialog("Link a report", width="medium", on_dismiss=_close_dialog)(_draw_dialog)(report)
 
 
-def ranked(report: Manifest) -> list[Candidate]:
+def rank_candidates(report: Manifest) -> list[Candidate]:
     """Return the newest Compute reports and the linked one, highest coverage first, without damaged files."""
-    linked = session.links().get(report.id)
-    compute = {one.id: one for one in session.listed(_COMPUTE, most=CANDIDATES)}
+    linked = session.read_links().get(report.id)
+    compute = {one.id: one for one in session.list_page(_COMPUTE, most=CANDIDATES)}
     chosen = compute | session.reports([linked] if linked else [])
     shelf = session.library()
     candidates = [_make_candidate(report, other) for other in chosen.values() if shelf.is_intact(other.id)]
@@ -74,7 +74,7 @@ def ranked(report: Manifest) -> list[Candidate]:
 
 
 def _make_candidate(report: Manifest, other: Manifest) -> Candidate:
-    row = session.whole(report.id, "ncu_coverage", ncu=other.id).iloc[0]
+    row = session.run_whole(report.id, "ncu_coverage", ncu=other.id).iloc[0]
     return Candidate(other, fmt.number(row["covered_pct"]) or 0.0, fmt.number(row["name_only_pct"]) or 0.0)
 
 
@@ -85,8 +85,8 @@ def _draw_dialog(report: Manifest) -> None:
             " matters. Kernels are matched by name, grid and block."
         )
         with st.spinner("Comparing kernels…"):
-            candidates = ranked(report)
-        linked = session.links().get(report.id)
+            candidates = rank_candidates(report)
+        linked = session.read_links().get(report.id)
         near = [candidate for candidate in candidates if candidate.covered_pct or candidate.report.id == linked]
         far = [candidate for candidate in candidates if candidate not in near]
         for candidate in near:
@@ -109,14 +109,14 @@ def _draw_dialog(report: Manifest) -> None:
 
 
 def _draw_row(report: Manifest, candidate: Candidate, *, linked: bool) -> None:
-    pressed = link_row.draw(
+    pressed = link_row.draw_row(
         candidate.report, _describe_report(candidate.report), said=_describe_coverage(candidate), linked=linked
     )
     if pressed == "Unlink":
-        session.editing().unlink(report.id)
+        session.open_for_changes().unlink(report.id)
         _close_and_rerun()
     if pressed == "Link":
-        session.editing().link(report.id, candidate.report.id)
+        session.open_for_changes().link(report.id, candidate.report.id)
         _close_and_rerun()
 
 

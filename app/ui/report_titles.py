@@ -8,7 +8,7 @@ from app.ui import format as fmt
 from profiledb.library.catalog import Manifest
 
 
-def titles(reports: Mapping[str, Manifest], own: str = "") -> dict[str, str]:
+def make_titles(reports: Mapping[str, Manifest], own: str = "") -> dict[str, str]:
     """Return a unique title per report id: name, GPU and capture time, plus the start of the id where those coincide.
 
     Args:

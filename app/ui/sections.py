@@ -35,7 +35,7 @@ class Section:
     loud: bool = True
 
 
-def show(report_id: str, sections: Sequence[Part]) -> None:
+def draw_sections(report_id: str, sections: Sequence[Part]) -> None:
     """Draw the sections in order, then the missing data of those that are not ``loud``."""
     told: dict[str, str] = {}
     shown: set[str] = set()
@@ -46,7 +46,7 @@ def show(report_id: str, sections: Sequence[Part]) -> None:
         except NotCapturedError as error:
             if section.loud and error.hint not in told:
                 st.subheader(section.title, anchor=False)
-                page_elements.not_captured(error)
+                page_elements.draw_not_captured(error)
                 told[error.hint] = error.message
                 shown.add(error.command)
             elif told.get(error.hint) != error.message:

@@ -10,7 +10,7 @@ from app import streamlit_private
 _APP = Path(__file__).resolve().parents[1]
 
 
-def component(name: str) -> Any:
+def declare_component(name: str) -> Any:
     """Return the component in ``static/<name>``: its ``<name>.js``, and ``<name>.css`` if there is one."""
     folder = Path("static", name)
     full = streamlit_private.register_component(name, _APP, str(folder))

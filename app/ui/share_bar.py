@@ -31,22 +31,25 @@ _FIXED = {
 """Index of each name in the category colors; names not listed are gray."""
 
 
-def color(name: str) -> str:
+def get_color(name: str) -> str:
     """Return the color of a category or reason in this visitor's theme; gray for unspecific ones."""
-    return theme.category_colors()[_FIXED[name]] if name in _FIXED else charts.NEUTRAL[theme.theme()]
+    return theme.get_category_colors()[_FIXED[name]] if name in _FIXED else charts.NEUTRAL[theme.get_theme()]
 
 
 def share_bar(rows: pd.DataFrame, column: str, amount: str, titles: dict[str, str], *, key: str) -> None:
     """Draw the shares of categories or reasons as one bar; ``amount`` is the column with their times."""
     parts = [
         charts.Part(
-            titles.get(row[column], row[column]), float(row["share_pct"]), fmt.duration(row[amount]), color(row[column])
+            titles.get(row[column], row[column]),
+            float(row["share_pct"]),
+            fmt.duration(row[amount]),
+            get_color(row[column]),
         )
         for row in rows.to_dict("records")
     ]
-    chart_element.chart(charts.share_bar(parts, theme.theme()), key)
+    chart_element.draw_chart(charts.share_bar(parts, theme.get_theme()), key)
 
 
-def height(rows: int) -> int | None:
+def compute_height(rows: int) -> int | None:
     """Return the pixel height of a table that scrolls after a few rows, or None if all rows fit."""
     return (SHORT + 1) * tables.ROW_PX + 2 if rows > SHORT else None

@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 from app.ui import charts
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GRAY, Theme
-from app.ui.figure_cache import kept
+from app.ui.figure_cache import cache_figure
 
 FEWEST = 3
 """Lengths needed to fit an exponent: two points always lie on a line."""
@@ -56,15 +56,15 @@ def fit(tokens: Sequence[float], ns: Sequence[float]) -> float | None:
     return float(((xs - xs.mean()) * (ys - ys.mean())).sum() / ((xs - xs.mean()) ** 2).sum())
 
 
-@kept
-def family(lines: Sequence[Line], theme: Theme) -> go.Figure:
+@cache_figure
+def plot_family(lines: Sequence[Line], theme: Theme) -> go.Figure:
     """Plot time by length on logarithmic axes, one panel per variant; each line is labeled with its part."""
     variants = list(dict.fromkeys(line.variant for line in lines))
-    titles = [f"<b>{fmt.plotly_text(fmt.shortened(name, 40))}</b>" for name in variants]
+    titles = [f"<b>{fmt.escape_plotly(fmt.shortened(name, 40))}</b>" for name in variants]
     figure = make_subplots(1, len(variants), shared_yaxes=True, horizontal_spacing=0.02, subplot_titles=titles)
     for line in lines:
         figure.add_trace(_make_trace(line, theme), row=1, col=1 + variants.index(line.variant))
-    charts.frame(figure, theme, height=340, left=64, right=24, top=30, bottom=44)
+    charts.apply_frame(figure, theme, height=340, left=64, right=24, top=30, bottom=44)
     lengths = sorted({t for line in lines for t in line.tokens})
     low, high = math.log10(lengths[0]), math.log10(lengths[-1])
     pad = 0.06 * (high - low) or 0.1
@@ -77,7 +77,7 @@ def family(lines: Sequence[Line], theme: Theme) -> go.Figure:
         title_text="Tokens (k = 1,024)" if any(tokens % 1024 == 0 for tokens in shown) else "Tokens",
     )
     times = [value for line in lines for value in line.ns]
-    ticks = charts.duration_ticks(min(times) / 2, max(times) * 2, log=True)
+    ticks = charts.choose_ticks(min(times) / 2, max(times) * 2, log=True)
     figure.update_yaxes(type="log", tickvals=ticks, ticktext=[charts.round_duration(ns) for ns in ticks])
     figure.update_yaxes(title_text="Time per attention", col=1)
     figure.update_annotations(font={"size": FONT_PX}, yshift=2)
@@ -94,8 +94,8 @@ def _make_trace(line: Line, theme: Theme) -> go.Scatter:
     dash, symbol = _STROKES.get(line.part, ("solid", "circle"))
     order = sorted(range(len(line.tokens)), key=lambda i: (line.tokens[i], line.ns[i]))
     hover = [
-        f"<b>{fmt.plotly_text(line.part)}</b>, {fmt.plotly_text(line.variant)}<br>{line.tokens[i]:,} tokens:"
-        f" {fmt.duration(line.ns[i])}<br>{fmt.plotly_text(line.reports[i])}"
+        f"<b>{fmt.escape_plotly(line.part)}</b>, {fmt.escape_plotly(line.variant)}<br>{line.tokens[i]:,} tokens:"
+        f" {fmt.duration(line.ns[i])}<br>{fmt.escape_plotly(line.reports[i])}"
         for i in order
     ]
     return go.Scatter(
@@ -104,7 +104,7 @@ def _make_trace(line: Line, theme: Theme) -> go.Scatter:
         mode="lines+markers+text",
         line={"width": 1.6, "color": color, "dash": dash},
         marker={"size": 7, "symbol": symbol, "color": color},
-        text=[""] * (len(order) - 1) + [f" {fmt.plotly_text(line.part)}"],
+        text=[""] * (len(order) - 1) + [f" {fmt.escape_plotly(line.part)}"],
         textposition="middle right",
         textfont={"color": color, "size": FONT_PX},
         cliponaxis=False,
@@ -113,8 +113,8 @@ def _make_trace(line: Line, theme: Theme) -> go.Scatter:
     )
 
 
-@kept
-def timers(rows: pd.DataFrame, theme: Theme) -> go.Figure:
+@cache_figure
+def plot_timers(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     """Plot a label of ``timing_pairs`` over its steps: the timer, and the range on the CPU and on the GPU."""
     unit, size = fmt.unit_for(float(rows["timer_ns"].max()), fmt.DURATION_UNITS)
     figure = go.Figure()
@@ -137,7 +137,7 @@ def timers(rows: pd.DataFrame, theme: Theme) -> go.Figure:
             ],
             hovertemplate="%{text}<extra></extra>",
         )
-    charts.frame(figure, theme, height=260, left=60, top=30, bottom=40)
+    charts.apply_frame(figure, theme, height=260, left=60, top=30, bottom=40)
     figure.update_layout(
         hovermode="closest", showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "reversed"},

@@ -18,9 +18,9 @@ _HELP = {
 }
 
 
-def show(manifest: Manifest) -> None:
+def draw_buttons(manifest: Manifest) -> None:
     """Draw the buttons. A file is built on click, from the selection at that moment."""
-    asked = (session.library(), manifest, session.selected(manifest.id))
+    asked = (session.library(), manifest, session.read_selected(manifest.id))
     base = (st.context.url or "").partition("?")[0].rpartition("/")[0]
     with st.container(horizontal=True):
         _draw_button(

@@ -88,19 +88,21 @@ def use(column: str, /, *, click: str = "", **changes: Unpack[Changes]) -> Use:
     return Use(column, changes, click)
 
 
-def bar(column: str, /, **changes: Unpack[Changes]) -> Use:
+def make_bar(column: str, /, **changes: Unpack[Changes]) -> Use:
     """Name a percentage column that is drawn as a bar."""
     return Use(column, {"kind": "bar", **changes})
 
 
-def shown(analysis: str, changes: Mapping[str, HeaderChanges] | None = None) -> tuple[Col, ...]:
+def list_shown(analysis: str, changes: Mapping[str, HeaderChanges] | None = None) -> tuple[Col, ...]:
     """Return the columns that the header of an analysis lists, with the page's overrides.
 
     Raises:
         KeyError: the header lists a column that the analysis does not have.
     """
     said = changes or {}
-    return of(analysis, *(_change_use(one, dict(said.get(one.column, {}))) for one in header.get(analysis).show))
+    return choose_columns(
+        analysis, *(_change_use(one, dict(said.get(one.column, {}))) for one in header.get(analysis).show)
+    )
 
 
 def _change_use(one: header.Shown, changes: dict[str, Any]) -> Use:
@@ -109,7 +111,7 @@ def _change_use(one: header.Shown, changes: dict[str, Any]) -> Use:
     return Use(one.column, cast("Changes", own | changes), click)
 
 
-def of(source: str | Sequence[Column], /, *wanted: str | Use | Col) -> tuple[Col, ...]:
+def choose_columns(source: str | Sequence[Column], /, *wanted: str | Use | Col) -> tuple[Col, ...]:
     """Return the columns that a page shows, in the given order.
 
     Args:
@@ -126,13 +128,13 @@ def of(source: str | Sequence[Column], /, *wanted: str | Use | Col) -> tuple[Col
 def _change_column(known: dict[str, Column], wanted: str | Use) -> Col:
     asked = use(wanted) if isinstance(wanted, str) else wanted
     column = known[asked.column]
-    kind, unit = shown_as(column)
+    kind, unit = choose_kind(column)
     about = f"{column.help}; a click {asked.click}" if asked.click else column.help
     col = Col(column.name, column.title, unit, about[:1].upper() + about[1:], kind, click=bool(asked.click))
     return replace(col, **asked.changes)
 
 
-def shown_as(column: Column) -> tuple[Kind, str]:
+def choose_kind(column: Column) -> tuple[Kind, str]:
     """Return the kind of a column, derived from its unit, and the unit behind its heading.
 
     A count with decimals is a mean of counts, so it is shown as a plain number.
@@ -145,6 +147,6 @@ def shown_as(column: Column) -> tuple[Kind, str]:
     return kind, _SHOWN.get(column.unit, column.unit) if kind == "number" else ""
 
 
-def filled(frame: pd.DataFrame, columns: Sequence[Col]) -> list[Col]:
+def select_filled(frame: pd.DataFrame, columns: Sequence[Col]) -> list[Col]:
     """Return the columns that have a value in at least one row."""
     return [column for column in columns if column.name in frame.columns and bool(frame[column.name].notna().any())]

@@ -11,7 +11,7 @@ import streamlit as st
 
 from app.ui import cell_text, name_card, short_names, theme
 from app.ui import format as fmt
-from app.ui.figure_cache import kept
+from app.ui.figure_cache import cache_figure
 from app.ui.table_columns import Col, Kind, Width
 from profiledb import spreadsheet
 
@@ -61,7 +61,7 @@ _PER: dict[Kind, str] = {"rate": "/s", "flops": "/s"}
 _FORMATS: dict[Kind, str] = {"count": "%,d", "moment": "%,.3f"}
 
 
-def table(
+def draw_table(
     frame: pd.DataFrame,
     columns: Sequence[Col],
     *,
@@ -127,25 +127,27 @@ def fit_columns(config: Mapping[str, Any], widths: Mapping[str, Width]) -> dict[
 def _read_parts(frame: pd.DataFrame, columns: Sequence[Col]) -> _Parts:
     """Return the parts of a table, cached unless it is so large that it would evict everything else."""
     if len(frame) * len(columns) > MOST_WRITTEN:
-        return (*drawn(frame, columns), name_card.whole(frame))
+        return (*build_arguments(frame, columns), name_card.map_names(frame))
     wanted = [name for name in frame.columns if name in name_card.NEEDED or any(c.name == name for c in columns)]
-    built = _build_parts(frame[wanted], tuple(columns), theme.class_titles(), theme.class_colors())
+    built = _build_parts(frame[wanted], tuple(columns), theme.get_class_titles(), theme.get_class_colors())
     cells, texts, config, whole = pickle.loads(built)  # noqa: S301 (pickled below, never leaves this process)
-    return cell_text.styled(cells, texts), config, whole
+    return cell_text.style_cells(cells, texts), config, whole
 
 
-@kept
+@cache_figure
 def _build_parts(frame: pd.DataFrame, columns: Sequence[Col], *classes: Mapping[str, str]) -> bytes:  # noqa: ARG001 (key)
     """Return the parts of a table, pickled: frames and a Styler of a few rows are thousands of objects."""
-    (cells, texts), config = drawn(frame, columns, lambda cells, words: (cells, cell_text.texts(cells, words)))
-    return pickle.dumps((cells, texts, config, name_card.whole(frame)), protocol=pickle.HIGHEST_PROTOCOL)
+    (cells, texts), config = build_arguments(
+        frame, columns, lambda cells, words: (cells, cell_text.format_cells(cells, words))
+    )
+    return pickle.dumps((cells, texts, config, name_card.map_names(frame)), protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def _style_cells(cells: pd.DataFrame, words: Any) -> Any:
     return cells.style.format(words)
 
 
-def drawn(
+def build_arguments(
     frame: pd.DataFrame, columns: Sequence[Col], style: Callable[..., Any] = _style_cells
 ) -> tuple[Any, dict[str, Any]]:
     """Return the arguments of ``st.dataframe``: sortable numbers with formatted text, and the column configuration."""
@@ -188,7 +190,7 @@ def _draw_name_card(
     named = [c for c in columns if _measure_name_px(c)]
     if not named and not opens:
         return True
-    return name_card.card(
+    return name_card.add_card(
         key,
         names=[config[c.name]["label"] for c in named],
         widths={config[c.name]["label"]: c.width for c in columns if isinstance(c.width, int)},
@@ -221,16 +223,16 @@ def _draw_download(data: Callable[[], bytes], name: str, key: str) -> None:
 
 def _convert_cells(values: "pd.Series[Any]", column: Col) -> "pd.Series[Any]":
     if column.kind == "class":
-        titles = theme.class_titles()
+        titles = theme.get_class_titles()
         return values.map(lambda name: [titles.get(name, name)] if isinstance(name, str) else [])
     if column.kind == "text":
         return values.map(fmt.visible, na_action="ignore")
     if column.kind == "moment":
-        return pd.to_numeric(values, errors="coerce").astype("Float64") / moment_unit(values)[1]
+        return pd.to_numeric(values, errors="coerce").astype("Float64") / choose_moment_unit(values)[1]
     return values
 
 
-def moment_unit(values: "pd.Series[Any]") -> tuple[str, float]:
+def choose_moment_unit(values: "pd.Series[Any]") -> tuple[str, float]:
     """Return the unit (name, size) for all moments of a column: ms, or µs below 1 ms, so that they stay distinct."""
     latest = fmt.number(pd.to_numeric(values, errors="coerce").abs().max()) or 0.0
     return ("ms", 1e6) if latest >= 1e6 else ("µs", 1e3)
@@ -242,7 +244,7 @@ def _choose_formatter(values: "pd.Series[Any]", column: Col) -> Callable[[Any], 
         width = _measure_name_px(column)
         names = map(fmt.visible, values[values.map(lambda value: isinstance(value, str))]) if width else ()
         short = short_names.tell_apart(names, int((width - _EDGES_PX) / _CHARACTER_PX)) if width else {}
-        return lambda value: short.get(value, text(value))
+        return lambda value: short.get(value, format_cell(value))
     form = fmt.count if column.kind == "number" and _are_whole(values) else _WRITTEN.get(column.kind)
     return partial(_format_signed, form) if form and column.signed else form
 
@@ -256,7 +258,7 @@ def _format_signed(form: Callable[[Any], str], value: Any) -> str:
     return ("+" if size > 0 else "−") + shown
 
 
-def text(value: Any) -> str:
+def format_cell(value: Any) -> str:
     """Return the text of a cell, or the placeholder for a missing value."""
     if not isinstance(value, str):
         return fmt.MISSING if pd.isna(value) else str(value)
@@ -269,7 +271,7 @@ def _are_whole(values: "pd.Series[Any]") -> bool:
 
 
 def _configure_column(column: Col, values: "pd.Series[Any]") -> Any:
-    unit = moment_unit(values)[0] if column.kind == "moment" else column.unit
+    unit = choose_moment_unit(values)[0] if column.kind == "moment" else column.unit
     if not unit and column.kind in ("percent", "bar"):
         unit = "%"
     label = f"{column.label} ({unit})" if unit else column.label
@@ -277,8 +279,8 @@ def _configure_column(column: Col, values: "pd.Series[Any]") -> Any:
     if column.kind == "text":
         return st.column_config.TextColumn(**common)
     if column.kind == "class":
-        names = theme.class_titles()
-        colors = theme.class_colors()
+        names = theme.get_class_titles()
+        colors = theme.get_class_colors()
         return st.column_config.MultiselectColumn(
             **common, options=list(names.values()), color=[theme.tint(colors[name]) for name in names]
         )

@@ -37,15 +37,15 @@ _SHADE = "shade"
 TINT: dict[Theme, float] = {"light": 0.25, "dark": 0.35}
 
 
-def theme() -> Theme:
+def get_theme() -> Theme:
     """Return the theme that this visitor sees."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def follow() -> None:
     """Redraw the page when the visitor's theme changes, or the window becomes narrow or wide."""
-    served_component.component("shade")(
-        key=_SHADE, data={"theme": theme(), "narrow": is_narrow()}, width="content", on_changed_change=_do_nothing,
+    served_component.declare_component("shade")(
+        key=_SHADE, data={"theme": get_theme(), "narrow": is_narrow()}, width="content", on_changed_change=_do_nothing,
         on_narrow_change=_do_nothing,
     )  # fmt: skip
 
@@ -60,22 +60,22 @@ def _do_nothing() -> None:
     """Do nothing: the rerun that follows reads theme and width."""
 
 
-def class_colors() -> dict[str, str]:
+def get_class_colors() -> dict[str, str]:
     """Return the color of each kernel class in this visitor's theme: ``#RRGGBB`` by class name."""
-    return dict(_load_colors(config.load().classes, theme()))
+    return dict(_load_colors(config.load().classes, get_theme()))
 
 
-def work_colors() -> dict[str, str]:
+def get_work_colors() -> dict[str, str]:
     """Return the colors of ``WORK`` in this visitor's theme."""
-    return WORK[theme()]
+    return WORK[get_theme()]
 
 
-def category_colors() -> list[str]:
+def get_category_colors() -> list[str]:
     """Return the colors of ``CATEGORIES`` in this visitor's theme."""
-    return list(CATEGORIES[theme()])
+    return list(CATEGORIES[get_theme()])
 
 
-def class_titles() -> dict[str, str]:
+def get_class_titles() -> dict[str, str]:
     """Return the display title of each kernel class, in stacking order of the charts."""
     return dict(_load_titles(config.load().classes))
 
@@ -85,7 +85,7 @@ def tint(color: str) -> str:
 
     The result is opaque, so that the contrast of text on it is computed from the mixture.
     """
-    ground, share = GROUND[theme()], TINT[theme()]
+    ground, share = GROUND[get_theme()], TINT[get_theme()]
     mixed = [
         round(share * int(color[at : at + 2], 16) + (1 - share) * int(ground[at : at + 2], 16)) for at in (1, 3, 5)
     ]

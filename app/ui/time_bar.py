@@ -24,7 +24,7 @@ STEPS = 8
 """Most steps that have a bar."""
 
 
-def show(report_id: str, times: Mapping[str, Any]) -> None:
+def draw_bar(report_id: str, times: Mapping[str, Any]) -> None:
     """Draw the bar for the selection, restricted to ``times``; nothing without GPU activity."""
     rows = rows_or_none(session.run, report_id, "time_split", **times)
     if rows.empty:
@@ -35,28 +35,28 @@ def show(report_id: str, times: Mapping[str, Any]) -> None:
         f"{fmt.duration(rows['ns'].sum())} of GPU time: {fmt.percent(100 - idle_pct - unknown_pct)} busy,"
         f" {fmt.percent(idle_pct)} idle{unknown}."
     )
-    chart_element.chart(charts.share_bar(_list_parts(rows), theme.theme()), "time-split")
+    chart_element.draw_chart(charts.share_bar(_list_parts(rows), theme.get_theme()), "time-split")
 
 
-def show_steps(report_id: str, times: Mapping[str, Any]) -> None:
+def draw_steps(report_id: str, times: Mapping[str, Any]) -> None:
     """Draw the bars of the first steps, small; nothing without steps."""
     rows = rows_or_none(session.run, report_id, "step_split", **times)
     if rows.empty:
         return
     steps = {str(start): rows[rows["start_ns"] == start] for start in rows["start_ns"].unique()[:STEPS]}
     bars = [(str(one["step"].iloc[0]), _list_parts(one)) for one in steps.values()]
-    chart_element.chart(charts.share_bars(bars, theme.theme()), "step-split")
+    chart_element.draw_chart(charts.share_bars(bars, theme.get_theme()), "step-split")
 
 
 def _list_parts(rows: pd.DataFrame) -> list[charts.Part]:
     """Convert rows of ``time_split`` or ``step_split``, in order."""
-    colors, titles = theme.class_colors(), theme.class_titles()
+    colors, titles = theme.get_class_colors(), theme.get_class_titles()
     parts = []
     for row in rows.to_dict("records"):
         part, kind = str(row["part"]), str(row["kind"])
         idle = kind == "idle"
         title = _TITLES.get(part, part) if kind != "kernels" else titles.get(part, part)
-        color = share_bar.color(part) if idle else colors.get(_CLASSES.get(kind, part), colors[OTHER])
+        color = share_bar.get_color(part) if idle else colors.get(_CLASSES.get(kind, part), colors[OTHER])
         place = f" in {row['range']}" if row.get("range") else ""
         detail = f"{fmt.duration(row['ns'])} {'idle' if idle else 'busy'}{place}"
         parts.append(charts.Part(title, float(row["share_pct"]), detail, color))

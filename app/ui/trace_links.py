@@ -21,10 +21,10 @@ def has_operators(report: Manifest) -> bool:
 
 def offer(report: Manifest) -> bool:
     """Draw the traces that a report can be linked to; return whether a link was added or removed."""
-    traces = session.listed(Filters(has_operators=True), most=CANDIDATES)
+    traces = session.list_page(Filters(has_operators=True), most=CANDIDATES)
     if not traces or report.rows.get("operator"):
         return False
-    linked = session.links("trace").get(report.id)
+    linked = session.read_links("trace").get(report.id)
     st.markdown("**Traces of the PyTorch profiler**")
     st.caption("A trace of the same program gives the kernels their operators, shapes and modules.")
     offered = {one.id: one for one in traces} | session.reports([linked] if linked else [])
@@ -35,12 +35,12 @@ def offer(report: Manifest) -> bool:
 def _draw_row(report: Manifest, trace: Manifest, *, linked: bool) -> bool:
     when = fmt.when(trace.captured_at) if trace.captured_at else None
     kernels = fmt.counted(trace.rows["kernel"], "kernel")
-    pressed = link_row.draw(
+    pressed = link_row.draw_row(
         trace, "  ·  ".join(part for part in (trace.gpu, when, kernels) if part), linked=linked
     )  # fmt: skip
     if pressed is None:
         return False
-    library = session.editing()
+    library = session.open_for_changes()
     if pressed == "Unlink":
         library.unlink(report.id, "trace")
         return True

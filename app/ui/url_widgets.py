@@ -16,24 +16,24 @@ Text = Callable[[Any], str]
 """Converts an option to its text in the URL."""
 
 
-def text(key: str) -> dict[str, Any]:
+def bind_text(key: str) -> dict[str, Any]:
     """Bind a text, for ``st.text_input``."""
     return _bind_widget(key, st.query_params.get(key, ""), lambda value: [value] if value else [])
 
 
-def flag(key: str) -> dict[str, Any]:
+def bind_flag(key: str) -> dict[str, Any]:
     """Bind a boolean that defaults to false, for ``st.toggle``."""
     return _bind_widget(key, st.query_params.get(key) == "true", lambda value: ["true"] if value else [])
 
 
-def number(key: str, most: int) -> dict[str, Any]:
+def bind_number(key: str, most: int) -> dict[str, Any]:
     """Bind a whole number from 1 to ``most``, or None, for ``st.number_input``."""
     asked = st.query_params.get(key, "")
     value = int(asked) if asked.isdecimal() and len(asked) <= len(str(most)) and 1 <= int(asked) <= most else None
     return _bind_widget(key, value, lambda value: [] if value is None else [str(value)])
 
 
-def option(
+def bind_option(
     key: str, options: Sequence[Any], default: Any = None, text: Text = str, title: Text | None = None
 ) -> dict[str, Any]:
     """Bind one of several options, for a segmented control or ``st.selectbox`` (``index=None`` without a default).
@@ -45,7 +45,7 @@ def option(
     return _bind_widget(key, chosen, lambda value: [] if value == default else [text(value)])
 
 
-def options(key: str, every: Sequence[Any], default: Sequence[Any] = (), text: Text = str) -> dict[str, Any]:
+def bind_options(key: str, every: Sequence[Any], default: Sequence[Any] = (), text: Text = str) -> dict[str, Any]:
     """Bind a subset of the options, for ``st.multiselect``."""
     known = {text(one): one for one in every}
     asked = [known[one] for one in st.query_params.get_all(key) if one in known]
@@ -55,7 +55,7 @@ def options(key: str, every: Sequence[Any], default: Sequence[Any] = (), text: T
     )
 
 
-def days(key: str) -> dict[str, Any]:
+def bind_days(key: str) -> dict[str, Any]:
     """Bind the first and last day of a date range, or none, for ``st.date_input``."""
     asked = []
     for one in st.query_params.get_all(key)[:2]:

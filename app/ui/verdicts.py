@@ -45,22 +45,22 @@ MEMORY_STALLS = ("long_scoreboard", "lg_throttle", "drain", "membar", "tex_throt
 """Reasons of ``ncu_stalls`` that are waits for global memory or its queue."""
 
 
-def color(verdict: str) -> str:
+def get_color(verdict: str) -> str:
     """Return the color of a verdict in this visitor's theme."""
-    return COLORS[theme.theme()][verdict]
+    return COLORS[theme.get_theme()][verdict]
 
 
-def advice(verdict: str, flops_per_s: object = None) -> str:
+def choose_advice(verdict: str, flops_per_s: object = None) -> str:
     """Return what to do about a measured verdict; ``flops_per_s`` is 0 for a kernel without floating-point work."""
     return _NO_FLOPS if verdict == "compute bound" and flops_per_s == 0 else _ADVICE[verdict]
 
 
-def roof_title(roof: str) -> str:
+def get_roof_title(roof: str) -> str:
     """Return the roof above a launch (column ``roof``) in words: ``DRAM bandwidth``, ``FP32 peak``."""
     return f"{LEVELS[roof]} bandwidth" if roof in LEVELS else f"{ROOFS.get(roof, roof.upper())} peak"
 
 
-def sentence(row: Mapping[Any, Any]) -> str:
+def describe_verdict(row: Mapping[Any, Any]) -> str:
     """Describe the verdict of an ``ncu_limits`` row together with its roofline and stall data (plain text).
 
     Return "" for a launch that was not measured. Where the three seem to disagree, the sentence explains why they do
@@ -80,7 +80,7 @@ def _describe_roof(row: Mapping[Any, Any]) -> str:
     if row["flops_per_s"] == 0:
         said = f"no floating-point work, and {fmt.percent(share)} of DRAM bandwidth"
         return said + (": other instructions keep the SMs busy" if verdict == "compute bound" else "")
-    said = f"it reaches {fmt.percent(share)} of {roof_title(row['roof'])}"
+    said = f"it reaches {fmt.percent(share)} of {get_roof_title(row['roof'])}"
     if verdict == "compute bound" and row["roof"] in LEVELS:
         return f"{said}, because other instructions keep the SMs busy"
     if verdict == "memory bound" and row["roof"] not in LEVELS:

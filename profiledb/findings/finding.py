@@ -112,7 +112,7 @@ class Finding:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """Return the advice, with placeholders for columns (sentences.advice fills them in)."""
+        """Return the advice, with placeholders for columns (sentences.choose_advice fills them in)."""
         return self.rule.advised(self.cause, names(self.program))
 
     @property

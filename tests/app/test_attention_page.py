@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.ui.size_charts import Line, family
+from app.ui.size_charts import Line, plot_family
 from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from profiledb.report.sidecar import Columns
@@ -176,7 +176,7 @@ def test_names_in_the_chart_are_text() -> None:
     lines = [
         Line("<i>v</i>", part, (512, 1024, 2048), (1e3, 4e3, 1.6e4), ("<r>",) * 3) for part in ("softmax", "fused")
     ]
-    figure = family(lines, "light")
+    figure = plot_family(lines, "light")
     shown = figure.to_json()
     assert "<i>v</i>" not in shown
     assert "<r>" not in shown

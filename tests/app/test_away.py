@@ -29,7 +29,7 @@ def reports(team: Shared, s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(module, "FRESH_S", 0.0)
     team_queue.write_traces(tmp_path / "inbox", 2)
     ingestion.once(["--inbox", str(tmp_path / "inbox")], given)
-    return [one.id for one in session.listed()]
+    return [one.id for one in session.list_page()]
 
 
 @pytest.mark.slow("the database is away for seconds")

@@ -9,7 +9,7 @@ from app.ui import name_card, table_columns, tables
 
 def words(frame: pd.DataFrame, *columns: table_columns.Col) -> dict[str, list[str]]:
     """What people read in the cells of the columns that Streamlit does not write itself."""
-    styler, _ = tables.drawn(frame, columns)
+    styler, _ = tables.build_arguments(frame, columns)
     styler._compute()
     body = styler._translate(False, False)["body"]
     named = [[cell["display_value"] for cell in row if cell["type"] == "td"] for row in body]
@@ -53,7 +53,7 @@ def test_every_cell_has_the_unit_that_fits_it() -> None:
 
 def test_cells_sort_as_the_numbers_that_they_are() -> None:
     frame = pd.DataFrame({"total_ns": [1_044_717_600, 73_030, 12]}, index=[7, 7, 9])
-    styler, config = tables.drawn(frame, [table_columns.Col("total_ns", "Total", kind="duration")])
+    styler, config = tables.build_arguments(frame, [table_columns.Col("total_ns", "Total", kind="duration")])
     assert styler.data["total_ns"].tolist() == [1_044_717_600, 73_030, 12]
     assert config["total_ns"]["label"] == "Total"
     assert config["total_ns"]["type_config"]["format"] is None  # a format of the column's would replace the words
@@ -61,11 +61,11 @@ def test_cells_sort_as_the_numbers_that_they_are() -> None:
 
 def test_moments_share_a_unit_that_tells_them_apart() -> None:
     columns = [table_columns.Col("start_ns", "Start", kind="moment")]
-    styler, config = tables.drawn(pd.DataFrame({"start_ns": [1_000, 4_560_001_000, None]}), columns)
+    styler, config = tables.build_arguments(pd.DataFrame({"start_ns": [1_000, 4_560_001_000, None]}), columns)
     assert config["start_ns"]["label"] == "Start (ms)"
     assert styler.data["start_ns"].tolist()[:2] == [0.001, 4560.001]
-    assert tables.moment_unit(pd.Series([900_000])) == ("µs", 1e3)
-    assert tables.moment_unit(pd.Series([], dtype=float)) == ("µs", 1e3)
+    assert tables.choose_moment_unit(pd.Series([900_000])) == ("µs", 1e3)
+    assert tables.choose_moment_unit(pd.Series([], dtype=float)) == ("µs", 1e3)
 
 
 def test_a_long_table_has_one_unit_a_column() -> None:
@@ -84,13 +84,13 @@ def test_a_long_table_has_one_unit_a_column() -> None:
         kind="percent"),
         table_columns.Col("flops", "Work", kind="flops"), table_columns.Col("name", "Name"),
     ]  # fmt: skip
-    shown, config = tables.drawn(frame, columns)
+    shown, config = tables.build_arguments(frame, columns)
     assert isinstance(shown, pd.DataFrame)
     assert (config["total_ns"]["label"], config["flops"]["label"]) == ("Total (s)", "Work (GFLOP/s)")
     assert shown["total_ns"].iloc[-1] == rows / 1000
     assert shown["flops"].iloc[0] == 2
     assert config["share_pct"]["type_config"]["format"] == "%.1f"
-    few, _ = tables.drawn(frame.head(5), columns)
+    few, _ = tables.build_arguments(frame.head(5), columns)
     assert not isinstance(few, pd.DataFrame)
 
 
@@ -101,7 +101,7 @@ def test_long_names_are_cut_in_the_middle_and_kept_whole_below() -> None:
     assert cell.startswith("nvjet_sm90")
     assert cell.endswith("backward")
     assert len(cell) == int((200 - 18) / 7.5)
-    styler, _ = tables.drawn(pd.DataFrame({"name": [name]}), [column])
+    styler, _ = tables.build_arguments(pd.DataFrame({"name": [name]}), [column])
     assert styler.data["name"].tolist() == [name], "what is copied from the cell"
     assert words(pd.DataFrame({"name": [name]}), table_columns.Col("name", "Kernel"))["name"] == [name]
     verdict = words(
@@ -132,8 +132,12 @@ def test_changes_carry_their_sign() -> None:
 
 def test_whole_names_are_told_apart_by_their_time_where_short_ones_are_shared() -> None:
     frame = pd.DataFrame({"name": ["a", "b", "b", "c\u202e"], "demangled": ["void a()", "b<1>()", "b<2>()", None]})
-    assert name_card.whole(frame) == {"a": "void a()"}
-    assert name_card.whole(frame.assign(total_ns=[1, 2, 3, 4])) == {"a": "void a()", "b\n2": "b<1>()", "b\n3": "b<2>()"}
-    assert name_card.whole(frame[["name"]]) == {}
+    assert name_card.map_names(frame) == {"a": "void a()"}
+    assert name_card.map_names(frame.assign(total_ns=[1, 2, 3, 4])) == {
+        "a": "void a()",
+        "b\n2": "b<1>()",
+        "b\n3": "b<2>()",
+    }
+    assert name_card.map_names(frame[["name"]]) == {}
     long = frame.assign(demangled="x" * name_card.MOST_CHARACTERS)
-    assert name_card.whole(long) == {}
+    assert name_card.map_names(long) == {}

@@ -91,17 +91,17 @@ def test_the_charts(library: Library, sample: str) -> None:
         for task in ("matmul", "reduction")
     ]
     colors = theme.WORK["dark"]
-    figure = charts.times(panels, colors, "dark")
+    figure = charts.plot_times(panels, colors, "dark")
     assert figure is not None
     shapes = [shape for shape in figure.layout.shapes if shape.type == "line"]
     assert [round(shape.x0) for shape in shapes] == [583, 102, 2535, 208], "shapes take the value, not its logarithm"
     assert {trace.name for trace in figure.data if trace.showlegend} == {name for *_, name in charts.LINES}
-    bars = charts.shares(panels, colors, "dark")
+    bars = charts.plot_shares(panels, colors, "dark")
     assert bars is not None
     stacked = [sum(trace.y[place] for trace in bars.data if trace.xaxis == "x") for place in range(10)]
     assert stacked == pytest.approx([100] * 10)
-    assert charts.short(8192) == "8k"
-    assert charts.short(1000) == "1,000"
+    assert charts.format_size(8192) == "8k"
+    assert charts.format_size(1000) == "1,000"
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
@@ -179,12 +179,12 @@ def test_a_log_of_refusals_alone(dashboard: Dashboard, library: Library) -> None
 
 def test_the_charts_of_decisions(library: Library, decided: str) -> None:
     rows = analysis.run(library, decided, "scheduler_decisions", {"policy": "model"})
-    figure = scheduler_charts.predicted(rows, theme.WORK["dark"], "dark")
+    figure = scheduler_charts.plot_predicted(rows, theme.WORK["dark"], "dark")
     assert figure is not None
     assert [(trace.name, len(trace.x)) for trace in figure.data[1:]] == [("GPU", 2), ("GPU, GPU shared", 1)]
-    over = scheduler_charts.over_time(rows, theme.WORK["light"], "light")
+    over = scheduler_charts.plot_over_time(rows, theme.WORK["light"], "light")
     assert over is not None
     assert [len(trace.x) for trace in over.data] == [2, 1, 1, 4, 4], "runs, waits, and two readings a decision"
     assert [shape.x0 for shape in over.layout.shapes if shape.type == "rect"] == [2, 2, 2], "in µs, in each panel"
-    assert scheduler_charts.predicted(rows.head(0), theme.WORK["dark"], "dark") is None
-    assert scheduler_charts.over_time(rows.head(0), theme.WORK["dark"], "dark") is None
+    assert scheduler_charts.plot_predicted(rows.head(0), theme.WORK["dark"], "dark") is None
+    assert scheduler_charts.plot_over_time(rows.head(0), theme.WORK["dark"], "dark") is None

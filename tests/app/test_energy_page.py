@@ -130,10 +130,10 @@ def test_the_chart_has_the_limit_the_spread_of_a_bin_and_ranges_cut_at_the_windo
     rows = rows.assign(memory_utilisation_pct=5.0, window_start_ns=5_000_000, window_end_ns=15_000_000)
     ends = {"start_ns": [0], "end_ns": [10_000_000]}
     bands = pd.DataFrame({"path": ["a/<b>"], "name": ["<b>"], "on_gpu": [True], **ends})
-    figure = charts.power(rows, bands, 150.0, "dark")
+    figure = charts.plot_power(rows, bands, 150.0, "dark")
     (line,) = figure.layout.shapes
     assert (line.y0, line.y1) == (150, 150)
     (bar,) = [trace for trace in figure.data if trace.type == "bar"]
     assert (bar.base[0], bar.x[0], bar.text[0]) == (5, 5, "&lt;b&gt;")
     assert [trace.fill for trace in figure.data if trace.type == "scatter" and trace.fill] == ["tonexty"]
-    assert not charts.power(rows.assign(readings=1), bands[:0], None, "light").layout.shapes
+    assert not charts.plot_power(rows.assign(readings=1), bands[:0], None, "light").layout.shapes

@@ -115,7 +115,7 @@ def test_marks_that_turn_the_reading_direction_are_dropped() -> None:
 
 
 def test_plotly_text() -> None:
-    assert fmt.plotly_text("a<b>&$x$") == "a&lt;b&gt;&amp;&#36;x&#36;"
+    assert fmt.escape_plotly("a<b>&$x$") == "a&lt;b&gt;&amp;&#36;x&#36;"
 
 
 def test_shortened() -> None:

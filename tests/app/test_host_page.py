@@ -66,9 +66,9 @@ def test_python_functions_that_the_gpu_waits_for(dashboard: Dashboard, library: 
 
 def test_no_function_is_named_where_none_stands_out() -> None:
     frame = pd.DataFrame({"function": ["f"], "module": [None], "self_samples": [19], "self_pct": [100.0]})
-    assert samples.sentence(frame, "CPU samples") == ""
-    assert samples.sentence(frame.assign(self_samples=38, self_pct=19.0), "CPU samples") == ""
-    told = samples.sentence(frame.assign(self_samples=40, self_pct=50.0, function=HOSTILE), "CPU samples")
+    assert samples.describe_idle_function(frame, "CPU samples") == ""
+    assert samples.describe_idle_function(frame.assign(self_samples=38, self_pct=19.0), "CPU samples") == ""
+    told = samples.describe_idle_function(frame.assign(self_samples=40, self_pct=50.0, function=HOSTILE), "CPU samples")
     assert told.startswith("While the GPU was idle, 50.0 % of 80 CPU samples are in `<script>")
 
 
@@ -87,20 +87,20 @@ def rows(**columns: object) -> pd.DataFrame:
 
 
 def test_boxes_of_the_flame_graph() -> None:
-    nodes = {node.id: node for node in flame.nodes(rows())}
+    nodes = {node.id: node for node in flame.build_boxes(rows())}
     assert [(node.parent, node.own) for node in nodes.values()] == [("", 10), ("all", 10), ("1", 50), ("2", 30)]
     assert "<script>" not in nodes["2"].hover
-    assert flame.samples(rows()) == 100
+    assert flame.count_samples(rows()) == 100
 
 
 def test_what_is_too_small_is_left_out_with_all_below_it() -> None:
     tiny = rows(samples=[100_000, 99_999, 1], self_samples=[1, 99_998, 1], share_pct=[100.0, 99.999, 0.001])
-    assert [node.id for node in flame.nodes(tiny)] == ["all", "1", "2"]
+    assert [node.id for node in flame.build_boxes(tiny)] == ["all", "1", "2"]
 
 
 def test_slivers_below_the_last_box_that_can_be_read_are_left_out() -> None:
     thin = rows(samples=[1000, 999, 2], self_samples=[1, 997, 2], share_pct=[100.0, 99.9, 0.2])
-    assert [node.id for node in flame.nodes(thin)] == ["all", "1", "2"]
+    assert [node.id for node in flame.build_boxes(thin)] == ["all", "1", "2"]
 
 
 def test_sentences_of_threads() -> None:
@@ -110,7 +110,7 @@ def test_sentences_of_threads() -> None:
             "running_ns": [60, None], "blocked_ns": [30, None], "waiting_ns": [10, None], "cuda_ns": [5, None],
         }
     )  # fmt: skip
-    first, second = threads.sentences(frame)
+    first, second = threads.describe_threads(frame)
     assert "runs 60.0 %, is blocked in calls 30.0 % and waits otherwise 10.0 %." in first
     assert "<script>" not in first
     assert second == "Data is loaded in one thread that launches nothing: 1 / 2."
@@ -138,4 +138,7 @@ def test_openmp_is_no_matter_of_other_reports(dashboard: Dashboard, library: Lib
 def test_what_openmp_regions_say_where_threads_are_not_known() -> None:
     names = ("work_ns", "barrier_ns", "lock_ns", "late_ns", "lost_ns")
     frame = pd.DataFrame({"regions": [1], "wall_ns": [2_000_000]} | {name: [pd.NA] for name in names})
-    assert openmp.sentence(frame) == "1 region takes 2.00 ms. The capture does not tell which threads worked in them."
+    assert (
+        openmp.describe_regions(frame)
+        == "1 region takes 2.00 ms. The capture does not tell which threads worked in them."
+    )

@@ -166,7 +166,7 @@ def test_compare_with_another_report(page: Open, library: Library) -> None:
 def test_differences_of_metrics() -> None:
     mine = pd.DataFrame({"name": ["a", "b", "c", "t"], "unit": "", "value": [2.0, 5.0, 1.0, None]})
     theirs = pd.DataFrame({"name": ["a", "b", "d"], "unit": "", "value": [1.0, 0.0, 7.0]})
-    rows = compare.differences(mine, theirs).astype(object).where(lambda frame: frame.notna(), None)
+    rows = compare.join_differences(mine, theirs).astype(object).where(lambda frame: frame.notna(), None)
     assert rows[["name", "value", "other", "difference", "relative_pct"]].to_numpy().tolist() == [
         ["a", 2, 1, 1, 100],
         ["b", 5, 0, 5, None],
@@ -183,23 +183,23 @@ def test_words_of_the_limiter() -> None:
             "shared_static_bytes": None, "shared_dynamic_bytes": None, "shared_driver_bytes": 1024,
         }
     )  # fmt: skip
-    assert occupancy.limited(row) == (
+    assert occupancy.describe_limit(row) == (
         "Limited by the block size (16 warps) and by blocks per SM: 2 blocks fit on an SM, 32 of 64 warps."
     )
-    assert "10.1 points below" in occupancy.far(row)
+    assert "10.1 points below" in occupancy.explain_shortfall(row)
     row["achieved_pct"] = 40.0
-    assert occupancy.far(row) == ""
+    assert occupancy.explain_shortfall(row) == ""
 
 
 def test_every_stall_has_words() -> None:
     assert set(sentences.STALLS) == set(sentences.STALL_TITLES)
-    assert sentences.stall("new_reason") == "New reason"
+    assert sentences.get_stall_title("new_reason") == "New reason"
 
 
 def test_charts_escape_names() -> None:
-    bars = charts.bars([charts.Bar(HOSTILE, 20.0, HOSTILE)], "dark")
+    bars = charts.plot_bars([charts.Bar(HOSTILE, 20.0, HOSTILE)], "dark")
     assert "<script>" not in bars.to_json()
     points = pd.DataFrame({"x": [1, 2], "occupancy_pct": [50.0, 25.0], "is_current": [False, True]})
-    figure = charts.curve(points, HOSTILE, HOSTILE, "light")
+    figure = charts.plot_curve(points, HOSTILE, HOSTILE, "light")
     assert "<script>" not in figure.to_json()
     assert list(figure.data[1].x) == [2]

@@ -57,11 +57,11 @@ def test_a_visitor_links_the_report_that_covers_most(dashboard: Dashboard, libra
 def test_what_a_page_remembers_goes_with_the_link(library: Library) -> None:
     nsys, ncu, less = (library.find(name).id for name in (NSYS, NCU, LESS))
     with pytest.raises(NotLinkedError):
-        session.whole(nsys, "ncu_coverage")
+        session.run_whole(nsys, "ncu_coverage")
     covered = []
     for other in (ncu, less, ncu):
         library.link(nsys, other)
-        covered.append(session.whole(nsys, "ncu_coverage")["covered_pct"].iloc[0])
+        covered.append(session.run_whole(nsys, "ncu_coverage")["covered_pct"].iloc[0])
     assert covered[0] == covered[2] > covered[1]
 
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.ui import page_elements
 from app.views.library import table as library_table
-from app.views.library.table import cut_finding, gpu
+from app.views.library.table import cut_finding, shorten_gpu
 from app.web import inbox_upload as received
 from profiledb.findings import digest, judge, rulebook
 from profiledb.library.catalog import Job, Manifest
@@ -118,7 +118,7 @@ def test_a_command_of_a_failure_stands_in_a_box(dashboard: Dashboard, library: L
     ],
 )
 def test_what_a_hint_says_and_its_command(hint: str, said: str, command: str) -> None:
-    words, box = page_elements.hint(hint)
+    words, box = page_elements.split_hint(hint)
     assert (words.replace("\\", ""), box) == (said, command)
 
 
@@ -191,7 +191,7 @@ def test_a_trace_of_a_browser_is_none_of_pytorch() -> None:
         Manifest("a", 1, "a.trace.json", "torch", "", 1, tool="PyTorch profiler"),
         Manifest("b", 1, "b.trace.json", "torch", "", 1, tool="Chrome trace"),
     ]
-    assert list(library_table.frame(kept, {}, {}, {})["kind"]) == ["PyTorch profiler", "Chrome trace"]
+    assert list(library_table.build_frame(kept, {}, {}, {})["kind"]) == ["PyTorch profiler", "Chrome trace"]
     assert [kind_of(one) for one in kept] == ["torch", "Chrome trace"]
 
 
@@ -257,7 +257,7 @@ def test_the_worst_finding_of_what_was_judged(dashboard: Dashboard, library: Lib
     ],
 )
 def test_a_gpu_fits_its_column(name: str | None, shown: str) -> None:
-    assert gpu(name) == shown
+    assert shorten_gpu(name) == shown
 
 
 def test_a_long_finding_ends_in_an_ellipsis() -> None:

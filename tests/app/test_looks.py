@@ -10,8 +10,8 @@ import pytest
 from app.ui import charts
 from app.ui.charts import ACCENT, GROUND, Theme
 from app.ui.theme import CATEGORIES
-from app.views.compare.charts import End, Part, waterfall
-from app.views.kernel_profiles.charts import curve
+from app.views.compare.charts import End, Part, plot_waterfall
+from app.views.kernel_profiles.charts import plot_curve
 from app.views.memory.charts import copy_sizes
 from tests.conftest import ROOT
 from tests.profiledb.rules.test_classes import BUNDLED, VISION, lab
@@ -50,13 +50,13 @@ def test_categories_have_colors_of_their_own(theme: Theme) -> None:
 
 
 def contrast(one: str, other: str) -> float:
-    high, low = sorted((charts.luminance(one), charts.luminance(other)), reverse=True)
+    high, low = sorted((charts.compute_luminance(one), charts.compute_luminance(other)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 
 def test_a_waterfall_begins_at_its_first_value_and_ends_at_its_last() -> None:
     parts = [Part("<b>a", -3e6, "-3 ms", "", "#000000"), Part("b", 1e6, "+1 ms", "", "#000000")]
-    figure = waterfall(parts, End("A", 500e6, "500 ms"), End("B", 498e6, "498 ms"), "light")
+    figure = plot_waterfall(parts, End("A", 500e6, "500 ms"), End("B", 498e6, "498 ms"), "light")
     (bars,) = [trace for trace in figure.data if trace.type == "bar"]
     assert (list(bars.base), list(bars.x)) == ([0, -3e6], [-3e6, 1e6])
     first, last = [trace for trace in figure.data if trace.type == "scatter"]
@@ -73,7 +73,9 @@ def test_a_waterfall_begins_at_its_first_value_and_ends_at_its_last() -> None:
 def test_the_words_at_an_occupancy_curve_stand_above_it(place: int) -> None:
     """Beside their point they crossed the curve wherever that falls or climbs near it."""
     known = {"x": [32, 64, 96], "occupancy_pct": [50.0, 100.0, 75.0]}
-    figure = curve(pd.DataFrame(known | {"is_current": [at == place for at in range(3)]}), "Threads", "32", "light")
+    figure = plot_curve(
+        pd.DataFrame(known | {"is_current": [at == place for at in range(3)]}), "Threads", "32", "light"
+    )
     (words,) = figure.layout.annotations
     assert words.text == ("32, 50.0 %" if place == 0 else "32, 75.0 %")
     low, high = figure.layout.yaxis.range

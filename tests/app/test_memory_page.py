@@ -4,9 +4,9 @@ import duckdb
 import pandas as pd
 import pytest
 
-from app.views.idle.gaps import usual_gap
-from app.views.idle.launch import meaning
-from app.views.idle.sentences import advice
+from app.views.idle.gaps import find_usual_gap
+from app.views.idle.launch import describe_launches
+from app.views.idle.sentences import choose_advice
 from profiledb.library.library import Library
 from tests.app.test_summary_page import HOSTILE, Open, Publish, nothing, of, page, publish, texts
 
@@ -137,7 +137,7 @@ def test_medians_in_words(
     launches: int, pct: float, queue: float | None, kernel: float, busy_pct: float, words: str
 ) -> None:
     figures = {"launches": launches, "host_bound_pct": pct, "median_queue_ns": queue, "median_kernel_ns": kernel}
-    assert words in meaning(pd.Series(figures), busy_pct)
+    assert words in describe_launches(pd.Series(figures), busy_pct)
 
 
 @pytest.mark.parametrize(
@@ -148,21 +148,21 @@ def test_medians_in_words(
     ],
 )  # fmt: skip
 def test_advice_goes_by_the_length_of_gaps_and_the_range(gap_ns: float, path: str | None, words: str) -> None:
-    assert words in advice("host code", gap_ns, path)
+    assert words in choose_advice("host code", gap_ns, path)
 
 
 def test_a_program_that_launches_graphs_is_not_told_to_use_them() -> None:
-    assert "or a CUDA graph" in advice("launch call", 1000, None, "cudaLaunchKernel")
-    assert advice("launch call", 1000, None, "cudaGraphLaunch").endswith("Put more work into each graph.")
-    assert "A CUDA graph or a compiled model" in advice("host code", 9e3, None)
-    assert "A CUDA graph" not in advice("host code", 9e3, None, traits={"torch.compile", "CUDA graphs"})
-    assert "compiled model" not in advice("host code", 9e3, None, traits={"torch.compile"})
+    assert "or a CUDA graph" in choose_advice("launch call", 1000, None, "cudaLaunchKernel")
+    assert choose_advice("launch call", 1000, None, "cudaGraphLaunch").endswith("Put more work into each graph.")
+    assert "A CUDA graph or a compiled model" in choose_advice("host code", 9e3, None)
+    assert "A CUDA graph" not in choose_advice("host code", 9e3, None, traits={"torch.compile", "CUDA graphs"})
+    assert "compiled model" not in choose_advice("host code", 9e3, None, traits={"torch.compile"})
 
 
 def test_a_few_long_gaps_count_more_than_many_short_ones() -> None:
     """Of 100 ms in 6,000 gaps, 80 lie in one: it is no code between launches."""
     top = pd.Series({"reason": "host code", "idle_ns": 100_000_000, "gaps": 6_000})
     gaps = pd.DataFrame({"reason": ["host code", "allocation"], "duration_ns": [80_000_000, 90_000_000]})
-    assert usual_gap(top, gaps) == 80_000_000
-    assert usual_gap(top, gaps.iloc[1:]) == pytest.approx(16_667, abs=1)
-    assert usual_gap(top, gaps.assign(duration_ns=40_000_000)) == pytest.approx(16_667, abs=1)
+    assert find_usual_gap(top, gaps) == 80_000_000
+    assert find_usual_gap(top, gaps.iloc[1:]) == pytest.approx(16_667, abs=1)
+    assert find_usual_gap(top, gaps.assign(duration_ns=40_000_000)) == pytest.approx(16_667, abs=1)

@@ -100,7 +100,7 @@ def rows(**phases: tuple[float, float]) -> pd.DataFrame:
 
 def between(first: pd.DataFrame, second: pd.DataFrame, classes: Any = ((), ())) -> str:
     shares = tuple(pd.Series(dict(each), dtype=float) for each in classes)
-    return split_words.between(first, second, ("a", "b"), TITLES, (shares[0], shares[1]), {}).replace("\\", "")
+    return split_words.describe_change(first, second, ("a", "b"), TITLES, (shares[0], shares[1]), {}).replace("\\", "")
 
 
 def test_why_matmul_falls() -> None:
@@ -153,7 +153,7 @@ def of_steps(inside: matching.Part, steps: int) -> matching.Side:
 def test_why_kernels_change() -> None:
     first = of_steps(part({"a": (4, 100), "b": (4, 100), "c": (4, 100), "d": (4, 100), "e": (4, 100)}), 2)
     second = of_steps(part({"a": (8, 100), "b": (4, 90), "c": (4, 101), "d": (6, 150), "f": (2, 50)}, "void {}()"), 2)
-    rows = changes.kernels(compare_rows.compare_kernels(first, second, "step"), by_pass=True).set_index("name")
+    rows = changes.add_reasons(compare_rows.compare_kernels(first, second, "step"), by_pass=True).set_index("name")
     assert dict(rows["why"]) == {
         "a": "more launches", "b": "faster", "c": "same", "d": "slower", "e": "gone", "f": "new",
     }, "kernels that profilers write differently are the same ones, as on Compare"  # fmt: skip
@@ -161,7 +161,7 @@ def test_why_kernels_change() -> None:
     assert set(rows.index[:3]) == {"d", "a", "e"}
     more = rows.loc["a"]
     assert (more["a_pass_calls"], more["b_pass_calls"], more["a_pass_ns"]) == (2, 4, 200)
-    shares = changes.kernels(compare_rows.compare_kernels(first, second, "share"), by_pass=False).set_index("name")
+    shares = changes.add_reasons(compare_rows.compare_kernels(first, second, "share"), by_pass=False).set_index("name")
     assert shares["change_ns"].isna().all()
     assert dict(shares["why"]) == dict(rows["why"]) | {"a": "same"}
 
@@ -178,14 +178,14 @@ def test_kernels_are_those_of_compare(dashboard: Dashboard, library: Library) ->
 
 
 def test_names_that_tell_reports_apart() -> None:
-    assert report_side.labels("transformer_inference.nsys-rep", "transformer_training.nsys-rep") == (
+    assert report_side.choose_labels("transformer_inference.nsys-rep", "transformer_training.nsys-rep") == (
         "inference",
         "training",
     )
-    assert report_side.labels("a.sqlite", "a.nsys-rep") == ("sqlite", "nsys-rep")
-    assert report_side.labels("run_1.nsys-rep", "run_1.pt.trace.json.gz") == ("nsys-rep", "pt.trace.json.gz")
-    assert report_side.labels("a.sqlite", "a.sqlite") == ("this", "other")
-    assert report_side.labels("run", "run_2.sqlite") == ("run", "run_2")
+    assert report_side.choose_labels("a.sqlite", "a.nsys-rep") == ("sqlite", "nsys-rep")
+    assert report_side.choose_labels("run_1.nsys-rep", "run_1.pt.trace.json.gz") == ("nsys-rep", "pt.trace.json.gz")
+    assert report_side.choose_labels("a.sqlite", "a.sqlite") == ("this", "other")
+    assert report_side.choose_labels("run", "run_2.sqlite") == ("run", "run_2")
 
 
 def test_hostile_names(dashboard: Dashboard, library: Library) -> None:

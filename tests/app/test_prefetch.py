@@ -52,5 +52,5 @@ def test_pages_of_a_prepared_report_work_nothing_out(
             at_page(at, page).run()
             assert not at.exception, page
             assert not worked, page
-    session.whole(report.id, "selection_summary", from_ns=1)
+    session.run_whole(report.id, "selection_summary", from_ns=1)
     assert worked, "what nobody has asked before is worked out"

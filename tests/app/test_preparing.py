@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.views.library.table import PREPARING, frame
+from app.views.library.table import PREPARING, build_frame
 from profiledb.library.library import Library
 from tests.app.conftest import Dashboard
 from tests.support.previews import publish_both
@@ -39,4 +39,4 @@ def test_a_page_of_what_comes_later_says_so(dashboard: Dashboard, early: Library
 
 
 def test_the_list_says_that_a_report_is_being_prepared(early: Library) -> None:
-    assert frame(early.list(), {}, {}, {})["worst"].to_list() == [PREPARING]
+    assert build_frame(early.list(), {}, {}, {})["worst"].to_list() == [PREPARING]

@@ -41,10 +41,10 @@ def sent(styler: Any) -> ArrowData:
 @pytest.mark.parametrize("rows", [3, 0])
 def test_the_words_are_those_of_pandas(words: dict[str, Any], rows: int) -> None:
     cells = CELLS.head(rows)
-    ours = cell_text.styler(cells, words)
+    ours = cell_text.make_styler(cells, words)
     theirs = cells.style.format(words).set_uuid(sent(ours).styler.uuid)
     assert sent(ours) == sent(theirs)
-    assert sent(cell_text.styler(cells, words)) == sent(ours), "the browser has it"
+    assert sent(cell_text.make_styler(cells, words)) == sent(ours), "the browser has it"
     assert ours.data.equals(cells)
     assert ours.data["count"].astype(str).tolist() == [str(n) for n in cells["count"]]
 
@@ -52,7 +52,7 @@ def test_the_words_are_those_of_pandas(words: dict[str, Any], rows: int) -> None
 def test_a_figure_is_built_once_from_equal_values() -> None:
     built: list[int] = []
 
-    @figure_cache.kept
+    @figure_cache.cache_figure
     def build(rows: pd.DataFrame, theme: str) -> go.Figure:
         built.append(len(rows))
         return go.Figure(go.Scatter(x=rows["count"].tolist(), name=theme))
@@ -74,7 +74,7 @@ def test_a_table_is_built_once_from_equal_values(monkeypatch: pytest.MonkeyPatch
     other = CELLS.assign(share=0.5).copy(deep=True)  # a column that the table does not have
     assert sent(tables._read_parts(other, columns)[0]) == sent(shown)
     assert len(figure_cache._FIGURES) == 1
-    assert sent(shown) == sent(tables.drawn(CELLS, columns, cell_text.styler)[0])
+    assert sent(shown) == sent(tables.build_arguments(CELLS, columns, cell_text.make_styler)[0])
     assert config["ns"]["label"] == "Time"
     assert whole == {}
     changed = tables._read_parts(CELLS.assign(ns=[1, 2, 3]), columns)[0]
@@ -117,7 +117,7 @@ def test_what_is_kept_is_counted_by_what_it_takes(
     for number in range(1, 41):
         draw(number)
     taken = traced() - before
-    assert 0.7 * taken < figure_cache.size_bytes() < 1.4 * taken
+    assert 0.7 * taken < figure_cache.count_bytes() < 1.4 * taken
 
 
 def test_a_long_table_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,4 +132,4 @@ def test_what_is_kept_is_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> No
     for number in range(40):
         charts.share_bar([charts.Part(f"part {number}", 100.0, "", "#112233")], "light")
     assert 1 < len(figure_cache._FIGURES) <= 5
-    assert figure_cache.size_bytes() <= 200_000
+    assert figure_cache.count_bytes() <= 200_000

@@ -173,7 +173,7 @@ def tree(*rows: tuple[int, int | None, float, float]) -> pd.DataFrame:
 def test_the_icicle_merges_what_is_small() -> None:
     rows = tree((1, None, 1000, 900), (2, 1, 600, 0), (3, 1, 0.1, 0), (4, None, 200, 0))
     facts = pd.Series({"busy_ns": 1500, "gpu_ns": 1500, "cpu_ns": 1500, "operations": 9})
-    found = {node.id: node for node in icicle.nodes(rows, facts, "busy_ns")}
+    found = {node.id: node for node in icicle.build_boxes(rows, facts, "busy_ns")}
     assert set(found) == {"all", "all-other", "1", "1-other", "2", "4"}
     assert (found["1"].own, found["2"].own, found["1-other"].own, found["all-other"].own) == (100, 600, 300, 300)
     assert "2 smaller paths" in found["1-other"].hover
@@ -183,7 +183,7 @@ def test_the_icicle_merges_what_is_small() -> None:
 def test_the_icicle_keeps_to_its_number() -> None:
     rows = tree((0, None, 10_000, 9_990), *[(i, 0, 11, 0) for i in range(1, 900)])
     facts = pd.Series({"busy_ns": 10_000, "gpu_ns": 10_000, "cpu_ns": 10_000, "operations": 9})
-    found = icicle.nodes(rows, facts, "cpu_ns")
+    found = icicle.build_boxes(rows, facts, "cpu_ns")
     assert len(found) <= icicle.MOST + 2
     assert sum(node.own for node in found) == pytest.approx(10_000)
 
@@ -193,7 +193,7 @@ def test_the_icicle_ends_at_its_deepest_level() -> None:
     rows = tree(*[(i, i - 1 if i else None, 1000 - i, 999 - i) for i in range(300)])
     rows["level"] = range(300)
     facts = pd.Series({"busy_ns": 1000, "gpu_ns": 1000, "cpu_ns": 1000, "operations": 9})
-    found = icicle.nodes(rows, facts, "busy_ns")
+    found = icicle.build_boxes(rows, facts, "busy_ns")
     assert max(node.level for node in found) == icicle.DEEPEST + 1
     assert sum(node.own for node in found) == 1000
 
@@ -218,7 +218,7 @@ def test_bars_stand_at_the_numbers_of_the_program(dashboard: Dashboard, library:
     ],
 )
 def test_numbers_of_steps_are_those_of_their_names(names: list[str], numbers: list[int] | None) -> None:
-    assert steps.own_numbers(pd.Series(names)) == numbers
+    assert steps.parse_numbers(pd.Series(names)) == numbers
 
 
 def test_a_warm_up_is_not_called_as_long_as_the_rest(dashboard: Dashboard, library: Library) -> None:
@@ -233,14 +233,14 @@ def test_a_warm_up_is_not_called_as_long_as_the_rest(dashboard: Dashboard, libra
 
 def test_charts_escape_names_and_scale() -> None:
     nodes = [Node("all", "", "All", 0, "", 0), Node("1", "all", HOSTILE, 1, "", 1)]
-    assert "<script>" not in boxes.icicle(nodes, "dark").to_json()
+    assert "<script>" not in boxes.plot_icicle(nodes, "dark").to_json()
     rows = pd.DataFrame({"nth": [1, 2, 3], "number": [1, 2, 3], "thread": "1 / 1", "start_ns": [0, 1, 2]})
     rows = rows.assign(
         name=HOSTILE, cpu_ns=[900, 10, 12], gpu_ns=math.nan, busy_ns=math.nan, operations=math.nan, closed=True
     )
     rows = rows.assign(is_warmup=[True, False, False])
-    figure = charts.pace(rows, 11.0, "light")
+    figure = charts.plot_pace(rows, 11.0, "light")
     assert [trace.name for trace in figure.data] == ["CPU", "CPU, looks like warm-up"]
     assert figure.layout.yaxis.type == "log"
     assert "<script>" not in figure.to_json()
-    assert charts.pace(rows.tail(2), 11.0, "light").data[0].type == "bar"
+    assert charts.plot_pace(rows.tail(2), 11.0, "light").data[0].type == "bar"

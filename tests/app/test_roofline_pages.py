@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.ui import format as fmt
-from app.ui.roofline.charts import NARROWEST_PX, Roof, Roofline, roofline
+from app.ui.roofline.charts import NARROWEST_PX, Roof, Roofline, plot_roofline
 from app.ui.roofline.labels import Room, Spot
 from app.ui.roofline.points import Point
 from profiledb.library.library import Library
@@ -122,11 +122,11 @@ def test_a_peak_names_the_clock_that_was_measured(dashboard: Dashboard, library:
 
     report = library.find("attention.ncu-rep").id
     rows = analysis.run(library, report, "ncu_roofline", {"precision": "main", "level": "dram"})
-    _, compute = elements.roofs(rows, rows, "dram")
+    _, compute = elements.find_roofs(rows, rows, "dram")
     (bf16,) = [roof for roof in compute if "bf16" in roof.title]
     assert bf16.clock_hz is not None
     assert bf16.peak == pytest.approx(132 * 4096 * bf16.clock_hz, rel=1e-3)  # SMs, FLOPs a cycle of each
-    figure = roofline(Roofline([point(64, 2e14)], [Roof("DRAM", 4.8e12, True)], compute), "light")
+    figure = plot_roofline(Roofline([point(64, 2e14)], [Roof("DRAM", 4.8e12, True)], compute), "light")
     labels = " ".join(note.text for note in figure.layout.annotations)
     assert f"{bf16.peak / 1e12:,.4g} TFLOP/s at {bf16.clock_hz / 1e9:.2f} GHz, the clock measured" in labels
 
@@ -165,7 +165,7 @@ def test_the_chart_draws_roofs_ridges_points_and_arrows() -> None:
         [Roof("FP32", 6e13, True), Roof("FP64", 3e13, False)],
         [(1, 0)],
     )
-    figure = roofline(chart, "light")
+    figure = plot_roofline(chart, "light")
     lines = [trace for trace in figure.data if trace.mode == "lines"]
     slants = [line for line in lines if line.y[0] != line.y[1]]
     assert [round(line.y[1] / line.x[1]) for line in slants] == [4e12, 1e13]
@@ -184,7 +184,7 @@ def test_the_chart_draws_roofs_ridges_points_and_arrows() -> None:
 def test_words_of_roofs_begin_on_the_chart(x: float) -> None:
     """Plotly draws no words at a place that a rounding puts before the edge of the axis."""
     roofs = [Roof("DRAM", 1.555e12, True), Roof("L2", 4.2e12, False)]
-    figure = roofline(Roofline([point(x, 5e11)], roofs, [Roof("FP32", 1.05e13, True)]), "light")
+    figure = plot_roofline(Roofline([point(x, 5e11)], roofs, [Roof("FP32", 1.05e13, True)]), "light")
     low, high = figure.layout.xaxis.range
     assert len(figure.layout.annotations) >= 3
     assert all(low + 1e-9 < note.x < high - 1e-9 for note in figure.layout.annotations)
@@ -193,7 +193,7 @@ def test_words_of_roofs_begin_on_the_chart(x: float) -> None:
 def test_what_does_no_arithmetic_stands_as_far_below_the_memory_roof_as_its_traffic_is() -> None:
     idle = point(0, 0, bytes_per_s=1e12)
     chart = Roofline([point(1, 1e12), idle], [Roof("DRAM", 4e12, True)], [Roof("FP32", 6e13, True)])
-    figure = roofline(chart, "light")
+    figure = plot_roofline(chart, "light")
     (points,) = [trace for trace in figure.data if trace.customdata]
     at, y = min(zip(points.x, points.y, strict=True))
     assert at < 0.5, "left of all that does arithmetic"
@@ -201,7 +201,7 @@ def test_what_does_no_arithmetic_stands_as_far_below_the_memory_roof_as_its_traf
     assert figure.layout.xaxis.ticktext[0] == "0"
     assert figure.layout.xaxis.tickvals[0] == pytest.approx(at)
     assert figure.layout.xaxis.range[0] < math.log10(at) < math.log10(figure.layout.xaxis.tickvals[1])
-    alone = roofline(Roofline([idle], [Roof("DRAM", 4e12, True)], [Roof("FP32", 6e13, True)]), "dark")
+    alone = plot_roofline(Roofline([idle], [Roof("DRAM", 4e12, True)], [Roof("FP32", 6e13, True)]), "dark")
     assert [trace.customdata for trace in alone.data if trace.customdata] == [("/0",)]
 
 
@@ -220,7 +220,7 @@ def test_no_name_covers_a_point_or_another_name() -> None:
         )
         for n in range(16)
     ]
-    figure = roofline(Roofline(points, [Roof("DRAM", 4e12, True)], [Roof("FP32", 6e13, True)]), "light")
+    figure = plot_roofline(Roofline(points, [Roof("DRAM", 4e12, True)], [Roof("FP32", 6e13, True)]), "light")
     xs, ys = (tuple(axis.range) for axis in (figure.layout.xaxis, figure.layout.yaxis))
     height = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
     boxes = []

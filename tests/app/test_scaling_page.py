@@ -109,7 +109,7 @@ def test_names_in_the_charts_are_text() -> None:
     runs, _ = gather(report(names[0]), *[report(one, 60, exposed=5) for one in names[1:]])
     rows = scaling_rows.run_rows(runs)
     figures = [
-        charts.scaling(rows, [run.curve for run in runs], "efficiency_pct", "light"),
-        charts.steps(rows, {"other": "#777777"}, "dark"),
+        charts.plot_scaling(rows, [run.curve for run in runs], "efficiency_pct", "light"),
+        charts.plot_steps(rows, {"other": "#777777"}, "dark"),
     ]
     assert all("<b>x</b>" not in figure.to_json().replace("\\u003c", "<") for figure in figures)

@@ -3,7 +3,7 @@
 import pytest
 
 from app.selection import page_selection
-from app.selection.range_picker import by_name, named
+from app.selection.range_picker import format_range, group_by_name
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.app.test_selection_bar import TRAINING, numbers, of
@@ -31,7 +31,7 @@ def test_attribution_adds_up_to_the_report(library: Library) -> None:
 
 
 def test_names_of_ranges_with_their_instances() -> None:
-    assert [named("a", *ends, 5) for ends in ((1, 5), (2, 2), (2, 4))] == ["a", "a#2", "a#2-4"]
+    assert [format_range("a", *ends, 5) for ends in ((1, 5), (2, 2), (2, 4))] == ["a", "a#2", "a#2-4"]
     assert page_selection.milliseconds(1) == "0.000001"
     assert page_selection.milliseconds(100_000_000) == "100"
     assert page_selection.milliseconds(1_500_000) == "1.5"
@@ -39,7 +39,7 @@ def test_names_of_ranges_with_their_instances() -> None:
 
 def test_names_that_are_paths_are_listed_only_where_they_mean_the_same(library: Library) -> None:
     tree = analysis.run(library, of(library, TRAINING), "nvtx_tree", {"mode": "process"})
-    rows = by_name(tree).set_index("text")
+    rows = group_by_name(tree).set_index("text")
     assert rows["paths"]["backward"] == tree["name"].eq("backward").sum()
     assert rows["instances"]["backward"] == tree.loc[tree["name"] == "backward", "instances"].sum()
     assert rows["paths"]["step_1"] == 1

@@ -35,7 +35,7 @@ def _of_this_test(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def lacked(report_id: str) -> set[str]:
-    return {capture.table for capture in session.missing(report_id)}
+    return {capture.table for capture in session.list_missing(report_id)}
 
 
 def test_what_a_report_lacks_goes_by_its_file(library: Library, publish: Publish) -> None:
@@ -71,36 +71,36 @@ def test_a_question_of_a_page_is_eight_calls_away_from_its_sql(gaps: str, monkey
 
 def test_analyses_of_idle_time_are_answered_together(library: Library, gaps: str) -> None:
     for name in ("idle_gaps", "idle_reasons", "idle_ranges"):
-        assert session.whole(gaps, name).equals(analysis.run(library, gaps, name)), name
-    assert session.whole(gaps, "idle_gaps", limit=2).equals(analysis.run(library, gaps, "idle_gaps", {"limit": 2}))
+        assert session.run_whole(gaps, name).equals(analysis.run(library, gaps, name)), name
+    assert session.run_whole(gaps, "idle_gaps", limit=2).equals(analysis.run(library, gaps, "idle_gaps", {"limit": 2}))
     assert analysis.rows_or_none(session.run, gaps, "idle_code").empty  # without CPU samples
 
 
 def test_findings_go_by_files_beside_the_report(library: Library, gaps: str) -> None:
     manifest = library.find(gaps)
-    before = judged_findings.findings(manifest)
+    before = judged_findings.judge_report(manifest)
     verdicts = {one.rule.name: (one.verdict, one.why) for one in before}
     assert verdicts["power_limit_reached"][0] == "cannot_judge"
     put_log(library, gaps, [{"time_ns": number * 1_000_000, "power_w": 300.0, "device": 0} for number in range(9)])
-    now = {one.rule.name: (one.verdict, one.why) for one in judged_findings.findings(manifest)}
+    now = {one.rule.name: (one.verdict, one.why) for one in judged_findings.judge_report(manifest)}
     assert now == {one.rule.name: (one.verdict, one.why) for one in judge.judge(library, manifest, {}, now_rules())}
     assert now["power_limit_reached"] != verdicts["power_limit_reached"], "a power log has arrived"
 
 
 def test_what_pages_work_out_goes_by_every_link(library: Library, publish: Publish) -> None:
     trace, systems, compute = (publish(fill, kind) for kind in ("torch", "nsys", "ncu"))
-    links, keys = library.catalog.links, [(session.key(trace, "", {}), session.key(systems, "", {}))]
+    links, keys = library.catalog.links, [(session.make_key(trace, "", {}), session.make_key(systems, "", {}))]
     links.put(systems, compute)
-    keys.append((session.key(trace, "", {}), session.key(systems, "", {})))
+    keys.append((session.make_key(trace, "", {}), session.make_key(systems, "", {})))
     assert keys[1][0] == keys[0][0]
     links.put(systems, trace, "trace")
-    keys.append((session.key(trace, "", {}), session.key(systems, "", {})))
+    keys.append((session.make_key(trace, "", {}), session.make_key(systems, "", {})))
     assert len({of_trace for of_trace, _ in keys}) == 2, "its findings compare steps with those of the Systems report"
     assert len({of_systems for _, of_systems in keys}) == 3
 
 
 def now_rules() -> list[Rule]:
-    return list(judged_findings.rules().values())
+    return list(judged_findings.read_rules().values())
 
 
 def test_reports_of_the_same_moment_are_compared_each_by_itself(library: Library, publish: Publish) -> None:
@@ -110,8 +110,8 @@ def test_reports_of_the_same_moment_are_compared_each_by_itself(library: Library
         os.utime(library.path(one), ns=(10**18, 10**18))
     sides = [Settled(one, Selection(), Selection(), (), pd.DataFrame(), pd.DataFrame()) for one in ids]
     for a, b in ((0, 1), (0, 2)):
-        mine, theirs = compared_report.side(sides[a]), compared_report.side(sides[b])
-        rows = compared_report.compared(mine, theirs, "total", sides[a], sides[b]).kernels
+        mine, theirs = compared_report.choose_side(sides[a]), compared_report.choose_side(sides[b])
+        rows = compared_report.compare_answers(mine, theirs, "total", sides[a], sides[b]).kernels
         assert list(rows["b_total_ns"]) == [(1000, 2000, 5000)[b]]
 
 

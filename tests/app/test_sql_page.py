@@ -71,7 +71,7 @@ def test_words_on_a_chart_are_escaped() -> None:
     import pandas as pd
 
     rows = pd.DataFrame({"<b>x</b>": ["<i>a</i>", None], "$y$": [1, 2]})
-    figure = charts.chart(rows, "Bars", "light")
+    figure = charts.plot_answer(rows, "Bars", "light")
     assert figure.layout.xaxis.title.text == "&lt;b&gt;x&lt;/b&gt;"
     assert figure.data[0].x[0] == "&lt;i&gt;a&lt;/i&gt;"
     assert "$" not in figure.layout.yaxis.title.text

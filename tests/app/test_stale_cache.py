@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.stale_cache import lasting
+from app.stale_cache import cache_by_version
 from profiledb.errors import CatalogError
 
 HERE = Path("/library")
@@ -31,7 +31,7 @@ def catalog(monkeypatch: pytest.MonkeyPatch) -> Catalog:
 
 
 def test_the_last_answer_goes_on_while_it_is_away(catalog: Catalog) -> None:
-    ask = lasting(maxsize=2)(catalog.ask)
+    ask = cache_by_version(maxsize=2)(catalog.ask)
     assert [ask(HERE, 1, "ada"), ask(HERE, 1, "ada")] == ["1 for ada"] * 2
     assert catalog.asked == 1
     catalog.away = True
@@ -48,7 +48,7 @@ def test_the_last_answer_goes_on_while_it_is_away(catalog: Catalog) -> None:
 
 def test_a_catalog_in_a_file_is_not_away_but_damaged(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WARPDECK_DATABASE")
-    ask = lasting(maxsize=2)(catalog.ask)
+    ask = cache_by_version(maxsize=2)(catalog.ask)
     ask(HERE, 1, "ada")
     catalog.away = True
     with pytest.raises(CatalogError):

@@ -11,8 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.ui import charts
-from app.views.kernel_profiles.sentences import quantity
-from app.views.summary.kernels import other_share
+from app.views.kernel_profiles.sentences import format_quantity
+from app.views.summary.kernels import describe_others
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.report import store
@@ -182,11 +182,11 @@ def test_the_share_of_other_is_said() -> None:
     rows = pd.DataFrame({"class": ["matmul", "other"], "total_ns": [990, 10], "share_pct": [99.0, 1.0]})
     names = {"name": ["gemm", "a`b", "c", "d", "e"], "share_pct": [99.0, 0.7, 0.2, 0.05, 0.05]}
     kernels = pd.DataFrame(names | {"class": ["matmul", *["other"] * 4]})
-    assert other_share(rows, kernels) == (
+    assert describe_others(rows, kernels) == (
         "1.00 µs of kernel time; 1.0 % is in kernels without a class (Other):"
         " ``a`b`` (0.7 %), `c` (0.2 %), `d` (0.1 %) and 1 more."
     )
-    assert "all classified" in other_share(rows.head(1), kernels)
+    assert "all classified" in describe_others(rows.head(1), kernels)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_the_share_of_other_is_said() -> None:
     ],
 )
 def test_quantities(value: float | None, unit: str | None, text: str | None, shown: str) -> None:
-    assert quantity(value, unit, text) == shown
+    assert format_quantity(value, unit, text) == shown
 
 
 def test_charts_escape_names_and_stay_small() -> None:
@@ -212,16 +212,16 @@ def test_charts_escape_names_and_stay_small() -> None:
     assert "<script>" not in figure.to_json()
     assert "$x$" not in figure.to_json()
     rows = pd.DataFrame({"since_start_ns": [0, 10], "duration_ns": [5, 7], "gpu_id": [0, 0], "stream": [1, 1]})
-    assert len(charts.over_time(rows, "light", log=False).data[0].x) == 2
+    assert len(charts.plot_over_time(rows, "light", log=False).data[0].x) == 2
 
 
 @pytest.mark.parametrize("log", [True, False])
 @pytest.mark.parametrize(("low", "high"), [(1.0, 2.0), (1000, 1032), (1, 1e9), (500, 90_000), (1e6, 1e7)])
 def test_ticks_are_few_and_inside(low: float, high: float, log: bool) -> None:
-    ticks = charts.duration_ticks(low, high, log=log)
+    ticks = charts.choose_ticks(low, high, log=log)
     assert len(ticks) <= 10
     assert all(low <= tick <= high for tick in ticks)
-    assert len(charts.duration_ticks(100, 200_000, log=True)) >= 4
+    assert len(charts.choose_ticks(100, 200_000, log=True)) >= 4
 
 
 def test_calls_of_a_report_without_kernels_are_on_the_overview(page: Open, library: Library) -> None:

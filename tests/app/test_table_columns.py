@@ -78,14 +78,14 @@ SELECT 1
 """
     made = header.parse("made", text)
     monkeypatch.setattr(header, "get", lambda _: made)
-    assert table_columns.shown("made") == table_columns.of(
-        made.columns, table_columns.use("name", width=300), "total_ns", table_columns.bar("share_pct", width=110)
+    assert table_columns.list_shown("made") == table_columns.choose_columns(
+        made.columns, table_columns.use("name", width=300), "total_ns", table_columns.make_bar("share_pct", width=110)
     )
-    changed = table_columns.shown("made", {"name": {"label": "Kernel", "click": "opens it"}})
+    changed = table_columns.list_shown("made", {"name": {"label": "Kernel", "click": "opens it"}})
     assert changed[0] == table_columns.Col(
         "name", "Kernel", "", "What it is called; a click opens it", "text", 300, True
     )
-    assert changed[1:] == table_columns.shown("made")[1:]
+    assert changed[1:] == table_columns.list_shown("made")[1:]
 
 
 def test_what_a_header_shows_is_the_table_of_its_page() -> None:
@@ -108,15 +108,17 @@ def test_what_a_header_shows_is_the_table_of_its_page() -> None:
 
 
 def test_a_page_may_say_some_things_itself() -> None:
-    (col,) = table_columns.of([PLAIN], table_columns.use("total_ns", name="a_ns", label="Total of A", width=90))
+    (col,) = table_columns.choose_columns(
+        [PLAIN], table_columns.use("total_ns", name="a_ns", label="Total of A", width=90)
+    )
     assert col == table_columns.Col("a_ns", "Total of A", "", "Sum of durations", "duration", 90)
-    (col,) = table_columns.of([PLAIN], table_columns.use("total_ns", click="opens it"))
+    (col,) = table_columns.choose_columns([PLAIN], table_columns.use("total_ns", click="opens it"))
     assert col.help == "Sum of durations; a click opens it"
 
 
 def test_a_column_of_the_page_stays_as_it_is() -> None:
     own = table_columns.Col("ratio", "Ratio", "×", kind="number")
-    assert table_columns.of([PLAIN], own, "total_ns") == (
+    assert table_columns.choose_columns([PLAIN], own, "total_ns") == (
         own,
         table_columns.Col("total_ns", "Total", "", "Sum of durations", "duration"),
     )
@@ -124,7 +126,7 @@ def test_a_column_of_the_page_stays_as_it_is() -> None:
 
 def test_a_column_that_is_not_there() -> None:
     with pytest.raises(KeyError, match="total"):
-        table_columns.of([PLAIN], "total")
+        table_columns.choose_columns([PLAIN], "total")
 
 
 @pytest.mark.parametrize(
@@ -142,18 +144,18 @@ def test_a_column_that_is_not_there() -> None:
     ],
 )
 def test_the_unit_says_how_a_column_is_shown(unit: str, form: str, shown: tuple[str, str]) -> None:
-    assert table_columns.shown_as(Column("x", unit, form, "")) == shown
+    assert table_columns.choose_kind(Column("x", unit, form, "")) == shown
 
 
 def test_when_something_was_is_not_how_long_it_took() -> None:
-    assert table_columns.shown_as(Column("since_start_ns", "ns", "", "")) == ("moment", "")
-    assert table_columns.shown_as(Column("startup_ns", "ns", "", "")) == ("duration", "")
+    assert table_columns.choose_kind(Column("since_start_ns", "ns", "", "")) == ("moment", "")
+    assert table_columns.choose_kind(Column("startup_ns", "ns", "", "")) == ("duration", "")
 
 
 def test_columns_without_any_value_are_left_out() -> None:
     frame = pd.DataFrame({"a": [None, 1], "b": [None, None]})
     assert [
-        column.name for column in table_columns.filled(frame, [table_columns.Col(name, name) for name in "abc"])
+        column.name for column in table_columns.select_filled(frame, [table_columns.Col(name, name) for name in "abc"])
     ] == ["a"]
 
 
@@ -184,7 +186,7 @@ def test_no_table_has_two_columns_under_one_heading() -> None:
 
 
 def test_every_class_of_kernels_fits_its_column() -> None:
-    longest = max(len(title) for title in theme.class_titles().values())
+    longest = max(len(title) for title in theme.get_class_titles().values())
     widths = [(one.width, where) for where, columns in drawn() for one in columns if one.kind == "class" and one.width]
     assert len(widths) > 5
     for width, where in widths:

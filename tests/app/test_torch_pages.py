@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from app.page_list import VIEWS
-from app.views.memory.tensors import trend
+from app.views.memory.tensors import describe_trend
 from profiledb.errors import NotCapturedError, NotLinkedError, WarpdeckError
 from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
@@ -84,4 +84,4 @@ def test_the_memory_of_tensors(dashboard: Dashboard, report: tuple[Library, Mani
 )  # fmt: skip
 def test_growth_in_words(first: float, last: float, slope: float, grows: bool, words: str) -> None:
     row = {"steps": 4, "first_bytes": first, "last_bytes": last, "slope_bytes": slope, "grows": grows}
-    assert words in trend(pd.Series(row | {"low_bytes": slope, "high_bytes": slope}))
+    assert words in describe_trend(pd.Series(row | {"low_bytes": slope, "high_bytes": slope}))

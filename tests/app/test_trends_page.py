@@ -107,4 +107,4 @@ def test_a_report_is_moved_and_left_out(dashboard: Dashboard, series: Library) -
 def test_the_heat_map_has_what_takes_most_in_any_report() -> None:
     every = [serial.rows(9e6, {"a": 3e6, "b": 1e6}), serial.rows(9e6, {"a": 1e6, "c": 2e6})]
     kernels = [[row for row in rows if row.measure == "kernel"] for rows in every]
-    assert heat.grid(kernels) == (["a", "c", "b"], [[3e6, 1e6], [None, 2e6], [1e6, None]])
+    assert heat.build_grid(kernels) == (["a", "c", "b"], [[3e6, 1e6], [None, 2e6], [1e6, None]])

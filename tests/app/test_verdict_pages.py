@@ -133,12 +133,12 @@ def limits(**changed: Any) -> dict[str, Any]:
 
 
 def test_the_sentence_says_why_roof_and_verdict_differ() -> None:
-    assert "40.0 % of FP32 peak, because caches are the busy memory, not DRAM" in verdicts.sentence(limits())
+    assert "40.0 % of FP32 peak, because caches are the busy memory, not DRAM" in verdicts.describe_verdict(limits())
     busy = limits(verdict="compute bound", roof="dram")
-    assert "40.0 % of DRAM bandwidth, because other instructions keep the SMs busy" in verdicts.sentence(busy)
-    assert "no floating-point work" in verdicts.sentence(busy | {"flops_per_s": 0})
-    assert verdicts.sentence(limits(roof="dram")).count(";") == 2
-    assert verdicts.sentence(limits(verdict="not measured")) == ""
-    assert verdicts.sentence(limits(pct_of_roof=None, stall=None, stall_pct=None)) == (
+    assert "40.0 % of DRAM bandwidth, because other instructions keep the SMs busy" in verdicts.describe_verdict(busy)
+    assert "no floating-point work" in verdicts.describe_verdict(busy | {"flops_per_s": 0})
+    assert verdicts.describe_verdict(limits(roof="dram")).count(";") == 2
+    assert verdicts.describe_verdict(limits(verdict="not measured")) == ""
+    assert verdicts.describe_verdict(limits(pct_of_roof=None, stall=None, stall_pct=None)) == (
         "Memory bound: compute 30.0 %, memory 70.0 % of peak."
     )

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, Position, expect
 
-from app.selection.url_parameters import milliseconds
+from app.selection.url_parameters import format_milliseconds
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.e2e import house
@@ -51,6 +51,6 @@ def test_a_click_on_an_iteration_offers_its_stretch_of_time(page: Page, address:
     expect(table).to_be_visible()
     table.click(position=FIRST_ROW)
     page.get_by_role("button", name="Phases of iteration 1 alone").click()
-    begin, end = (milliseconds(int(rows.iloc[0][column])) for column in ("start_ns", "end_ns"))
+    begin, end = (format_milliseconds(int(rows.iloc[0][column])) for column in ("start_ns", "end_ns"))
     expect(page).to_have_url(re.compile(rf"from={re.escape(begin)}&to={re.escape(end)}$"))
     expect(page.locator(".js-plotly-plot").first).to_be_visible()

@@ -8,10 +8,10 @@ from typing import Any
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, GRAY, Theme, faded, frame
-from app.ui.figure_cache import kept
+from app.ui.charts import ACCENT, GRAY, Theme, apply_frame, fade_color
+from app.ui.figure_cache import cache_figure
 from app.ui.roofline.labels import Room, Spot
-from app.ui.roofline.points import Point, draw_points, legend, name_largest, take, write
+from app.ui.roofline.points import Point, draw_points, name_largest, place_legend, take, write_text
 
 HEIGHT_PX = 540
 NARROWEST_PX = 560
@@ -55,8 +55,8 @@ class Roofline:
     arrows: Sequence[tuple[int, int]] = field(default=())
 
 
-@kept
-def roofline(chart: Roofline, theme: Theme) -> go.Figure:
+@cache_figure
+def plot_roofline(chart: Roofline, theme: Theme) -> go.Figure:
     """Draw work against arithmetic intensity under the roofs, on logarithmic axes.
 
     Kernels without floating-point work have intensity 0, which a logarithmic axis cannot show. They are drawn in a band
@@ -72,13 +72,13 @@ def roofline(chart: Roofline, theme: Theme) -> go.Figure:
     name_largest(figure, chart.points, room, theme)
     for start, end in chart.arrows:
         _draw_arrow(figure, chart.points[start], chart.points[end], theme)
-    frame(figure, theme, height=HEIGHT_PX, left=64, right=16, top=12, bottom=44)
-    legend(figure)
+    apply_frame(figure, theme, height=HEIGHT_PX, left=64, right=16, top=12, bottom=44)
+    place_legend(figure)
     figure.update_xaxes(
         type="log", range=x, title_text="Arithmetic intensity (FLOP/byte)", **_make_decade_ticks(edge or x[0], x[1])
     )
     figure.update_yaxes(type="log", range=y, title_text="Work (FLOP/s)", **_make_decade_ticks(*y, unit="FLOP/s"))
-    figure.update_xaxes(showgrid=True, gridcolor=faded(_GRID[theme], 0.14))
+    figure.update_xaxes(showgrid=True, gridcolor=fade_color(_GRID[theme], 0.14))
     if edge is not None:
         _draw_band(figure, edge, theme)
     return figure
@@ -105,8 +105,8 @@ def _draw_band(figure: go.Figure, edge: float, theme: Theme) -> None:
     figure.update_xaxes(tickvals=[10 ** (edge - BAND / 2), *axis.tickvals], ticktext=["0", *axis.ticktext])
 
 
-@kept
-def speed_of_light(points: Sequence[Point], theme: Theme) -> go.Figure:
+@cache_figure
+def plot_speed_of_light(points: Sequence[Point], theme: Theme) -> go.Figure:
     """Plot compute against memory throughput in percent of peak, with the thresholds of ncu's verdict."""
     figure = go.Figure()
     for edge in (60, 80):
@@ -117,8 +117,8 @@ def speed_of_light(points: Sequence[Point], theme: Theme) -> go.Figure:
     room = Room((0, 105), (0, 105), NARROWEST_PX, HEIGHT_PX - 184)
     take(room, points, log=False)
     name_largest(figure, points, room, theme, log=False)
-    frame(figure, theme, height=HEIGHT_PX - 100, left=52, right=16, top=12, bottom=44)
-    legend(figure)
+    apply_frame(figure, theme, height=HEIGHT_PX - 100, left=52, right=16, top=12, bottom=44)
+    place_legend(figure)
     ticks = {"tickvals": [0, 20, 40, 60, 80, 100]}
     figure.update_xaxes(range=[0, 105], title_text="Memory throughput (% of the peak)", **ticks)
     figure.update_yaxes(range=[0, 105], title_text="Compute throughput (% of the peak)", **ticks)
@@ -188,7 +188,7 @@ def _label_roof(figure: go.Figure, roof: Roof, peak: str, wanted: Spots, room: R
     """Label a roof at the first candidate position that covers no point."""
     text = f"{roof.title} {peak}"
     color = _LINE[theme] if roof.used else GRAY[theme]
-    write(figure, fmt.plotly_text(text), room.find(text, wanted) or wanted[0], theme, color)
+    write_text(figure, fmt.escape_plotly(text), room.find(text, wanted) or wanted[0], theme, color)
 
 
 def _list_slanted_spots(begin: float, end: float, peak: float) -> Spots:
@@ -216,7 +216,7 @@ def _draw_ridge(figure: go.Figure, roof: Roof, at: float, theme: Theme) -> None:
         marker={"symbol": "line-ns-open", "size": 12, "color": _LINE[theme], "line": {"width": 1.5}},
         text=[
             (
-                f"Ridge point of {fmt.plotly_text(roof.title)}<br><b>{fmt.significant(at)} FLOP/byte</b>: memory is"
+                f"Ridge point of {fmt.escape_plotly(roof.title)}<br><b>{fmt.significant(at)} FLOP/byte</b>: memory is"
                 " the roof left of it"
             )
         ],

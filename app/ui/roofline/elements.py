@@ -28,7 +28,7 @@ _HOVER_CHARS = 72
 FLAGS = "ncu --set roofline"
 ABOVE = 3
 """Maximum number of kernels above their roof that are listed by name."""
-GAP = (table_columns.use("roof_gap_ns", width=136), table_columns.bar("pct_of_roof", width=140))
+GAP = (table_columns.use("roof_gap_ns", width=136), table_columns.make_bar("pct_of_roof", width=140))
 """Columns that both rooflines show first: the possible gain."""
 MEASURES = (
     table_columns.use("verdict", width=120),
@@ -64,66 +64,69 @@ class Choice:
 
 def choose(classes: Sequence[str]) -> Choice:
     """Draw the controls, whose values live in the URL."""
-    titles = theme.class_titles()
+    titles = theme.get_class_titles()
     with st.container(horizontal=True, vertical_alignment="bottom", key="roofline-choice"):
         level = st.segmented_control(
             "Memory level", list(LEVELS), format_func=LEVELS.__getitem__, required=True,
             help="The traffic that the work is divided by: intensity is work per byte",
-            **url_widgets.option("level", list(LEVELS), "dram", title=LEVELS.__getitem__),
+            **url_widgets.bind_option("level", list(LEVELS), "dram", title=LEVELS.__getitem__),
         )  # fmt: skip
         precision = st.selectbox(
             "Precision", list(PRECISIONS), format_func=PRECISIONS.__getitem__,
-            **url_widgets.option("precision", list(PRECISIONS), next(iter(PRECISIONS)), title=PRECISIONS.__getitem__),
-            width=180, help="A kernel's own precision is the one in which it comes nearest to a peak of the GPU",
+            **url_widgets.bind_option(
+                "precision", list(PRECISIONS), next(iter(PRECISIONS)), title=PRECISIONS.__getitem__
+            ), width=180, help="A kernel's own precision is the one in which it comes nearest to a peak of the GPU",
         )  # fmt: skip
         color = st.segmented_control(
-            "Color by", [CLASS, LIMIT], required=True, **url_widgets.option("color", [CLASS, LIMIT], CLASS)
+            "Color by", [CLASS, LIMIT], required=True, **url_widgets.bind_option("color", [CLASS, LIMIT], CLASS)
         )
-        search = st.text_input("Search", placeholder="Part of a kernel's name", width=200, **url_widgets.text("search"))
+        search = st.text_input(
+            "Search", placeholder="Part of a kernel's name", width=200, **url_widgets.bind_text("search")
+        )
         chosen = st.multiselect(
             "Classes", list(classes), format_func=lambda name: titles.get(name, name),
-            **url_widgets.options("classes", list(classes)), placeholder="All classes", width=240,
+            **url_widgets.bind_options("classes", list(classes)), placeholder="All classes", width=240,
         )  # fmt: skip
     return Choice(level or "dram", precision or "main", color or CLASS, search.strip(), tuple(chosen))
 
 
-def drawable(rows: pd.DataFrame) -> pd.DataFrame:
+def select_drawable(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that have a place on the chart, by their work and traffic or by their traffic alone."""
     works = (rows["intensity"] > 0) & (rows["flops_per_s"] > 0)
     return rows[(works | ((rows["flops_per_s"] == 0) & (rows["bytes_per_s"] > 0))).fillna(False)]
 
 
-def working(rows: pd.DataFrame) -> pd.DataFrame:
+def select_working(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that do floating-point work, and so are compared with a compute roof."""
     return rows[rows["flops_per_s"] > 0]
 
 
-def by_gap(rows: pd.DataFrame) -> pd.DataFrame:
+def sort_by_gap(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows sorted by the time that each would save at its roof, largest first."""
     return rows.sort_values("roof_gap_ns", ascending=False, na_position="last", kind="stable")
 
 
-def gap(rows: pd.DataFrame) -> str:
+def sum_gap(rows: pd.DataFrame) -> str:
     """Return the total time that the rows would save at their roofs."""
     known = rows["roof_gap_ns"].dropna()
     return fmt.duration(known.sum() if len(known) else None)
 
 
-def point(row: Mapping[Any, Any], choice: Choice, weight: float, more: Sequence[str] = (), **look: Any) -> Point:
+def make_point(row: Mapping[Any, Any], choice: Choice, weight: float, more: Sequence[str] = (), **look: Any) -> Point:
     """Convert a row of ``ncu_roofline`` or ``time_weighted_roofline`` to a point; ``more`` are escaped hover lines."""
-    group, color = colored(row, choice.color)
+    group, color = choose_color(row, choice.color)
     works = row["flops_per_s"] > 0
     rate = f"{fmt.rate(row['bytes_per_s'])} {LEVELS[row['level']]}"
     lines = [
-        f"<b>{fmt.plotly_text(fmt.shortened(row['name'], 60))}</b>",
+        f"<b>{fmt.escape_plotly(fmt.shortened(row['name'], 60))}</b>",
         *more,
-        f"{fmt.flops(row['flops_per_s'])} {fmt.plotly_text(precision_title(row))}"
+        f"{fmt.flops(row['flops_per_s'])} {fmt.escape_plotly(get_precision_title(row))}"
         if works
         else _say_nothing_drawn(choice),
         f"{rate}, {fmt.significant(row['intensity'])} FLOP/byte" if works else rate,
         _format_roof_share(row),
-        "<br>".join(fmt.plotly_text(line) for line in textwrap.wrap(row["reading"] or "Not measured", _HOVER_CHARS)),
-        fmt.plotly_text(row["note"]) if isinstance(row.get("note"), str) else "",
+        "<br>".join(fmt.escape_plotly(line) for line in textwrap.wrap(row["reading"] or "Not measured", _HOVER_CHARS)),
+        fmt.escape_plotly(row["note"]) if isinstance(row.get("note"), str) else "",
     ]
     return Point(
         key=str(row["launch_id"]), name=row["name"], group=group, color=color,
@@ -141,30 +144,30 @@ def _say_nothing_drawn(choice: Choice) -> str:
 def _format_roof_share(row: Mapping[Any, Any]) -> str:
     """Return the share of the roof for hovering, or "" where it is unknown or impossible."""
     share = fmt.number(row["pct_of_roof"])
-    return "" if share is None else f"<b>{fmt.percent(share)}</b> of {verdicts.roof_title(row['roof'])}"
+    return "" if share is None else f"<b>{fmt.percent(share)}</b> of {verdicts.get_roof_title(row['roof'])}"
 
 
-def with_readings(rows: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
+def add_readings(rows: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
     """Add the verdict sentence of each launch as column ``reading``; ``limits`` is the result of ``ncu_limits``."""
-    told = {row["launch_id"]: verdicts.sentence(row) for row in limits.to_dict("records")}
+    told = {row["launch_id"]: verdicts.describe_verdict(row) for row in limits.to_dict("records")}
     return rows.assign(reading=[told.get(launch, "") for launch in rows["launch_id"]])
 
 
-def colored(row: Mapping[Any, Any], by: str) -> tuple[str, str]:
+def choose_color(row: Mapping[Any, Any], by: str) -> tuple[str, str]:
     """Return the legend group and the color of a row."""
     if by == LIMIT:
-        return row["verdict"], verdicts.color(row["verdict"])
+        return row["verdict"], verdicts.get_color(row["verdict"])
     name = row["class"] if isinstance(row["class"], str) else "other"
-    return theme.class_titles().get(name, name), theme.class_colors().get(name, NEUTRAL[theme.theme()])
+    return theme.get_class_titles().get(name, name), theme.get_class_colors().get(name, NEUTRAL[theme.get_theme()])
 
 
-def precision_title(row: Mapping[Any, Any]) -> str:
+def get_precision_title(row: Mapping[Any, Any]) -> str:
     """Return the title of a precision, with the data types of tensor work: ``Tensor cores (bf16)``."""
     title = PRECISIONS[row["precision"]]
     return f"{title} ({row['types']})" if isinstance(row.get("types"), str) else title
 
 
-def roofs(everything: pd.DataFrame, shown: pd.DataFrame, level: str) -> tuple[list[Roof], list[Roof]]:
+def find_roofs(everything: pd.DataFrame, shown: pd.DataFrame, level: str) -> tuple[list[Roof], list[Roof]]:
     """Return the memory and compute roofs: medians over the launches, whose clocks differ slightly.
 
     Args:
@@ -196,7 +199,7 @@ def _title_rows(rows: pd.DataFrame) -> "pd.Series[Any]":
 
 def show_chart(chart: charts_roofline.Roofline, key: str) -> str | None:
     """Draw the chart; return the key of the clicked point, if any."""
-    clicked = chart_element.clicked(charts_roofline.roofline(chart, theme.theme()), key)
+    clicked = chart_element.draw_clickable(charts_roofline.plot_roofline(chart, theme.get_theme()), key)
     _explain_signs(chart.points)
     if any(roof.clock_hz is not None for roof in chart.compute):
         st.caption("Compute peaks are those at the SM clock that ncu measured, which can differ from the data sheet's.")
@@ -215,7 +218,7 @@ def _explain_signs(points: Sequence[Point]) -> None:
     st.caption("; ".join(signs) + ".")
 
 
-def above(rows: pd.DataFrame) -> None:
+def draw_above(rows: pd.DataFrame) -> None:
     """Warn about kernels above their roof, with the numbers behind that and the likely cause."""
     wrong = rows.dropna(subset=["above_roof"])
     if wrong.empty:
@@ -226,9 +229,9 @@ def above(rows: pd.DataFrame) -> None:
     st.warning("Above the roof, which is impossible:\n" + "\n".join(told), icon=":material/warning:")
 
 
-def figures(rows: pd.DataFrame) -> pd.DataFrame:
+def add_titles(rows: pd.DataFrame) -> pd.DataFrame:
     """Add the display titles of roof and precision, for a table."""
     return rows.assign(
         precision_title=_title_rows(rows).where(rows["flops_per_s"] > 0),
-        roof_title=rows["roof"].map(verdicts.roof_title, na_action="ignore"),
+        roof_title=rows["roof"].map(verdicts.get_roof_title, na_action="ignore"),
     )

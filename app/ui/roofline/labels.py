@@ -68,7 +68,7 @@ class Room:
         return None
 
 
-def around(diameter: float) -> Iterator[Spot]:
+def list_positions(diameter: float) -> Iterator[Spot]:
     """Yield the label positions around a point: right and left of it, then one line higher and one lower."""
     off = diameter / 2 + _GAP_PX
     for up in (0.0, _LINE_PX, -_LINE_PX):

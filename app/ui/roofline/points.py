@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import GROUND, MARK, Theme, faded
-from app.ui.roofline.labels import SIZE_PX, Room, Spot, around
+from app.ui.charts import GROUND, MARK, Theme, fade_color
+from app.ui.roofline.labels import SIZE_PX, Room, Spot, list_positions
 
 SMALLEST_PX, LARGEST_PX = 8, 46
 LABELS = 7
@@ -59,12 +59,12 @@ def draw_points(figure: go.Figure, points: Sequence[Point], theme: Theme) -> Non
             x=[point.x for point in of_group],
             y=[point.y for point in of_group],
             mode="markers",
-            name=fmt.plotly_text(group),
+            name=fmt.escape_plotly(group),
             customdata=[point.key for point in of_group],
             text=[point.hover for point in of_group],
             hovertemplate="%{text}<extra></extra>",
             marker={
-                "size": [diameter(point.weight / largest) for point in of_group],
+                "size": [compute_diameter(point.weight / largest) for point in of_group],
                 "color": [_choose_fill(point) for point in of_group],
                 "symbol": [_choose_symbol(point) for point in of_group],
                 "line": {
@@ -79,19 +79,19 @@ def draw_points(figure: go.Figure, points: Sequence[Point], theme: Theme) -> Non
             x=[None],
             y=[None],
             mode="markers",
-            name=fmt.plotly_text(group),
+            name=fmt.escape_plotly(group),
             marker={"size": 10, "color": of_group[0].color},
             showlegend=True,
         )
 
 
-def diameter(share: float) -> float:
+def compute_diameter(share: float) -> float:
     """Return the diameter in pixels: area is proportional to ``share``, with a clickable minimum."""
     return max(SMALLEST_PX, LARGEST_PX * math.sqrt(share))
 
 
 def _choose_fill(point: Point) -> str:
-    return "rgba(0, 0, 0, 0)" if point.hollow else faded(point.color, 0.72)
+    return "rgba(0, 0, 0, 0)" if point.hollow else fade_color(point.color, 0.72)
 
 
 def _choose_symbol(point: Point) -> str:
@@ -111,10 +111,10 @@ def name_largest(figure: go.Figure, points: Sequence[Point], room: Room, theme: 
     named: set[str] = set()
     for point in sorted((point for point in points if not point.hollow), key=lambda point: -point.weight):
         text = fmt.shortened(point.name, _NAME)
-        spots = [(*places[id(point)], spot) for spot in around(diameter(point.weight / largest))]
+        spots = [(*places[id(point)], spot) for spot in list_positions(compute_diameter(point.weight / largest))]
         if len(named) < LABELS and text not in named and (found := room.find(text, spots)):
             named.add(text)
-            write(figure, fmt.plotly_text(text), found, theme)
+            write_text(figure, fmt.escape_plotly(text), found, theme)
 
 
 def take(room: Room, points: Sequence[Point], *, log: bool = True) -> None:
@@ -122,10 +122,10 @@ def take(room: Room, points: Sequence[Point], *, log: bool = True) -> None:
     largest = max((point.weight for point in points), default=1) or 1
     for point in points:
         place = (math.log10(point.x), math.log10(point.y)) if log else (point.x, point.y)
-        room.take_point(*place, diameter(point.weight / largest))
+        room.take_point(*place, compute_diameter(point.weight / largest))
 
 
-def write(figure: go.Figure, text: str, where: tuple[float, float, Spot], theme: Theme, color: str = "") -> None:
+def write_text(figure: go.Figure, text: str, where: tuple[float, float, Spot], theme: Theme, color: str = "") -> None:
     """Write escaped text at a position, given as powers of ten on logarithmic axes."""
     x, y, spot = where
     figure.add_annotation(
@@ -138,12 +138,12 @@ def write(figure: go.Figure, text: str, where: tuple[float, float, Spot], theme:
         xshift=spot.right_px,
         yshift=spot.up_px,
         font={"size": SIZE_PX} | ({"color": color} if color else {}),
-        bgcolor=faded(GROUND[theme], 0.6),
+        bgcolor=fade_color(GROUND[theme], 0.6),
         borderpad=0,
     )
 
 
-def legend(figure: go.Figure) -> None:
+def place_legend(figure: go.Figure) -> None:
     """Put the legend below the chart, one entry per group, and make a click select a point."""
     figure.update_layout(
         showlegend=True,

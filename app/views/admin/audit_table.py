@@ -22,10 +22,10 @@ COLUMNS = (
 )
 
 
-def show() -> None:
+def draw_audit() -> None:
     """Draw the search and the matching entries."""
     st.subheader("Audit", anchor=False)
-    audit = session.administering().catalog.audit
+    audit = session.open_for_admin().catalog.audit
     months = audit.months()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input(
@@ -33,20 +33,20 @@ def show() -> None:
             placeholder="A person, a report, a label",
             width=320,
             max_chars=LONGEST_SEARCH,
-            **url_widgets.text("q"),
+            **url_widgets.bind_text("q"),
         )
         action = st.selectbox(
-            "What", ACTIONS, index=None, placeholder="Anything", width=200, **url_widgets.option("action", ACTIONS)
+            "What", ACTIONS, index=None, placeholder="Anything", width=200, **url_widgets.bind_option("action", ACTIONS)
         )
         month = st.selectbox(
-            "Month", months, index=None, placeholder="Any", width=120, **url_widgets.option("month", months)
+            "Month", months, index=None, placeholder="Any", width=120, **url_widgets.bind_option("month", months)
         )
     found = list(audit.iterate(text, action or "", most=MOST + 1, month=month or ""))
     if not found:
         st.info("No entry matches." if text or action or month else "Nobody has done anything yet.")
         return
-    rows = pd.DataFrame([asdict(entry) | {"at": moment(entry.at)} for entry in found[:MOST]])
-    tables.table(rows, COLUMNS, key="admin-changes", download="changes.csv", hidden=("report_id",))
+    rows = pd.DataFrame([asdict(entry) | {"at": format_moment(entry.at)} for entry in found[:MOST]])
+    tables.draw_table(rows, COLUMNS, key="admin-changes", download="changes.csv", hidden=("report_id",))
     if len(found) > MOST:
         st.caption(
             f"The newest {MOST:,} are shown: search for others. `warpdeck audit --month {month or months[0]}"
@@ -54,6 +54,6 @@ def show() -> None:
         )
 
 
-def moment(at: str) -> str:
+def format_moment(at: str) -> str:
     """Format a UTC timestamp without the T and the time zone."""
     return at[:19].replace("T", " ")

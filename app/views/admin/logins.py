@@ -8,7 +8,7 @@ from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.ui import tables
 from app.ui.table_columns import Col
-from app.views.admin.audit_table import moment
+from app.views.admin.audit_table import format_moment
 
 _GONE = "admin-login-gone"
 COLUMNS = (
@@ -17,15 +17,15 @@ COLUMNS = (
 )
 
 
-def show() -> None:
+def draw_logins() -> None:
     """Draw the people, and a form that logs one out everywhere."""
     st.subheader("Logins", anchor=False)
-    known = session.administering().catalog.logins.all()
+    known = session.open_for_admin().catalog.logins.all()
     if not known:
         st.caption("Nobody is logged in.")
         return
-    rows = pd.DataFrame([{"name": one.name, "at": moment(one.at)} for one in known])
-    tables.table(rows, COLUMNS, key="admin-logins", download="logins.csv")
+    rows = pd.DataFrame([{"name": one.name, "at": format_moment(one.at)} for one in known])
+    tables.draw_table(rows, COLUMNS, key="admin-logins", download="logins.csv")
     names = {one.person: one.name for one in known}
     with st.popover("Log a person out", icon=":material/person_off:"), st.form("admin-login-end", border=False):
         st.selectbox("Person", list(names), key=_GONE, format_func=lambda one: fmt.visible(names[one]))
@@ -34,7 +34,7 @@ def show() -> None:
 
 def _end_login() -> None:
     with ui.boundary():
-        catalog, person = session.administering().catalog, st.session_state[_GONE]
+        catalog, person = session.open_for_admin().catalog, st.session_state[_GONE]
         name = next((one.name for one in catalog.logins.all() if one.person == person), "")
         if catalog.logins.end(person):
             catalog.audit.write("ended logins", about=f"of {name}")

@@ -7,8 +7,8 @@ from app.views.admin import audit_table, logins, retention, sharing_links, space
 from app.web import access
 
 
-def page() -> None:
-    """Draw the page; its sections check for an admin again (``session.administering``)."""
+def draw_page() -> None:
+    """Draw the page; its sections check for an admin again (``session.open_for_admin``)."""
     st.header("Admin", anchor=False)
     if not access.may_administer():
         st.info(
@@ -16,9 +16,16 @@ def page() -> None:
             " on the command line."
         )
         return
-    for part in (audit_table.show, retention.show, spaces.show, logins.show, sharing_links.show, tokens.show):
+    for part in (
+        audit_table.draw_audit,
+        retention.draw_retention,
+        spaces.draw_spaces,
+        logins.draw_logins,
+        sharing_links.draw_links,
+        tokens.draw_tokens,
+    ):
         with ui.boundary():
             part()
 
 
-page()
+draw_page()

@@ -9,7 +9,7 @@ from app import session
 from app.ui import format as fmt
 from app.ui import tables
 from app.ui.table_columns import Col
-from app.views.admin.audit_table import moment
+from app.views.admin.audit_table import format_moment
 from profiledb.rules import retention as rules
 
 MOST = 1_000
@@ -23,10 +23,10 @@ COLUMNS = (
 )
 
 
-def show() -> None:
+def draw_retention() -> None:
     """Draw the rules in force and the removals that they announce."""
     st.subheader("Retention", anchor=False)
-    found = rules.current(session.settings())
+    found = rules.current(session.get_settings())
     if found is None or not found.words:
         st.info("Nothing is ever removed: no rules are set (WARPDECK_RETENTION).")
         return
@@ -34,16 +34,16 @@ def show() -> None:
         f"Rules: {fmt.plain('; '.join(found.words))}. Reports with a label stay, and Trends keeps the figures of"
         f" removed reports. Each removal is announced {found.notice_days:g} days before."
     )
-    announced = session.administering().catalog.removals.announced(MOST + 1)
+    announced = session.open_for_admin().catalog.removals.announced(MOST + 1)
     if not announced:
         st.info("Nothing is about to be removed.")
         return
     notice = timedelta(days=found.notice_days)
     rows = [
         {"name": one.name, "what": one.what.capitalize(), "why": one.why, "bytes": one.bytes,
-         "from": moment((datetime.fromisoformat(one.announced_at) + notice).isoformat())[:16]}
+         "from": format_moment((datetime.fromisoformat(one.announced_at) + notice).isoformat())[:16]}
         for one in announced[:MOST]
     ]  # fmt: skip
-    tables.table(pd.DataFrame(rows), COLUMNS, key="admin-retention", download="retention.csv")
+    tables.draw_table(pd.DataFrame(rows), COLUMNS, key="admin-retention", download="retention.csv")
     if len(announced) > MOST:
         st.caption(f"The first {fmt.count(MOST)} are shown: warpdeck retain --dry-run lists all.")

@@ -21,18 +21,18 @@ COLUMNS = (
 )
 
 
-def show() -> None:
+def draw_links() -> None:
     st.subheader("Sharing links", anchor=False)
     if not sharing_route.are_links_allowed():
         st.caption("Links are off: WARPDECK_LOGIN_LINK_DAYS says for how many days one may last.")
         return
-    known = session.administering().catalog.sharing_links.all()
+    known = session.open_for_admin().catalog.sharing_links.all()
     if not known:
         st.caption("There are none. Editors make one above the pages of a report, with Share.")
         return
     names = {key: report.shown_name for key, report in session.reports(one.report_id for one in known).items()}
     rows = pd.DataFrame([_make_row(one, names) for one in known])
-    tables.table(rows, COLUMNS, key="admin-links", download="links.csv")
+    tables.draw_table(rows, COLUMNS, key="admin-links", download="links.csv")
     titles = {one.id: f"{names.get(one.report_id, one.report_id)}, {one.id}" for one in known}
     with st.popover("End a link", icon=":material/link_off:"), st.form("admin-link-end", border=False):
         st.selectbox("Link", list(titles), key=_GONE, format_func=lambda one: fmt.visible(titles[one]))
@@ -46,4 +46,4 @@ def _make_row(one: Share, names: dict[str, str]) -> dict[str, str]:
 
 def _end_link() -> None:
     with ui.boundary():
-        session.administering().catalog.sharing_links.end(st.session_state[_GONE])
+        session.open_for_admin().catalog.sharing_links.end(st.session_state[_GONE])

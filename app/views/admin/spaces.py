@@ -21,12 +21,12 @@ COLUMNS = (
 )
 
 
-def show() -> None:
+def draw_spaces() -> None:
     st.subheader("Spaces", anchor=False)
-    listed = session.administering().catalog.spaces.list_all()
+    listed = session.open_for_admin().catalog.spaces.list_all()
     made = [one.name for one in listed if one.made]
     if listed:
-        tables.table(pd.DataFrame(map(_make_row, listed)), COLUMNS, key="admin-spaces", download="spaces.csv")
+        tables.draw_table(pd.DataFrame(map(_make_row, listed)), COLUMNS, key="admin-spaces", download="spaces.csv")
     else:
         st.caption("There are none: everybody who may look at reports sees all of them.")
     with st.container(horizontal=True):
@@ -60,9 +60,9 @@ def _make_row(one: Space) -> dict[str, object]:
 def _put_space() -> None:
     with ui.boundary():
         name = st.session_state[_NAME].strip()
-        session.administering().catalog.spaces.put(name, st.session_state[_GROUPS].splitlines())
+        session.open_for_admin().catalog.spaces.put(name, st.session_state[_GROUPS].splitlines())
 
 
 def _remove_space() -> None:
     with ui.boundary():
-        session.administering().catalog.spaces.remove(st.session_state[_GONE])
+        session.open_for_admin().catalog.spaces.remove(st.session_state[_GONE])

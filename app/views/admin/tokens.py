@@ -10,7 +10,7 @@ from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.ui import tables
 from app.ui.table_columns import Col
-from app.views.admin.audit_table import moment
+from app.views.admin.audit_table import format_moment
 from profiledb.access.operations.tokens import DAYS, LONGEST_NAME, MOST_DAYS, ROLES, Token, describe_days, open_tokens
 
 _MADE = "admin-token"
@@ -25,13 +25,13 @@ COLUMNS = (
 )
 
 
-def show() -> None:
+def draw_tokens() -> None:
     st.subheader("Tokens for programs", anchor=False)
-    uses = session.administering().catalog.token_uses.all()
-    kept = open_tokens(session.settings()).all()
+    uses = session.open_for_admin().catalog.token_uses.all()
+    kept = open_tokens(session.get_settings()).all()
     if kept:
         rows = pd.DataFrame([_make_row(one, uses.get(one.id, "")) for one in kept])
-        tables.table(rows, COLUMNS, key="admin-tokens", download="tokens.csv")
+        tables.draw_table(rows, COLUMNS, key="admin-tokens", download="tokens.csv")
     else:
         st.caption("There are none.")
     _show_new_token()
@@ -49,9 +49,15 @@ def show() -> None:
 
 
 def _make_row(one: Token, used_at: str) -> dict[str, str]:
-    ends = moment(one.ends_at) + (" (over)" if one.has_ended else "") if one.ends_at else "Never"
-    used = moment(used_at) if used_at else "Never"
-    return {"name": one.name, "role": one.role, "created_at": moment(one.created_at), "ends_at": ends, "used_at": used}
+    ends = format_moment(one.ends_at) + (" (over)" if one.has_ended else "") if one.ends_at else "Never"
+    used = format_moment(used_at) if used_at else "Never"
+    return {
+        "name": one.name,
+        "role": one.role,
+        "created_at": format_moment(one.created_at),
+        "ends_at": ends,
+        "used_at": used,
+    }
 
 
 def _show_new_token() -> None:
@@ -64,16 +70,16 @@ def _show_new_token() -> None:
 
 def _make_token() -> None:
     with ui.boundary():
-        library = session.administering()
+        library = session.open_for_admin()
         name, role = st.session_state[_NAME], st.session_state[_ROLE]
         days = None if st.session_state[_NEVER] else int(st.session_state[_DAYS])
-        made = open_tokens(session.settings()).new(name, role, days)
+        made = open_tokens(session.get_settings()).new(name, role, days)
         library.catalog.audit.write("made token", about=f"{name}, {role}, {describe_days(days)}")
         st.session_state[_MADE] = made
 
 
 def _remove_token() -> None:
     with ui.boundary():
-        library = session.administering()
-        open_tokens(session.settings()).remove(st.session_state[_GONE])
+        library = session.open_for_admin()
+        open_tokens(session.get_settings()).remove(st.session_state[_GONE])
         library.catalog.audit.write("removed token", about=st.session_state[_GONE])

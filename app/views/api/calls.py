@@ -25,7 +25,7 @@ CATEGORIES = {
 WAITING = ("synchronization", "blocking copy")
 
 
-def show(report_id: str) -> None:
+def draw_calls(report_id: str) -> None:
     """Draw the CUDA calls; raise NotCapturedError if they were not traced."""
     categories = session.run(report_id, "api_categories")
     st.subheader(CUDA.title, anchor=False)

@@ -6,8 +6,8 @@ from app.ui.sections import Section
 from app.views.api import calls
 
 
-def page() -> None:
-    sections.show(session.report().id, (Section(calls.CUDA.title, calls.show), calls.OS_RUNTIME))
+def draw_page() -> None:
+    sections.draw_sections(session.report().id, (Section(calls.CUDA.title, calls.draw_calls), calls.OS_RUNTIME))
 
 
-page()
+draw_page()

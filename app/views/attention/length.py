@@ -23,7 +23,7 @@ _FORMULA = (
     " x̄)(y − ȳ) ÷ Σ(x − x̄)², from at least three lengths."
 )
 _NAMES = ("scores", "softmax", "output")
-FIT_COLUMNS = table_columns.of(
+FIT_COLUMNS = table_columns.choose_columns(
     "attention_parts",
     table_columns.use("variant", width=230),
     table_columns.use("part", name="title", width=130),
@@ -34,14 +34,14 @@ FIT_COLUMNS = table_columns.of(
 )
 
 
-def show(manifest: Manifest, rows: pd.DataFrame, params: Mapping[str, Any]) -> None:
+def draw_length(manifest: Manifest, rows: pd.DataFrame, params: Mapping[str, Any]) -> None:
     """Draw the section; ``rows`` and ``params`` are the result and the parameters of ``attention_parts``."""
     st.subheader("By length", anchor=False)
     frames = [rows.assign(report=manifest.name)]
     for other in _choose_others(manifest):
         frames += _read_parts(other, params)
     measure = "cpu_ns" if rows["kernel_ns"].isna().all() else "kernel_ns"
-    drawn = lines(pd.concat(frames, ignore_index=True), measure)
+    drawn = split_lines(pd.concat(frames, ignore_index=True), measure)
     if len({t for line in drawn for t in line.tokens}) < 2:
         st.caption(
             "One length shows no growth. Ranges called tokens_512, a payload, or NAME.meta.json give the"
@@ -57,15 +57,15 @@ def _draw_lengths(drawn: list[Line], *, host: bool) -> None:
         total[line.variant] = total.get(line.variant, 0) + sum(line.ns)
     most = sorted(total, key=lambda name: -total[name])[:PANELS]
     shown = [line for line in drawn if line.variant in most]
-    figure = size_charts.family(shown, theme.theme())
-    chart_element.chart(figure, "attention-length")
+    figure = size_charts.plot_family(shown, theme.get_theme())
+    chart_element.draw_chart(figure, "attention-length")
     if len(total) > PANELS:
         st.caption(f"The {PANELS} variants with the most time are drawn, of {len(total)}.")
     st.caption(fmt.plain(_FORMULA + (" Times are CPU times." if host else "")))
-    tables.table(fits(drawn), FIT_COLUMNS, key="attention-fits", download="attention_exponents.csv")
+    tables.draw_table(fits(drawn), FIT_COLUMNS, key="attention-fits", download="attention_exponents.csv")
 
 
-def lines(rows: pd.DataFrame, measure: str) -> list[Line]:
+def split_lines(rows: pd.DataFrame, measure: str) -> list[Line]:
     """Return one line per variant and part: the time of one attention at each known length."""
     known = rows.dropna(subset=["tokens", measure])
     known = known[known["calls"] > 0].assign(variant=known["variant"].fillna("no range"))
@@ -90,8 +90,8 @@ def fits(drawn: list[Line]) -> pd.DataFrame:
 
 def _choose_others(manifest: Manifest) -> list[Manifest]:
     """Draw the selector for other reports; return those that the URL names."""
-    known = session.about(TIMELINE, without=manifest.id, named_by=WITH)
-    asked = session.named(WITH, known)
+    known = session.list_about(TIMELINE, without=manifest.id, named_by=WITH)
+    asked = session.read_named(WITH, known)
     key = "attention-with"
     st.session_state[key] = asked
     if known:
@@ -115,7 +115,7 @@ def _read_parts(other: Manifest, params: Mapping[str, Any]) -> list[pd.DataFrame
     """Return the parts of another report without its warm-up; show a message if there are none."""
     names = {key: value for key, value in params.items() if key in _NAMES}
     try:
-        rows = session.whole(other.id, "attention_parts", mode="process", warmup="exclude", **names)
+        rows = session.run_whole(other.id, "attention_parts", mode="process", warmup="exclude", **names)
     except WarpdeckError as error:
         st.caption(f"{fmt.plain(other.shown_name)}: {fmt.plain(error.message)}")
         return []

@@ -10,22 +10,22 @@ from app.views.attention import length, reasons, sizes, tables
 from profiledb.errors import NotCapturedError
 
 
-def page() -> None:
+def draw_page() -> None:
     """Draw the page; raise NotCapturedError if the report has neither ranges nor kernels."""
     manifest = session.report()
-    ranges = page_selection.optional(manifest.id, "range_paths", ["path", "name", "instances"])
-    bare = session.run(manifest.id, "attention_parts", **sizes.patterns())
+    ranges = page_selection.run_or_none(manifest.id, "range_paths", ["path", "name", "instances"])
+    bare = session.run(manifest.id, "attention_parts", **sizes.read_patterns())
     if bare.empty:
         _explain_nothing(manifest.id, ranges)
         return
     params = sizes.choose(ranges, bare)
     rows = session.run(manifest.id, "attention_parts", **params)
     _explain_missing(rows)
-    reasons.show(manifest, rows)
-    tables.ratios(rows)
-    tables.parts(rows)
-    tables.counted(rows)
-    length.show(manifest, rows, params)
+    reasons.draw_reason(manifest, rows)
+    tables.draw_ratios(rows)
+    tables.draw_parts(rows)
+    tables.draw_formulas(rows)
+    length.draw_length(manifest, rows, params)
 
 
 def _explain_nothing(report_id: str, ranges: pd.DataFrame) -> None:
@@ -38,21 +38,21 @@ def _explain_nothing(report_id: str, ranges: pd.DataFrame) -> None:
         else:
             st.info(f"{none} and capture again with the same flags.")
         return
-    looked = "; ".join(f"{title}: {fmt.plain(names)}" for title, names in sizes.looked_for())
+    looked = "; ".join(f"{title}: {fmt.plain(names)}" for title, names in sizes.list_parts())
     st.info(
         f"No range in this selection is named like a part of attention, and no kernel is a fused attention. {looked}."
     )
     if page_selection.is_part(report_id):
         page_selection.clear_button("attention-clear")
     st.markdown("Choose the ranges of these parts. One is enough.")
-    sizes.names(ranges)
+    sizes.draw_selectors(ranges)
 
 
 def _explain_missing(rows: pd.DataFrame) -> None:
     """Explain why GPU times are missing, and name the parts without a range."""
     if rows["kernel_ns"].isna().all():
         try:
-            session.whole(session.report().id, "kernels")
+            session.run_whole(session.report().id, "kernels")
             reason = "These ranges ran no kernels."
         except NotCapturedError as error:
             reason = f"{fmt.plain(error.message)} {fmt.sentence(error.hint)}"
@@ -63,4 +63,4 @@ def _explain_missing(rows: pd.DataFrame) -> None:
         st.markdown(f"No range found for the {' and the '.join(map(str.lower, lacking))}. Choose one under Ranges.")
 
 
-page()
+draw_page()

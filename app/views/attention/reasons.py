@@ -15,7 +15,7 @@ GOOD_PCT = 50.0
 """Share of the peak from which a fused attention counts as near what such kernels reach."""
 
 
-def show(manifest: Manifest, rows: pd.DataFrame) -> None:
+def draw_reason(manifest: Manifest, rows: pd.DataFrame) -> None:
     """Draw the reason in one paragraph, and the advice of the rule about attention where it fires."""
     told = describe(rows)
     if not told:
@@ -30,10 +30,12 @@ def show(manifest: Manifest, rows: pd.DataFrame) -> None:
 @st.fragment(parallel=True)
 def _draw_advice(manifest: Manifest) -> None:
     with page_elements.boundary():
-        for one in judged_findings.findings(manifest):
+        for one in judged_findings.judge_report(manifest):
             if one.rule.name == RULE and one.verdict == "fires":
                 lines = [f"- {fmt.sentence(line)}" for line in sentences.advice(one)]
-                st.markdown("\n".join([f"{judged_findings.badge(one)} {judged_findings.sentence(one)}", *lines]))
+                st.markdown(
+                    "\n".join([f"{judged_findings.format_badge(one)} {judged_findings.format_sentence(one)}", *lines])
+                )
 
 
 def describe(rows: pd.DataFrame) -> str:

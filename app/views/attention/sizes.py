@@ -23,13 +23,13 @@ CAUSAL = (
 _CAUSAL = {"yes": "true", "no": "false"}
 
 
-def patterns() -> dict[str, str]:
+def read_patterns() -> dict[str, str]:
     """Return the range patterns that the URL sets; the analysis has defaults for the others."""
     asked = {key: st.query_params.get(key, "") for key in KEYS}
     return {key: re.escape(name) for key, name in asked.items() if name}
 
 
-def looked_for() -> list[tuple[str, str]]:
+def list_parts() -> list[tuple[str, str]]:
     """Return each part with the range names that match it."""
     asked = {key: st.query_params.get(key, "") for key in KEYS}
     known = {param.name: param.default for param in header.get("attention_parts").params}
@@ -48,23 +48,24 @@ def choose(ranges: pd.DataFrame, bare: pd.DataFrame) -> dict[str, Any]:
             if key != "tokens" or bare["tokens"].isna().any() or _is_typed(key)
         }
         precision = st.selectbox(
-            "Precision", PRECISIONS, index=None, width=120, **url_widgets.option("precision", PRECISIONS),
+            "Precision", PRECISIONS, index=None, width=120, **url_widgets.bind_option("precision", PRECISIONS),
             placeholder=_format_known(bare["precision"]) or "Unknown", help="Sets the peak and the bytes per number",
         )  # fmt: skip
         causal = st.selectbox(
-            "Causal", list(_CAUSAL), index=None, width=100, help=CAUSAL, **url_widgets.option("causal", list(_CAUSAL)),
+            "Causal", list(_CAUSAL), index=None, width=100, help=CAUSAL,
+            **url_widgets.bind_option("causal", list(_CAUSAL)),
             placeholder="yes" if bool(bare["causal"].iloc[0]) else "no",
         )  # fmt: skip
         if len(ranges):
             with st.popover("Ranges of the parts", icon=":material/account_tree:"):
-                names(ranges)
+                draw_selectors(ranges)
     sizes = {key: str(value) for key, value in typed.items() if value}
     chosen = {"precision": precision} if precision else {}
     chosen |= {"causal": _CAUSAL[causal]} if causal else {}
-    return patterns() | sizes | chosen
+    return read_patterns() | sizes | chosen
 
 
-def names(ranges: pd.DataFrame) -> None:
+def draw_selectors(ranges: pd.DataFrame) -> None:
     """Draw selectors for the ranges of the parts."""
     options = sorted(set(ranges["name"]), key=str.casefold)
     for key in KEYS:
@@ -93,7 +94,7 @@ def _is_typed(key: str) -> bool:
 def _read_size(key: str, bare: pd.DataFrame) -> int | None:
     known = _format_known(bare[key])
     value: int | None = st.number_input(
-        _SIZES[key], min_value=1, max_value=_MOST, value=None, step=1, width=144, **url_widgets.number(key, _MOST),
+        _SIZES[key], min_value=1, max_value=_MOST, value=None, step=1, width=144, **url_widgets.bind_number(key, _MOST),
         placeholder=known or "Unknown",
     )  # fmt: skip
     return value

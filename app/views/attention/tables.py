@@ -23,7 +23,7 @@ _FORMULA = (
 _ONE = ("variant", "tokens", "batch", "heads", "head_size")
 _RATIO = ("time_to_matmuls", "time_to_products", "flops_to_matmuls")
 _OF_ONE = "Kernel time per attention"
-RATIO_COLUMNS = table_columns.of(
+RATIO_COLUMNS = table_columns.choose_columns(
     "attention_parts",
     table_columns.use("variant", width=210),
     table_columns.use("tokens", width=72),
@@ -62,23 +62,23 @@ PARTS_TABLE = AnalysisTable(
 )  # fmt: skip
 
 
-def ratios(rows: pd.DataFrame) -> None:
+def draw_ratios(rows: pd.DataFrame) -> None:
     """Draw softmax against the two matrix products, one row per variant and length."""
-    wide = wide_rows(rows)
+    wide = pivot_rows(rows)
     st.subheader("Softmax vs matrix products", anchor=False)
     split = wide.dropna(subset=["time_to_matmuls"])
     if len(split):
         total = (split["reference"] * split["calls"].astype(float)).to_numpy(dtype=float)
         top = split.iloc[int(total.argmax())]
-        page_elements.facts(_list_facts(top))
+        page_elements.draw_facts(_list_facts(top))
         st.caption(_sum_up_row(top, alone=len(split) == 1))
     elif "fused" in set(rows["part"]):
         st.caption(
             "Attention is fused here: one kernel does softmax and matrix products, so they cannot be told apart."
         )
-    tables.table(
+    tables.draw_table(
         wide,
-        table_columns.filled(wide, RATIO_COLUMNS),
+        table_columns.select_filled(wide, RATIO_COLUMNS),
         key="attention-ratios",
         download="attention_ratios.csv",
         hidden=("batch", "heads", "head_size"),
@@ -87,7 +87,7 @@ def ratios(rows: pd.DataFrame) -> None:
         st.caption("Fused attention is one kernel of the class Attention and cannot be split into these parts.")
 
 
-def wide_rows(rows: pd.DataFrame) -> pd.DataFrame:
+def pivot_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """Return one row per variant and length: the time of one attention by part, and the ratios.
 
     Times are ns on the GPU, or on the CPU if there are no kernels; ``reference`` is their sum.
@@ -157,14 +157,14 @@ def _sum_up_row(row: "pd.Series[Any]", *, alone: bool) -> str:
     return f"{sentence}."
 
 
-def parts(rows: pd.DataFrame) -> None:
+def draw_parts(rows: pd.DataFrame) -> None:
     """Draw work, rates and traffic, one row per part."""
     causal = bool(rows["causal"].any())
     PARTS_TABLE.draw_rows(rows.assign(title=rows["part"].map(PARTS)), without=() if causal else ("useful_flops",))
-    contradictions(rows)
+    draw_contradictions(rows)
 
 
-def counted(rows: pd.DataFrame) -> None:
+def draw_formulas(rows: pd.DataFrame) -> None:
     """Draw the formulas with the numbers of the first complete row, or the missing sizes."""
     known = rows.dropna(subset=["flops", "batch", "heads", "tokens", "head_size"])
     sentences = [_FORMULA]
@@ -214,7 +214,7 @@ def _list_peaks(rows: pd.DataFrame) -> str:
     return f"Peaks: {', '.join(told)}."
 
 
-def contradictions(rows: pd.DataFrame) -> None:
+def draw_contradictions(rows: pd.DataFrame) -> None:
     """Warn where a share of peak is impossible, and name the sizes behind it."""
     for _, row in rows.dropna(subset=["contradiction"]).iterrows():
         name = fmt.shortened(row["variant"], 60) if isinstance(row["variant"], str) else "attention"

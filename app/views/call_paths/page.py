@@ -23,14 +23,14 @@ PATHS = AnalysisTable(
 _ROOT, _INDENT = "all", "\N{FIGURE SPACE}" * 2
 
 
-def page() -> None:
+def draw_page() -> None:
     report_id = session.report().id
     st.caption("This profile has sums: when a launch ran, and how much launches vary, is not in it.")
     KERNELS.draw(report_id)
     rows = session.run(report_id, "path_tree")
     if rows["total_ns"].any():
         drawn = list_boxes(rows)
-        chart_element.chart(icicle.icicle(drawn, theme.theme()), "paths")
+        chart_element.draw_chart(icicle.plot_icicle(drawn, theme.get_theme()), "paths")
         st.caption("Width: share of the kernels' time. Click a box to zoom in, the top bar to zoom out.")
     PATHS.draw_rows(rows.assign(name=rows["level"].map(lambda level: _INDENT * level) + rows["name"]))
 
@@ -40,15 +40,15 @@ def list_boxes(rows: pd.DataFrame) -> list[Node]:
     timed = rows[rows["total_ns"].notna()].assign(function=rows["name"])
     whole = float(timed.loc[timed["level"] == 0, "total_ns"].sum())
     root = Node(_ROOT, "", "All paths", whole, f"<b>All paths</b><br>{fmt.duration(whole)}", 0)
-    return icicle.tree(timed, "total_ns", root, _format_hover)
+    return icicle.build_tree(timed, "total_ns", root, _format_hover)
 
 
 def _format_hover(row: Mapping[Any, Any]) -> str:
-    lines = [f"<b>{fmt.plotly_text(fmt.shortened(str(row['function']), 100))}</b>"]
+    lines = [f"<b>{fmt.escape_plotly(fmt.shortened(str(row['function']), 100))}</b>"]
     lines.append(f"{fmt.duration(row['total_ns'])}, {fmt.percent(row['share_pct'])} of the kernels' time")
     if not pd.isna(row["calls"]):
         lines.append(fmt.counted(int(row["calls"]), "launch"))
     return "<br>".join(lines)
 
 
-page()
+draw_page()

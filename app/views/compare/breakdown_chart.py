@@ -16,7 +16,7 @@ SHOWN = 10
 """Kernels drawn individually; all others share one bar."""
 
 
-def show(found: compared_report.Compared) -> None:
+def draw_breakdown(found: compared_report.Compared) -> None:
     """Draw the largest contributions to the difference, top to bottom."""
     share = found.basis == "share"
     column = "share_change_points" if share else "change_ns"
@@ -26,24 +26,24 @@ def show(found: compared_report.Compared) -> None:
     parts = _list_parts(rows, column)
     st.subheader("Where the difference comes from", anchor=False)
     if share:
-        figure = charts_compare.differences(parts, "Share of kernel time, B − A (points)", theme.theme())
+        figure = charts_compare.plot_differences(parts, "Share of kernel time, B − A (points)", theme.get_theme())
     else:
         sums = [float(found.kernels[f"{letter}_total_ns"].sum()) for letter in "ab"]
         ends = [End(f"Kernel time of {letter}", ns, fmt.duration(ns)) for letter, ns in zip("AB", sums, strict=True)]
-        figure = charts_compare.waterfall(parts, ends[0], ends[1], theme.theme())
-    chart_element.chart(figure, "compare-waterfall")
+        figure = charts_compare.plot_waterfall(parts, ends[0], ends[1], theme.get_theme())
+    chart_element.draw_chart(figure, "compare-waterfall")
 
 
 def _list_parts(rows: pd.DataFrame, column: str) -> list[Part]:
-    words = compare_words.signed_points if column == "share_change_points" else format_difference
-    colors, titles = theme.class_colors(), theme.class_titles()
+    words = compare_words.format_points if column == "share_change_points" else format_difference
+    colors, titles = theme.get_class_colors(), theme.get_class_titles()
     parts = [
         Part(
             row["name"],
             float(row[column]),
             words(row[column]),
-            f"{compare_words.reason(row)}; {titles.get(row['class'], row['class'])}",
-            colors.get(row["class"], NEUTRAL[theme.theme()]),
+            f"{compare_words.explain_change(row)}; {titles.get(row['class'], row['class'])}",
+            colors.get(row["class"], NEUTRAL[theme.get_theme()]),
         )
         for _, row in rows.head(SHOWN).iterrows()
     ]
@@ -52,5 +52,5 @@ def _list_parts(rows: pd.DataFrame, column: str) -> list[Part]:
         size = float(rest[column].sum())
         noun = "other" if len(rest) == 1 else "others"
         title = f"{fmt.count(len(rest))} {noun}"
-        parts.append(Part(title, size, words(size), "together", NEUTRAL[theme.theme()]))
+        parts.append(Part(title, size, words(size), "together", NEUTRAL[theme.get_theme()]))
     return parts

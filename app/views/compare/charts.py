@@ -8,8 +8,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, NEUTRAL, Theme, duration_ticks, faded, frame, round_duration
-from app.ui.figure_cache import kept
+from app.ui.charts import ACCENT, FONT_PX, NEUTRAL, Theme, apply_frame, choose_ticks, fade_color, round_duration
+from app.ui.figure_cache import cache_figure
 
 _LINK = {"light": "rgba(49, 51, 63, 0.35)", "dark": "rgba(250, 250, 250, 0.35)"}
 _ROW_PX = 24
@@ -41,8 +41,8 @@ class End:
     words: str
 
 
-@kept
-def waterfall(parts: Sequence[Part], first: End, last: End, theme: Theme) -> go.Figure:
+@cache_figure
+def plot_waterfall(parts: Sequence[Part], first: End, last: End, theme: Theme) -> go.Figure:
     """Draw the contributions that lead from one value to another (ns), on an axis that starts at the first value.
 
     On an axis from 0, a difference of 1 % would be too small to see.
@@ -61,13 +61,13 @@ def waterfall(parts: Sequence[Part], first: End, last: End, theme: Theme) -> go.
             y=[row],
             mode="markers",
             marker={"symbol": "diamond", "size": 10, "color": ACCENT[theme]},
-            hovertemplate=f"<b>{fmt.plotly_text(end.title)}</b> {fmt.plotly_text(end.words)}<extra></extra>",
+            hovertemplate=f"<b>{fmt.escape_plotly(end.title)}</b> {fmt.escape_plotly(end.words)}<extra></extra>",
         )
-        _label_bar(figure, place, row, f"<b>{fmt.plotly_text(end.words)}</b>")
+        _label_bar(figure, place, row, f"<b>{fmt.escape_plotly(end.words)}</b>")
     low, high = min(reached), max(reached)
     _lay_out_rows(figure, rows, low, high, theme)
     unit, size = fmt.unit_for(max(abs(low), abs(high)), fmt.DURATION_UNITS)
-    ticks = duration_ticks(low, high, log=False, most=5)
+    ticks = choose_ticks(low, high, log=False, most=5)
     figure.update_xaxes(
         tickvals=ticks,
         ticktext=[_format_change(tick / size) for tick in ticks],
@@ -82,8 +82,8 @@ def _format_change(amount: float) -> str:
     return "0" if abs(amount) < 1e-9 else f"{'+' if amount > 0 else '−'}{abs(amount):,g}"
 
 
-@kept
-def differences(parts: Sequence[Part], title: str, theme: Theme) -> go.Figure:
+@cache_figure
+def plot_differences(parts: Sequence[Part], title: str, theme: Theme) -> go.Figure:
     """Draw contributions that add up to zero, such as changes of shares, each as a bar from 0."""
     figure = go.Figure()
     _draw_bars(figure, parts, [0.0] * len(parts), first_row=0)
@@ -104,13 +104,13 @@ def _draw_bars(figure: go.Figure, parts: Sequence[Part], begins: Sequence[float]
         width=0.62,
         marker={"color": [part.color for part in parts], "line": {"width": 0}},
         customdata=[
-            f"<b>{fmt.plotly_text(part.title)}</b><br>{fmt.plotly_text(part.words)}<br>{fmt.plotly_text(part.detail)}"
+            f"<b>{fmt.escape_plotly(part.title)}</b><br>{fmt.escape_plotly(part.words)}<br>{fmt.escape_plotly(part.detail)}"
             for part in parts
         ],
         hovertemplate="%{customdata}<extra></extra>",
     )
     for row, begin, part in zip(rows, begins, parts, strict=True):
-        _label_bar(figure, max(begin, begin + part.size), row, fmt.plotly_text(part.words))
+        _label_bar(figure, max(begin, begin + part.size), row, fmt.escape_plotly(part.words))
 
 
 def _label_bar(figure: go.Figure, x: float, row: int, text: str) -> None:
@@ -129,18 +129,18 @@ def _label_bar(figure: go.Figure, x: float, row: int, text: str) -> None:
 def _lay_out_rows(figure: go.Figure, titles: Sequence[str], low: float, high: float, theme: Theme) -> None:
     """Lay out horizontal bars, with margins for the names on the left and the values on the right."""
     span = (high - low) or abs(high) or 1.0
-    frame(figure, theme, height=_ROW_PX * len(titles) + 52, left=_NAMES_PX, right=_WORDS_PX, top=4, bottom=44)
+    apply_frame(figure, theme, height=_ROW_PX * len(titles) + 52, left=_NAMES_PX, right=_WORDS_PX, top=4, bottom=44)
     figure.update_xaxes(range=[low - 0.04 * span, high + 0.02 * span])
     figure.update_yaxes(
         range=[len(titles) - 0.4, -0.6],
         tickvals=list(range(len(titles))),
-        ticktext=[fmt.plotly_text(fmt.shortened(title, _NAME)) for title in titles],
+        ticktext=[fmt.escape_plotly(fmt.shortened(title, _NAME)) for title in titles],
         showgrid=False,
     )
 
 
-@kept
-def distributions(a: "pd.Series[float]", b: "pd.Series[float]", theme: Theme) -> go.Figure:
+@cache_figure
+def plot_distributions(a: "pd.Series[float]", b: "pd.Series[float]", theme: Theme) -> go.Figure:
     """Plot the durations (ns) of two samples over common bins, each as a share of its own sample."""
     whole = np.concatenate([a.to_numpy(dtype=float), b.to_numpy(dtype=float)])
     low, high = max(float(whole.min()), 1.0), max(float(whole.max()), 1.0)
@@ -157,7 +157,7 @@ def distributions(a: "pd.Series[float]", b: "pd.Series[float]", theme: Theme) ->
             mode="lines",
             line={"shape": "hv", "width": 1.5, "color": color},
             fill="tozeroy" if opacity else "none",
-            fillcolor=faded(color, opacity),
+            fillcolor=fade_color(color, opacity),
             name=name,
             text=[
                 f"{name}: <b>{fmt.percent(share)}</b> from {fmt.duration(edge)}"
@@ -165,8 +165,8 @@ def distributions(a: "pd.Series[float]", b: "pd.Series[float]", theme: Theme) ->
             ],
             hovertemplate="%{text}<extra></extra>",
         )
-    frame(figure, theme, height=240, left=52, top=24, bottom=40)
-    ticks = duration_ticks(float(edges[0]), float(edges[-1]), log=log)
+    apply_frame(figure, theme, height=240, left=52, top=24, bottom=40)
+    ticks = choose_ticks(float(edges[0]), float(edges[-1]), log=log)
     places = np.log10(ticks) if log else ticks
     figure.update_xaxes(
         tickvals=list(places),

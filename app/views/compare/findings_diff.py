@@ -25,14 +25,14 @@ _COLUMNS = [
 ]
 
 
-def show(a: Manifest, b: Manifest, mine: Settled, theirs: Settled) -> None:
+def draw_differences(a: Manifest, b: Manifest, mine: Settled, theirs: Settled) -> None:
     """Draw the section; nothing if no rule fires on either side."""
-    rows = changes(judged_findings.findings(a, mine.params), judged_findings.findings(b, theirs.params))
+    rows = changes(judged_findings.judge_report(a, mine.params), judged_findings.judge_report(b, theirs.params))
     if not rows:
         return
     st.subheader("Findings", anchor=False)
     frame = pd.DataFrame(_make_row(one) for one in rows)
-    tables.table(frame, _COLUMNS, key="compare-findings", download="compare_findings.csv")
+    tables.draw_table(frame, _COLUMNS, key="compare-findings", download="compare_findings.csv")
 
 
 def _make_row(one: Changed) -> dict[str, object]:

@@ -7,7 +7,7 @@ from app.selection import bar, compared_report, kernel_links, page_selection
 from app.selection.page_selection import Settled
 from app.ui import format as fmt
 from app.ui import page_elements as ui
-from app.ui.report_titles import titles as report_titles
+from app.ui.report_titles import make_titles as report_titles
 from app.views.compare import breakdown_chart, sentences, tables
 from app.views.compare import findings_diff as findings
 from profiledb.library.catalog import TIMELINE, Manifest
@@ -21,9 +21,9 @@ BASIS_HELP = (
 )
 
 
-def page() -> None:
+def draw_page() -> None:
     manifest = session.report()
-    mine = page_selection.read(manifest)
+    mine = page_selection.read_selection(manifest)
     other = _choose_other(manifest)
     if other is None:
         st.info(
@@ -31,32 +31,32 @@ def page() -> None:
             " and another selection."
         )
         return
-    theirs = page_selection.read(other, mine)
+    theirs = page_selection.read_selection(other, mine)
     with st.container(gap="xxsmall"):
         length = f" (report length {fmt.plain(fmt.duration(other.duration_ns))})" if other.duration_ns else ""
         st.caption(f"Selection in B{length}")
-        bar.show(theirs)
-    a, b = compared_report.side(mine), compared_report.side(theirs)
+        bar.draw_bar(theirs)
+    a, b = compared_report.choose_side(mine), compared_report.choose_side(theirs)
     _draw_controls(a, b, mine, theirs)
     if _explain_lacking(a, b, manifest, other):
         return
-    found = compared_report.compared(a, b, _read_basis(a, b), mine, theirs)
+    found = compared_report.compare_answers(a, b, _read_basis(a, b), mine, theirs)
     _draw_notes(found)
-    tables.facts(found)
-    breakdown_chart.show(found)
-    findings.show(manifest, other, mine, theirs)
-    tables.kernels(found)
-    tables.phases(found)
-    tables.copies(found)
-    tables.all_totals(found)
+    tables.draw_facts(found)
+    breakdown_chart.draw_breakdown(found)
+    findings.draw_differences(manifest, other, mine, theirs)
+    tables.draw_kernels(found)
+    tables.draw_phases(found)
+    tables.draw_copies(found)
+    tables.draw_totals(found)
     _draw_command(found, mine, theirs)
 
 
 def _choose_other(manifest: Manifest) -> Manifest | None:
     """Draw the selector for the other report; return the one in the URL."""
-    known = session.about(TIMELINE, named_by=compared_report.OTHER)
+    known = session.list_about(TIMELINE, named_by=compared_report.OTHER)
     titles = report_titles(known, manifest.id)
-    named = next(iter(session.named(compared_report.OTHER, known)), None)
+    named = next(iter(session.read_named(compared_report.OTHER, known)), None)
     key = "compare-other"
     st.session_state[key] = named
     if st.query_params.get(compared_report.OTHER) and not named:
@@ -102,7 +102,7 @@ def _draw_controls(a: Side, b: Side, mine: Settled, theirs: Settled) -> None:
             on_change=lambda: st.query_params.update({compared_report.BASIS: st.session_state[key]}),
         )
         st.button(
-            "Swap A and B", icon=":material/swap_horiz:", key="compare-swap", on_click=compared_report.swap,
+            "Swap A and B", icon=":material/swap_horiz:", key="compare-swap", on_click=compared_report.swap_reports,
             args=(mine, theirs),
         )  # fmt: skip
         if mine.report_id != theirs.report_id:
@@ -125,7 +125,7 @@ def _explain_lacking(a: Side, b: Side, mine: Manifest, other: Manifest) -> bool:
     for letter, side, manifest in sides:
         if side.lacks:
             st.markdown(f"{letter}, {fmt.plain(manifest.name)}, has no kernels to compare:")
-            ui.not_captured(side.lacks)
+            ui.draw_not_captured(side.lacks)
         elif side.kernel_totals.empty:
             st.info(f"No kernels run in the selection of {letter}.")
     return any(side.kernel_totals.empty for _, side, _ in sides)
@@ -139,15 +139,15 @@ def _draw_notes(found: compared_report.Compared) -> None:
             f" Times may differ because of the GPU alone; compare shares. {verdict.state_scope(a, b)}",
             icon=":material/memory:",
         )
-    st.markdown("  \n".join(sentences.verdict_lines(a, b)))
-    st.markdown(sentences.causes(found.kernels, found.basis))
-    st.caption(sentences.significance(found.kernels))
+    st.markdown("  \n".join(sentences.list_verdict_lines(a, b)))
+    st.markdown(sentences.describe_causes(found.kernels, found.basis))
+    st.caption(sentences.count_significant(found.kernels))
 
 
 def _draw_command(found: compared_report.Compared, mine: Settled, theirs: Settled) -> None:
     """Draw the command that prints the same rows."""
     with st.expander("Run this on the command line", icon=":material/terminal:"):
-        st.code(sentences.command(found.basis, mine.report_id, theirs.report_id, mine.params, theirs.params),
+        st.code(sentences.build_command(found.basis, mine.report_id, theirs.report_id, mine.params, theirs.params),
                 language=None, wrap_lines=True)  # fmt: skip
         st.caption(
             "With --fail-above 5% the exit status is 1 if B's wall time (per step if both have steps) is"
@@ -155,4 +155,4 @@ def _draw_command(found: compared_report.Compared, mine: Settled, theirs: Settle
         )
 
 
-page()
+draw_page()

@@ -18,7 +18,7 @@ _MAINLY = 0.8
 _STATUS = {"new": "new", "gone": "gone"}
 
 
-def signed_points(x: Any) -> str:
+def format_points(x: Any) -> str:
     """Format a difference of shares: ``+1.2 points``."""
     value = fmt.number(x)
     if value is None:
@@ -26,14 +26,14 @@ def signed_points(x: Any) -> str:
     return f"{sign_of(value) if abs(value) >= 0.05 else '±'}{abs(value):.1f} points"
 
 
-def verdict_lines(a: Side, b: Side) -> list[str]:
+def list_verdict_lines(a: Side, b: Side) -> list[str]:
     """Return the command line's summary as Markdown: which side is faster, by how much, and what changed."""
     headline = f"**{verdict.state_headline(a, b, fmt.plain)}**"
     told = [headline, verdict.state_figures(a, b, fmt.plain), verdict.explain_change(a, b), verdict.state_outside(a, b)]
     return [line for line in told if line]
 
 
-def causes(rows: pd.DataFrame, basis: Basis) -> str:
+def describe_causes(rows: pd.DataFrame, basis: Basis) -> str:
     """Describe the kernels that account for the change, and those that work against it (Markdown)."""
     column = "share_change_points" if basis == "share" else "change_ns"
     changes = pd.to_numeric(rows[column]).astype(float)
@@ -67,11 +67,11 @@ def causes(rows: pd.DataFrame, basis: Basis) -> str:
 
 
 def _format_kernel(row: "pd.Series[Any]", column: str) -> str:
-    size = signed_points(row[column]) if column == "share_change_points" else format_difference(row[column])
-    return f"{fmt.plain(fmt.shortened(row['name'], 60))} **{size}** ({reason(row)})"
+    size = format_points(row[column]) if column == "share_change_points" else format_difference(row[column])
+    return f"{fmt.plain(fmt.shortened(row['name'], 60))} **{size}** ({explain_change(row)})"
 
 
-def reason(row: "pd.Series[Any]") -> str:
+def explain_change(row: "pd.Series[Any]") -> str:
     """Explain why the total time of a kernel changed: new, gone, number of launches, mean duration, or both."""
     if row["status"] in _STATUS:
         return _STATUS[str(row["status"])]
@@ -88,11 +88,11 @@ def reason(row: "pd.Series[Any]") -> str:
 def _describe_mean(row: "pd.Series[Any]") -> str:
     change = format_percent_change(row["avg_change_pct"])
     sure = "" if row["verdict"] in ("slower", "faster") else f", {row['verdict']}"
-    size = size_change(row)
+    size = compute_size_change(row)
     return f"mean {change}{f' at {size} threads per launch' if size else ''}{sure}"
 
 
-def size_change(row: "pd.Series[Any]") -> str:
+def compute_size_change(row: "pd.Series[Any]") -> str:
     """Return the factor by which the mean number of threads per launch changed, or "" if it did not."""
     before, after = fmt.number(row["a_threads"]), fmt.number(row["b_threads"])
     if not before or not after or abs(after / before - 1) < 0.005:
@@ -100,7 +100,7 @@ def size_change(row: "pd.Series[Any]") -> str:
     return f"{after / before:.3g}×"
 
 
-def interval(row: "pd.Series[Any]") -> str:
+def format_interval(row: "pd.Series[Any]") -> str:
     """Format the 95 % interval for the change of a mean."""
     low, high = fmt.number(row["low_pct"]), fmt.number(row["high_pct"])
     if low is None or high is None:
@@ -108,7 +108,7 @@ def interval(row: "pd.Series[Any]") -> str:
     return f"{sign_of(low)}{abs(low):,.1f} to {sign_of(high)}{abs(high):,.1f}"
 
 
-def significance(rows: pd.DataFrame) -> str:
+def count_significant(rows: pd.DataFrame) -> str:
     """Count the kernels in both reports that are slower, faster, or without a clear change."""
     counts = rows["verdict"].value_counts()
     both = int((rows["status"] == "same").sum())
@@ -129,7 +129,7 @@ def significance(rows: pd.DataFrame) -> str:
     return f"{fmt.count(both)} {noun} in both: {', '.join(told)}" + (f"; {', '.join(ends)}." if ends else ".")
 
 
-def command(basis: Basis, a: str, b: str, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+def build_command(basis: Basis, a: str, b: str, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     """Return the shell command that prints the rows of the page."""
     plain = dict.fromkeys(model.HELP, "")
     other = {name: value for name, value in (plain | dict(theirs)).items() if value != (plain | dict(mine))[name]}

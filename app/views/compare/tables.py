@@ -16,7 +16,7 @@ from profiledb.studies.compare import rows as compare_rows
 from profiledb.studies.compare.columns import COPIES, KERNELS, PHASES, column_names
 from profiledb.studies.compare.verdict import format_percent_change
 
-KERNEL_COLUMNS = table_columns.of(
+KERNEL_COLUMNS = table_columns.choose_columns(
     KERNELS,
     table_columns.use("name", click="shows the spread of its durations", width=230),
     table_columns.use("change_ns", signed=True),
@@ -47,12 +47,12 @@ KERNEL_COLUMNS = table_columns.of(
     ),
     table_columns.use("class", width=184),
 )
-SHARE_COLUMNS = table_columns.of(
+SHARE_COLUMNS = table_columns.choose_columns(
     KERNELS,
     "a_share_pct",
     "b_share_pct",
 )
-PHASE_COLUMNS = table_columns.of(
+PHASE_COLUMNS = table_columns.choose_columns(
     PHASES,
     table_columns.use("pattern", width=260),
     table_columns.use("status", width=70),
@@ -67,7 +67,7 @@ PHASE_COLUMNS = table_columns.of(
     "b_cpu_ns",
     table_columns.use("change_cpu_pct", signed=True),
 )
-COPY_COLUMNS = table_columns.of(
+COPY_COLUMNS = table_columns.choose_columns(
     COPIES,
     table_columns.use("direction", width=180),
     "a_total_ns",
@@ -108,7 +108,7 @@ TITLES = {
 FACTS = ("wall_ns", "busy_ns", "kernel_ns", "launches", "copy_ns", "memset_ns", "idle_ns")
 
 
-def title(measure: str) -> str:
+def get_title(measure: str) -> str:
     """Return the display title of a measure (``totals.MEASURES``)."""
     for ending, words_of in ((totals.PER_STEP, " per step"), (totals.OUTSIDE, " outside steps")):
         if measure.endswith(ending):
@@ -116,7 +116,7 @@ def title(measure: str) -> str:
     return TITLES[measure]
 
 
-def facts(found: compared_report.Compared) -> None:
+def draw_facts(found: compared_report.Compared) -> None:
     """Draw the key figures of B, per step if both reports have steps, each with its change from A."""
     ending = totals.PER_STEP if matching.find_units(found.a, found.b) else ""
     rows = {str(row["measure"]): row for _, row in found.summary.iterrows()}
@@ -125,22 +125,24 @@ def facts(found: compared_report.Compared) -> None:
             form = FORMS[row["unit"]]
             a, b = fmt.number(row["a"]), fmt.number(row["b"])
             shown, before = (fmt.MISSING if value is None else form(value) for value in (b, a))
-            page_elements.draw_fact(title(row["measure"]), shown, f"A: {before}", _format_change(row))
+            page_elements.draw_fact(get_title(row["measure"]), shown, f"A: {before}", _format_change(row))
 
 
 def _format_change(row: "pd.Series[Any]") -> str:
     if row["unit"] == "%":
-        return sentences.signed_points(row["change"]) if pd.notna(row["change"]) else ""
+        return sentences.format_points(row["change"]) if pd.notna(row["change"]) else ""
     return format_percent_change(row["change_pct"]) if pd.notna(row["change_pct"]) else ""
 
 
-def kernels(found: compared_report.Compared) -> None:
+def draw_kernels(found: compared_report.Compared) -> None:
     """Draw the kernels of both reports; a click on one shows the spread of its durations."""
     rows = found.kernels
     st.subheader("Kernels", anchor=False)
     shown = rows.assign(
-        interval=pd.Series([sentences.interval(row) or None for _, row in rows.iterrows()], rows.index, dtype=object),
-        size=[sentences.size_change(row) for _, row in rows.iterrows()],
+        interval=pd.Series(
+            [sentences.format_interval(row) or None for _, row in rows.iterrows()], rows.index, dtype=object
+        ),
+        size=[sentences.compute_size_change(row) for _, row in rows.iterrows()],
         told=rows["verdict"].where(rows["status"] == "same", rows["status"]),
     )
     columns = [c for c in KERNEL_COLUMNS if found.basis == "share" or c.name != "share_change_points"]
@@ -149,7 +151,7 @@ def kernels(found: compared_report.Compared) -> None:
     if not shown["size"].any():
         columns = [c for c in columns if c.name != "size"]
     hidden = [name for name in column_names(KERNELS) if name not in {column.name for column in columns}]
-    chosen = tables.table(
+    chosen = tables.draw_table(
         shown, columns, key="compare-kernels", download="compare_kernels.csv", select=True, hidden=hidden
     )
     if chosen is not None:
@@ -159,8 +161,8 @@ def kernels(found: compared_report.Compared) -> None:
 def _draw_spread(found: compared_report.Compared, row: "pd.Series[Any]") -> None:
     a, b = compare_rows.sampled_durations(found.a, found.b, found.basis, row)
     st.markdown(f"**Durations of {fmt.plain(fmt.shortened(row['name'], 100))}**")
-    figure = charts_compare.distributions(a, b, theme.theme())
-    chart_element.chart(figure, "compare-spread")
+    figure = charts_compare.plot_distributions(a, b, theme.get_theme())
+    chart_element.draw_chart(figure, "compare-spread")
     told = [
         (
             f"{letter}: median {fmt.duration(row[f'{side}_median_ns'])}, P95 {fmt.duration(row[f'{side}_p95_ns'])}"
@@ -173,7 +175,7 @@ def _draw_spread(found: compared_report.Compared, row: "pd.Series[Any]") -> None
     st.code(row["demangled"], language=None, wrap_lines=True)
 
 
-def phases(found: compared_report.Compared) -> None:
+def draw_phases(found: compared_report.Compared) -> None:
     """Draw the outermost ranges."""
     st.subheader("Phases", anchor=False)
     if found.phases.empty:
@@ -181,29 +183,31 @@ def phases(found: compared_report.Compared) -> None:
         return
     st.caption("Ranges at the two outermost levels of each selection, by name. A star stands for a changing number.")
     shown = found.phases.assign(status=found.phases["status"].map(IN))
-    tables.table(shown, table_columns.filled(shown, PHASE_COLUMNS), key="compare-phases", download="compare_phases.csv")
+    tables.draw_table(
+        shown, table_columns.select_filled(shown, PHASE_COLUMNS), key="compare-phases", download="compare_phases.csv"
+    )
 
 
-def copies(found: compared_report.Compared) -> None:
+def draw_copies(found: compared_report.Compared) -> None:
     """Draw memcpy operations by direction, and memsets."""
     st.subheader("Memcpy and memset", anchor=False)
     if found.copies.empty:
         st.caption("Neither selection has memcpy or memset operations.")
         return
-    tables.table(
+    tables.draw_table(
         found.copies,
-        table_columns.filled(found.copies, COPY_COLUMNS),
+        table_columns.select_filled(found.copies, COPY_COLUMNS),
         key="compare-copies",
         download="compare_copies.csv",
     )
 
 
-def all_totals(found: compared_report.Compared) -> None:
+def draw_totals(found: compared_report.Compared) -> None:
     """Draw every measure that has one value per report."""
     with st.expander("All totals", icon=":material/functions:"):
         cells = [
             [
-                title(row["measure"]),
+                get_title(row["measure"]),
                 *(fmt.MISSING if pd.isna(row[side]) else FORMS[row["unit"]](row[side]) for side in "ab"),
                 _format_change(row),
             ]

@@ -42,7 +42,7 @@ class Panel:
     crossovers: Sequence[Crossover]
 
 
-def times(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure | None:
+def plot_times(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure | None:
     """Plot medians by size on logarithmic axes, one panel per task, with the range of repetitions and the crossovers.
 
     Return None if no time is above 0.
@@ -57,8 +57,8 @@ def times(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure | 
         for trace in _make_traces(name, rows, colors[device], dotted=basis == "compute", legend=name not in named):
             figure.add_trace(trace, row=1, col=place)
         named.add(name)
-    charts.frame(figure, theme, height=400, left=64, right=16, top=66, bottom=44)
-    ticks = charts.duration_ticks(min(values), max(values), log=True)
+    charts.apply_frame(figure, theme, height=400, left=64, right=16, top=66, bottom=44)
+    ticks = charts.choose_ticks(min(values), max(values), log=True)
     figure.update_yaxes(type="log", tickvals=ticks, ticktext=[charts.round_duration(ns) for ns in ticks])
     figure.update_yaxes(title_text="Median time", col=1)
     for place, panel in enumerate(panels, 1):
@@ -67,7 +67,7 @@ def times(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure | 
     return figure
 
 
-def shares(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure | None:
+def plot_shares(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure | None:
     """Plot the parts of the GPU time by size, stacked to 100 %; return None if there are no parts."""
     figure = _lay_out_panels(panels)
     named: set[str] = set()
@@ -82,12 +82,12 @@ def shares(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure |
             named.add(name)
         shown = sizes[:: math.ceil(len(sizes) * len(panels) / _TICKS) or 1]
         figure.update_xaxes(
-            tickvals=[sizes.index(size) for size in shown], ticktext=[short(size) for size in shown],
+            tickvals=[sizes.index(size) for size in shown], ticktext=[format_size(size) for size in shown],
             title_text="Size", col=place,
         )  # fmt: skip
     if not named:
         return None
-    charts.frame(figure, theme, height=280, left=64, right=16, top=66, bottom=44)
+    charts.apply_frame(figure, theme, height=280, left=64, right=16, top=66, bottom=44)
     figure.update_yaxes(range=[0, 100], tickvals=[0, 25, 50, 75, 100], showgrid=True)
     figure.update_yaxes(ticktext=["0", "25", "50", "75", "100 %"], title_text="Share of the time", col=1)
     figure.update_layout(barmode="stack", bargap=0.12)
@@ -96,7 +96,7 @@ def shares(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure |
 
 
 def _lay_out_panels(panels: Sequence[Panel]) -> go.Figure:
-    titles = [f"<b>{fmt.plotly_text(fmt.shortened(panel.task, 40))}</b>" for panel in panels]
+    titles = [f"<b>{fmt.escape_plotly(fmt.shortened(panel.task, 40))}</b>" for panel in panels]
     figure = make_subplots(1, len(panels), shared_yaxes=True, horizontal_spacing=0.02, subplot_titles=titles)
     figure.update_annotations(font={"size": FONT_PX}, yshift=2)
     return figure
@@ -137,7 +137,7 @@ def _make_traces(name: str, rows: pd.DataFrame, color: str, *, dotted: bool, leg
         mode="lines",
         line={"width": 0},
         fill="toself",
-        fillcolor=charts.faded(color, 0.16),
+        fillcolor=charts.fade_color(color, 0.16),
         hoverinfo="skip",
         showlegend=False,
         legendgroup=name,
@@ -171,7 +171,7 @@ def _draw_axis(figure: go.Figure, panel: Panel, place: int, many: int, theme: Th
     pad = _PAD * (high - low) or 0.1
     shown = sizes[:: math.ceil(len(sizes) * many / _TICKS)]
     figure.update_xaxes(
-        type="log", range=[low - pad, high + pad], tickvals=shown, ticktext=[short(size) for size in shown],
+        type="log", range=[low - pad, high + pad], tickvals=shown, ticktext=[format_size(size) for size in shown],
         title_text="Size", col=place,
     )  # fmt: skip
     edges = (10 ** (low - pad), 10 ** (high + pad))
@@ -188,7 +188,7 @@ def _mark_crossover(
     inside = "inside" in places or places == {"below", "above"}
     if inside:
         ends = (crossover.low or edges[0], crossover.high or edges[1])
-        color = charts.faded(MARK[theme], 0.14 if total else 0.08)
+        color = charts.fade_color(MARK[theme], 0.14 if total else 0.08)
         figure.add_vrect(x0=ends[0], x1=ends[1], fillcolor=color, line={"width": 0}, layer="below", **at)
     if crossover.crossing is None:
         return
@@ -210,7 +210,7 @@ def _mark_crossover(
 
 
 def _make_bars(name: str, rows: pd.DataFrame, sizes: Sequence[int], color: str, *, legend: bool) -> go.Bar:
-    title = PARTS.get(name) or fmt.plotly_text(fmt.shortened(name, 30))
+    title = PARTS.get(name) or fmt.escape_plotly(fmt.shortened(name, 30))
     hover = [
         f"<b>{title}</b>, {row.size:,.0f}<br>{fmt.percent(row.share_pct)}<br>median {fmt.duration(row.median_ns)}"
         for row in rows.rename_axis(None).itertuples(name="Point")
@@ -228,7 +228,7 @@ def _make_bars(name: str, rows: pd.DataFrame, sizes: Sequence[int], color: str, 
     )
 
 
-def short(size: int) -> str:
+def format_size(size: int) -> str:
     """Format a size for an axis: 512, 8k for 8,192, 1M for 1,048,576, 1·10⁶ for 1,000,000; others in full."""
     for letter, unit in (("G", 1 << 30), ("M", 1 << 20), ("k", 1 << 10)):
         if size >= unit and size % unit == 0:

@@ -23,12 +23,12 @@ EXAMPLE = (
 COMMAND = f"{config.WORKLOADS} profile tasks"
 
 
-def page() -> None:
+def draw_page() -> None:
     manifest = session.report()
     if not session.has_sidecar(manifest.id, "tasks"):
         _explain_file(manifest)
         return
-    decided = scheduler.section(manifest.id)
+    decided = scheduler.draw_section(manifest.id)
     rows = session.run(manifest.id, "task_times")
     if rows.empty:
         return  # all runs shared the GPU with another program
@@ -49,15 +49,15 @@ def page() -> None:
         )
         for task in shown
     ]
-    crossover_parts.cards(panels)
-    crossover_parts.charts_of(panels, theme.work_colors(), theme.theme())
+    crossover_parts.draw_advice(panels)
+    crossover_parts.draw_charts(panels, theme.get_work_colors(), theme.get_theme())
     if len(tasks) > PANELS:
-        crossover_parts.crossings(crossovers, more=len(tasks) - len(listed))
+        crossover_parts.draw_crossovers(crossovers, more=len(tasks) - len(listed))
     _name_left_out(rows)
-    crossover_parts.times(manifest.id, rows)
+    crossover_parts.draw_times(manifest.id, rows)
     if not decided:
-        scheduler.lacking(manifest.id)
-    crossover_parts.downloads(manifest)
+        scheduler.draw_lacking(manifest.id)
+    crossover_parts.draw_downloads(manifest)
 
 
 def _explain_file(manifest: Manifest) -> None:
@@ -106,4 +106,4 @@ def _name_left_out(rows: pd.DataFrame) -> None:
         )
 
 
-page()
+draw_page()

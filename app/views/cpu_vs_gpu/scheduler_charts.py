@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 
 from app.ui import charts
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, GRAY, MARK, Theme, faded
+from app.ui.charts import ACCENT, FONT_PX, GRAY, MARK, Theme, fade_color
 
 Colors = Mapping[str, str]
 """Colors by device, from ``theme.work_colors``."""
@@ -39,7 +39,7 @@ LOADS = (
 )
 
 
-def predicted(rows: pd.DataFrame, colors: Colors, theme: Theme) -> go.Figure | None:
+def plot_predicted(rows: pd.DataFrame, colors: Colors, theme: Theme) -> go.Figure | None:
     """Plot predicted against measured times of ``scheduler_decisions`` on logarithmic axes; None if there are none."""
     known = rows[(rows["predicted_ns"] > 0) & (rows["ns"] > 0)]
     if known.empty:
@@ -57,8 +57,8 @@ def predicted(rows: pd.DataFrame, colors: Colors, theme: Theme) -> go.Figure | N
             marker=_style(colors[device], device, shared=shared), text=[_tell_row(row) for row in own.itertuples()],
             hovertemplate="%{text}<extra></extra>",
         )  # fmt: skip
-    charts.frame(figure, theme, height=420, left=64, top=30, bottom=44)
-    charts.legend_above(figure)
+    charts.apply_frame(figure, theme, height=420, left=64, top=30, bottom=44)
+    charts.place_legend(figure)
     axis = {**_make_log_axis(low, high), "range": [math.log10(low), math.log10(high)]}
     figure.update_xaxes(**axis, title_text="Measured time")
     figure.update_yaxes(**axis, title_text="Predicted time")
@@ -66,23 +66,23 @@ def predicted(rows: pd.DataFrame, colors: Colors, theme: Theme) -> go.Figure | N
     return figure
 
 
-def over_time(rows: pd.DataFrame, colors: Colors, theme: Theme) -> go.Figure | None:
+def plot_over_time(rows: pd.DataFrame, colors: Colors, theme: Theme) -> go.Figure | None:
     """Plot the runs of one policy over time, with the NVML readings below; None if no run has a start time."""
     known = rows[rows["policy_ns"].notna()]
     times = known["ns"][known["ns"] > 0]
     if times.empty:
         return None
     unit, size = fmt.unit_for(fmt.number(known["policy_ns"].max()) or 1.0, fmt.DURATION_UNITS)
-    below = loads(known)
+    below = select_loads(known)
     many = 1 + len(below)
     heights = [1.0, *(0.6 for _ in below)]
     figure = make_subplots(many, 1, shared_xaxes=True, vertical_spacing=0.05, row_heights=heights)
     _draw_runs(figure, known, size, colors, theme)
     for place, load in enumerate(below, 2):
         _draw_load(figure, load, known[known[load.column].notna()], size, place, theme)
-    charts.frame(figure, theme, height=260 + 135 * len(below), left=70, top=30, bottom=44)
+    charts.apply_frame(figure, theme, height=260 + 135 * len(below), left=70, top=30, bottom=44)
     _shade_loads(figure, known, size, theme)
-    charts.legend_above(figure)
+    charts.place_legend(figure)
     scale = _make_log_axis(float(times.min()) / 1.5, float(times.max()) * 1.5)
     figure.update_yaxes(**scale, title_text="Time", row=1, col=1)
     for place, load in enumerate(below, 2):
@@ -93,18 +93,18 @@ def over_time(rows: pd.DataFrame, colors: Colors, theme: Theme) -> go.Figure | N
     return figure
 
 
-def loads(rows: pd.DataFrame) -> list[Load]:
+def select_loads(rows: pd.DataFrame) -> list[Load]:
     """Return the NVML readings that rows of ``scheduler_decisions`` contain."""
     return [load for load in LOADS if rows[load.column].notna().any()]
 
 
-def shared(rows: pd.DataFrame) -> "pd.Series[bool]":
+def mark_shared(rows: pd.DataFrame) -> "pd.Series[bool]":
     """Return, for each row, whether another program used the GPU."""
     return rows["load"].notna() & (rows["load"] != FREE)
 
 
 def _make_log_axis(low: float, high: float) -> dict[str, Any]:
-    ticks = charts.duration_ticks(low, high, log=True)
+    ticks = charts.choose_ticks(low, high, log=True)
     return {"type": "log", "tickvals": ticks, "ticktext": [charts.round_duration(ns) for ns in ticks]}
 
 
@@ -135,7 +135,7 @@ def _draw_runs(figure: go.Figure, known: pd.DataFrame, size: float, colors: Colo
 
 def _group_rows(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool, pd.DataFrame]]:
     """Yield name, device, whether the GPU was shared, and rows of each group of markers."""
-    beside = shared(rows)
+    beside = mark_shared(rows)
     for device, name in DEVICES.items():
         for is_shared in (False, True):
             own = rows[(rows["device"] == device) & (beside == is_shared)]
@@ -149,8 +149,8 @@ def _style(color: str, device: str, *, shared: bool) -> dict[str, object]:
 
 
 def _tell_row(row: Any) -> str:
-    reason = fmt.plotly_text(fmt.shortened(row.reason, 80)) if isinstance(row.reason, str) else ""
-    task = fmt.plotly_text(fmt.shortened(row.task, 40))
+    reason = fmt.escape_plotly(fmt.shortened(row.reason, 80)) if isinstance(row.reason, str) else ""
+    task = fmt.escape_plotly(fmt.shortened(row.task, 40))
     told = [
         f"<b>{task}</b>, {fmt.count(row.size)}",
         f"{DEVICES.get(row.device, 'nowhere')}: {reason}",
@@ -172,10 +172,10 @@ def _shade_loads(figure: go.Figure, known: pd.DataFrame, size: float, theme: The
         times = [moment for moment, _ in group]
         if isinstance(load, str) and load != FREE:
             figure.add_vrect(
-                x0=times[0], x1=times[-1], fillcolor=faded(MARK[theme], 0.08), line={"width": 0}, layer="below",
+                x0=times[0], x1=times[-1], fillcolor=fade_color(MARK[theme], 0.08), line={"width": 0}, layer="below",
                 row="all", col=1,
             )  # fmt: skip
             figure.add_annotation(
-                x=times[-1], y=1, xref="x", yref="y domain", text=fmt.plotly_text(fmt.shortened(load, 30)),
+                x=times[-1], y=1, xref="x", yref="y domain", text=fmt.escape_plotly(fmt.shortened(load, 30)),
                 showarrow=False, xanchor="right", yanchor="bottom", font={"size": FONT_PX, "color": MARK[theme]},
             )  # fmt: skip

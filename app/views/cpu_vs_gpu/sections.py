@@ -19,7 +19,7 @@ from profiledb.studies.cpu_vs_gpu.crossing import Crossover
 
 RANGES = page_list.get_script("ranges")
 _BASIS = {"total": "With transfers", "compute": "Computing only"}
-TIMES = table_columns.of(
+TIMES = table_columns.choose_columns(
     "task_times",
     table_columns.use("task", width=120),
     table_columns.use("size", width=70),
@@ -29,7 +29,7 @@ TIMES = table_columns.of(
     "cpu_compute_median_ns",
     "gpu_compute_median_ns",
     "speedup_compute",
-    table_columns.bar("transfer_share_pct"),
+    table_columns.make_bar("transfer_share_pct"),
     *(f"gpu_{part}_ns" for part in ("allocate", "to_device", "to_host", "other")),
     table_columns.use("cpu_flops_per_s", label="CPU FLOP rate"),
     table_columns.use("gpu_flops_per_s", label="GPU FLOP rate"),
@@ -41,7 +41,7 @@ HIDDEN = (
     "partial_repetitions", "cpu_max_ns", "gpu_max_ns", "cpu_allocate_ns", "flops", "cpu_flops_per_s", "gpu_flops_per_s",
     *(f"{side}_compute_{name}_ns" for side in ("cpu", "gpu") for name in ("mean", "std", "min", "max")),
 )  # fmt: skip
-CROSSINGS = table_columns.of(
+CROSSINGS = table_columns.choose_columns(
     crossing.COLUMNS,
     table_columns.use("task", width=160),
     table_columns.Col("basis_title", "Basis", width=130),
@@ -56,7 +56,7 @@ _DOWNLOADED = (
 )  # fmt: skip
 
 
-def cards(panels: Sequence[Panel]) -> None:
+def draw_advice(panels: Sequence[Panel]) -> None:
     """Draw the advice for each task, with transfers and for computing only."""
     with st.container(key="crossover-cards"):
         for panel in panels:
@@ -72,26 +72,26 @@ def _draw_card(panel: Panel) -> None:
             st.caption(sentences.describe_measurement(crossover))
 
 
-def charts_of(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) -> None:
+def draw_charts(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) -> None:
     """Draw the times by size with their crossovers, and the parts of the GPU time."""
     st.subheader("Time by size", anchor=False)
-    figure = charts_crossover.times(panels, colors, theme)
+    figure = charts_crossover.plot_times(panels, colors, theme)
     if figure is None:
         st.info("No time is above 0, so nothing can be drawn on logarithmic scales.")
         return
-    chart_element.chart(figure, "crossover-times")
+    chart_element.draw_chart(figure, "crossover-times")
     st.caption(
         "Solid: all parts, with transfers and allocation. Dotted: computing only, as if the data were already"
         " on the GPU. Shaded: minimum to maximum over the repetitions. Red: size from which the GPU stays faster,"
         f" with the {crossing.LEVEL_PCT} % interval as a band. The program measured these times itself."
     )
-    parts = charts_crossover.shares(panels, colors, theme)
+    parts = charts_crossover.plot_shares(panels, colors, theme)
     if parts is not None:
         st.subheader("Where GPU time goes", anchor=False)
-        chart_element.chart(parts, "crossover-shares")
+        chart_element.draw_chart(parts, "crossover-shares")
 
 
-def crossings(crossovers: Sequence[Crossover], *, more: int) -> None:
+def draw_crossovers(crossovers: Sequence[Crossover], *, more: int) -> None:
     """Draw the crossovers of all tasks as a table."""
     st.subheader("Crossings", anchor=False)
     rows = crossing.as_frame(crossovers).assign(
@@ -100,21 +100,21 @@ def crossings(crossovers: Sequence[Crossover], *, more: int) -> None:
         interval=[sentences.format_interval(crossover) for crossover in crossovers],
         words=[sentences.describe_crossover(crossover) for crossover in crossovers],
     )
-    tables.table(rows, CROSSINGS, key="crossover-crossings", download="crossover.csv", hidden=_DOWNLOADED)
+    tables.draw_table(rows, CROSSINGS, key="crossover-crossings", download="crossover.csv", hidden=_DOWNLOADED)
     if more > 0:
         st.caption(f"{fmt.count(more)} more tasks. To list all, run:")
         st.code("warpdeck crossover REPORT", language=None)
 
 
-def times(report_id: str, rows: pd.DataFrame) -> None:
+def draw_times(report_id: str, rows: pd.DataFrame) -> None:
     """Draw the table of all tasks and sizes; a click on a row shows a link to its ranges."""
     st.subheader("Times", anchor=False)
-    columns = table_columns.filled(rows, TIMES)
+    columns = table_columns.select_filled(rows, TIMES)
     empty = {column.name for column in TIMES} - {column.name for column in columns}
-    picked = tables.table(
+    picked = tables.draw_table(
         rows, columns, key="crossover-rows", download="task_times.csv", select=True, hidden=(*HIDDEN, *sorted(empty))
     )
-    paths = page_selection.optional(report_id, "range_paths", ["name"])
+    paths = page_selection.run_or_none(report_id, "range_paths", ["name"])
     if picked is None:
         if paths["name"].astype(str).str.endswith("/gpu").any():
             st.caption("Click a row to see its ranges.")
@@ -129,7 +129,7 @@ def times(report_id: str, rows: pd.DataFrame) -> None:
         st.caption(f"This report has no range {fmt.plain(fmt.shortened(name, 60))}.")
 
 
-def downloads(manifest: Manifest) -> None:
+def draw_downloads(manifest: Manifest) -> None:
     """Draw the buttons that download this report's feature table as CSV or Parquet."""
     st.subheader("Features for machine learning", anchor=False)
     library = session.library()

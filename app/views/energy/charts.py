@@ -6,15 +6,15 @@ from plotly.subplots import make_subplots
 
 from app.ui import charts
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, GRAY, GROUND, MARK, TEXT, Theme, faded
-from app.ui.figure_cache import kept
+from app.ui.charts import ACCENT, FONT_PX, GRAY, GROUND, MARK, TEXT, Theme, fade_color
+from app.ui.figure_cache import cache_figure
 
 _WIDE = 0.012
 """Width of one character of a range name, as a share of the chart width."""
 
 
-@kept
-def power(rows: pd.DataFrame, bands: pd.DataFrame, limit_w: float | None, theme: Theme) -> go.Figure:
+@cache_figure
+def plot_power(rows: pd.DataFrame, bands: pd.DataFrame, limit_w: float | None, theme: Theme) -> go.Figure:
     """Plot one GPU of ``power_over_time`` with ``power_ranges`` below; each reading holds until the next one."""
     low, high = float(rows["window_start_ns"].iloc[0]), float(rows["window_end_ns"].iloc[0])
     unit, size = fmt.unit_for(high, fmt.DURATION_UNITS)
@@ -29,7 +29,7 @@ def power(rows: pd.DataFrame, bands: pd.DataFrame, limit_w: float | None, theme:
     _draw_clocks(figure, rows, times, theme)
     if len(bands):
         _draw_bands(figure, bands, low, high, size, theme)
-    charts.frame(figure, theme, height=430 if len(bands) else 390, left=58, right=52, top=10, bottom=26)
+    charts.apply_frame(figure, theme, height=430 if len(bands) else 390, left=58, right=52, top=10, bottom=26)
     figure.update_layout(hovermode="closest", barmode="overlay", meta={charts.NS_PER_X: size})
     figure.update_xaxes(range=[low / size, high / size], nticks=9)
     figure.update_xaxes(ticksuffix=f" {unit}", row=3, col=1)
@@ -55,7 +55,7 @@ def _draw_watts(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]"
         figure.add_scatter(x=times, y=rows["lowest_w"].astype(float), **edge, row=1, col=1)
         figure.add_scatter(
             x=times, y=rows["highest_w"].astype(float), **edge, fill="tonexty",
-            fillcolor=faded(ACCENT[theme], 0.25), row=1, col=1,
+            fillcolor=fade_color(ACCENT[theme], 0.25), row=1, col=1,
         )  # fmt: skip
     hover = [
         f"<b>{_format_value(row['power_w'], 'W')}</b> at {fmt.duration(row['time_ns'])}"
@@ -115,7 +115,7 @@ def _draw_bands(figure: go.Figure, bands: pd.DataFrame, low: float, high: float,
     rows = bands.sort_values("start_ns").reset_index(drop=True)
     starts = rows["start_ns"].astype(float).clip(lower=low)
     lengths = (rows["end_ns"].astype(float).clip(upper=high) - starts).clip(lower=0)
-    names = [fmt.plotly_text(fmt.visible(name)) for name in rows["name"]]
+    names = [fmt.escape_plotly(fmt.visible(name)) for name in rows["name"]]
     alone = (rows["start_ns"] >= rows["end_ns"].cummax().shift(fill_value=-(2**62))) & (
         rows["end_ns"] <= rows["start_ns"].shift(-1, fill_value=2**62)
     )  # names of overlapping ranges, as on several threads, would be unreadable
@@ -124,13 +124,15 @@ def _draw_bands(figure: go.Figure, bands: pd.DataFrame, low: float, high: float,
         for part, name, only in zip(lengths, rows["name"], alone, strict=True)
     ]
     hover = [
-        f"<b>{fmt.plotly_text(fmt.shortened(row['path'], 80))}</b><br>{fmt.duration(row['end_ns'] - row['start_ns'])}"
+        f"<b>{fmt.escape_plotly(fmt.shortened(row['path'], 80))}</b><br>{fmt.duration(row['end_ns'] - row['start_ns'])}"
         f" from {fmt.duration(row['start_ns'])}, {'on the GPU' if row['on_gpu'] else 'on the CPU'}"
         for _, row in rows.iterrows()
     ]
     figure.add_bar(
         x=lengths / size, base=starts / size, y=[0.0] * len(rows), orientation="h", width=0.9,
-        marker={"color": [faded(GRAY[theme], 0.3 if n % 2 else 0.18) for n in range(len(rows))], "line": {"width": 0}},
+        marker={
+            "color": [fade_color(GRAY[theme], 0.3 if n % 2 else 0.18) for n in range(len(rows))], "line": {"width": 0}
+        },
         text=[name if fit else "" for name, fit in zip(names, fits, strict=True)], textposition="inside", textangle=0,
         insidetextanchor="middle", constraintext="none",
         textfont={"size": FONT_PX, "color": TEXT[theme]}, hovertext=hover,
@@ -143,7 +145,7 @@ def _draw_limit(figure: go.Figure, limit_w: float, theme: Theme) -> None:
         y=limit_w, line={"width": 1, "dash": "dash", "color": MARK[theme]}, row=1, col=1,
         annotation={
             "text": f"power limit {limit_w:,.0f} W", "xanchor": "right", "yanchor": "bottom", "showarrow": False,
-            "font": {"size": FONT_PX, "color": MARK[theme]}, "bgcolor": faded(GROUND[theme], 0.7),
+            "font": {"size": FONT_PX, "color": MARK[theme]}, "bgcolor": fade_color(GROUND[theme], 0.7),
         },
     )  # fmt: skip
 

@@ -23,7 +23,7 @@ _FLOPS_HELP = "FLOPs that the model needs per step, on all GPUs together; `flops
 _ITEMS_HELP = "Samples or tokens per step, on all GPUs together; `items_per_step` in `NAME.meta.json`."
 
 
-def page() -> None:
+def draw_page() -> None:
     manifest = session.report()
     if not session.has_sidecar(manifest.id, "power"):
         _explain_log(manifest.id)
@@ -33,20 +33,20 @@ def page() -> None:
         st.info("The log has no readings for the GPUs of this report, or the report does not say when it started.")
         return
     step = _choose_step(manifest.id)
-    ui.facts(_list_facts(energy_words.total(rows), step))
+    ui.draw_facts(_list_facts(energy_words.sum_energy(rows), step))
     if step is not None and isinstance(step.get("contradiction"), str):
         st.warning(fmt.plain(step["contradiction"]), icon=":material/warning:")
-    for words in (energy_words.coverage(rows), energy_words.source(rows), _explain_steps(step)):
+    for words in (energy_words.describe_coverage(rows), energy_words.explain_source(rows), _explain_steps(step)):
         if words:
             st.caption(words)
-    tables.gpus(rows)
+    tables.draw_gpus(rows)
     _draw_chart(manifest.id, rows)
     st.caption(fmt.plain(energy_words.LAG))
     with st.expander("What ± means"):
         st.caption(fmt.plain(energy_words.BAR))
-    tables.classes(manifest.id)
+    tables.draw_classes(manifest.id)
     if step is not None:
-        tables.ranges(manifest.id)
+        tables.draw_ranges(manifest.id)
 
 
 def _explain_log(report_id: str) -> None:
@@ -77,7 +77,7 @@ def _choose_step(report_id: str) -> "pd.Series[Any] | None":
         chosen = names[0]
         if len(names) > 1:
             chosen = st.selectbox(
-                "Steps", names, **url_widgets.option(STEPS, names, names[0]), width=280,
+                "Steps", names, **url_widgets.bind_option(STEPS, names, names[0]), width=280,
                 format_func=lambda text: fmt.shortened(text, 60),
             )  # fmt: skip
         flops = number_input.ask("FLOPs per step", FLOPS, "for example 1.2e12", _FLOPS_HELP)
@@ -92,14 +92,22 @@ def _list_facts(whole: "pd.Series[Any]", step: "pd.Series[Any] | None") -> list[
     items = [
         (
             "Energy",
-            energy_words.joules(whole["joules"], whole["low_j"], whole["high_j"], measurable=whole["measurable"]),
+            energy_words.format_energy(
+                whole["joules"], whole["low_j"], whole["high_j"], measurable=whole["measurable"]
+            ),
             "Energy that the GPUs drew in the part of the selection that the log covers, idle power included.",
         ),
-        ("Mean power", energy_words.watts(whole["mean_w"] if whole["measurable"] else None), "All GPUs together."),
+        (
+            "Mean power",
+            energy_words.format_power(whole["mean_w"] if whole["measurable"] else None),
+            "All GPUs together.",
+        ),
     ]
     if step is None or step.empty:
         return items
-    each = energy_words.joules(step["step_j"], step["step_low_j"], step["step_high_j"], measurable=step["measurable"])
+    each = energy_words.format_energy(
+        step["step_j"], step["step_low_j"], step["step_high_j"], measurable=step["measurable"]
+    )
     name = fmt.visible(step["item"]).rstrip("s") if isinstance(step["item"], str) else "item"
     return [
         *items,
@@ -153,8 +161,8 @@ def _draw_chart(report_id: str, rows: pd.DataFrame) -> None:
             level = int(_draw_choice("Range level", [str(depth) for depth in range(min(levels, _MOST_LEVELS))], LEVEL))
             bands = session.run(report_id, "power_ranges", level=level)
     limit = fmt.number(rows.loc[rows["gpu_id"] == gpu, "limit_w"].max())
-    figure = charts_power.power(power[power["gpu_id"] == gpu], bands, limit, theme.theme())
-    chart_drag.chart(figure, "energy-power")
+    figure = charts_power.plot_power(power[power["gpu_id"] == gpu], bands, limit, theme.get_theme())
+    chart_drag.draw_chart(figure, "energy-power")
     st.caption(_explain_chart(rows, gpu, bands))
 
 
@@ -168,7 +176,7 @@ def _read_levels(report_id: str) -> tuple[int, pd.DataFrame]:
 
 
 def _draw_choice(label: str, options: list[str], key: str) -> str:
-    return str(st.segmented_control(label, options, required=True, **url_widgets.option(key, options, options[0])))
+    return str(st.segmented_control(label, options, required=True, **url_widgets.bind_option(key, options, options[0])))
 
 
 def _explain_chart(rows: pd.DataFrame, gpu: int, bands: pd.DataFrame) -> str:
@@ -183,4 +191,4 @@ def _explain_chart(rows: pd.DataFrame, gpu: int, bands: pd.DataFrame) -> str:
     return fmt.plain(" ".join(sentences))
 
 
-page()
+draw_page()

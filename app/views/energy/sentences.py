@@ -27,14 +27,14 @@ LAG = (
 )
 
 
-def joules(value: Any, low: Any = None, high: Any = None, *, measurable: Any = True) -> str:
+def format_energy(value: Any, low: Any = None, high: Any = None, *, measurable: Any = True) -> str:
     """Format an energy, with its error bar if known: ``3.07 ± 0.14 kJ``; or say why there is no value."""
     amount = fmt.number(value)
     if amount is None:
         return fmt.MISSING
     if not bool(measurable):
         return SHORT
-    off = either_side(amount, low, high)
+    off = compute_error(amount, low, high)
     unit, size = fmt.unit_for(amount, JOULES)
     digits = (
         _count_decimals(amount / size)
@@ -49,7 +49,7 @@ def _count_decimals(value: float) -> int:
     return 2 if value < 9.995 else 1 if value < 99.95 else 0
 
 
-def either_side(value: Any, low: Any, high: Any) -> float | None:
+def compute_error(value: Any, low: Any, high: Any) -> float | None:
     """Return the distance from an energy to the farther end of its interval; None if a value is missing."""
     numbers = [fmt.number(bound) for bound in (value, low, high)]
     if any(bound is None for bound in numbers):
@@ -58,13 +58,13 @@ def either_side(value: Any, low: Any, high: Any) -> float | None:
     return max(most - amount, amount - least)
 
 
-def watts(value: Any) -> str:
+def format_power(value: Any) -> str:
     """Format a power: ``674 W``."""
     amount = fmt.number(value)
     return fmt.MISSING if amount is None else f"{amount:,.1f} W" if amount < 100 else f"{amount:,.0f} W"
 
 
-def total(rows: pd.DataFrame) -> "pd.Series[Any]":
+def sum_energy(rows: pd.DataFrame) -> "pd.Series[Any]":
     """Combine the rows of several GPUs: energies add up, and the coverage is a share of their combined time."""
     known = float((rows["seconds"] * rows["covered_pct"].fillna(0) / 100).sum())
     sums = {name: rows[name].sum(min_count=1) for name in ("joules", "low_j", "high_j")}
@@ -81,7 +81,7 @@ def total(rows: pd.DataFrame) -> "pd.Series[Any]":
     )
 
 
-def coverage(rows: pd.DataFrame) -> str:
+def describe_coverage(rows: pd.DataFrame) -> str:
     """Describe the part of the selection outside the log, per GPU (Markdown, escaped); "" if the log covers all."""
     sentences = []
     for row in rows.itertuples():
@@ -101,7 +101,7 @@ def coverage(rows: pd.DataFrame) -> str:
     return fmt.plain(words[:1].upper() + words[1:])
 
 
-def source(rows: pd.DataFrame) -> str:
+def explain_source(rows: pd.DataFrame) -> str:
     """Explain how energy was computed for GPUs without an energy counter (Markdown, escaped)."""
     added = [fmt.count(gpu) for gpu in rows.loc[rows["source"] == "power", "gpu_id"]]
     if not added:

@@ -18,7 +18,7 @@ _GRAYS = {
 }
 _OFF = table_columns.Col("off_j", "±", unit="J", kind="number", help="Distance to the farther end of the interval")
 _NOTE = table_columns.Col("note", "Note", help="Why there is no number, or which part it covers", width=170)
-RANGES = table_columns.of(
+RANGES = table_columns.choose_columns(
     "energy_ranges",
     table_columns.use("range", width=280),
     table_columns.use("instances", width=76),
@@ -30,7 +30,7 @@ RANGES = table_columns.of(
     "mean_w",
     _NOTE,
 )
-CLASSES = table_columns.of(
+CLASSES = table_columns.choose_columns(
     "energy_classes",
     table_columns.use("class", width=184),
     table_columns.Col("what", "Kind", width=110),
@@ -41,7 +41,7 @@ CLASSES = table_columns.of(
     "mean_w",
     _NOTE,
 )
-GPUS = table_columns.of(
+GPUS = table_columns.choose_columns(
     "energy_summary",
     table_columns.use("gpu_id", width=56),
     table_columns.use("gpu", width=170),
@@ -54,7 +54,7 @@ GPUS = table_columns.of(
 )
 
 
-def shown(rows: pd.DataFrame) -> pd.DataFrame:
+def add_shown(rows: pd.DataFrame) -> pd.DataFrame:
     """Add the columns that the tables show; values that cannot be measured are blank, with a note."""
     rows = rows.copy()
     notes = pd.Series([sentences.note(row) for _, row in rows.iterrows()], index=rows.index, dtype=object)
@@ -62,7 +62,7 @@ def shown(rows: pd.DataFrame) -> pd.DataFrame:
     rows["note"] = notes.replace("", None)
     rows["energy_j"] = rows["joules"].where(told)
     off = [
-        sentences.either_side(row.joules, row.low_j, row.high_j) if fine else None
+        sentences.compute_error(row.joules, row.low_j, row.high_j) if fine else None
         for row, fine in zip(rows.itertuples(), told, strict=True)
     ]
     rows["off_j"] = pd.Series(off, index=rows.index, dtype="Float64")
@@ -72,45 +72,49 @@ def shown(rows: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def ranges(report_id: str) -> None:
+def draw_ranges(report_id: str) -> None:
     """Draw the table of ranges; raise NotCapturedError if the report has none."""
     st.subheader("Ranges", anchor=False)
     by = st.segmented_control(
         "Rows", list(_BY), format_func=_BY.__getitem__, required=True,
-        **url_widgets.option(BY, list(_BY), "loop", title=_BY.__getitem__),
+        **url_widgets.bind_option(BY, list(_BY), "loop", title=_BY.__getitem__),
         label_visibility="collapsed", help="Loops in one row: step_* for all numbered steps",
     )  # fmt: skip
     rows = session.run(report_id, "energy_ranges", by=by)
     if rows.empty:
         st.caption("This selection has no ranges.")
         return
-    whole = shown(rows)
+    whole = add_shown(rows)
     whole["each_j"] = rows["joules_each"].where(whole["energy_j"].notna())
     whole["each_off_j"] = (whole["off_j"] / rows["instances"]).where(whole["each_j"].notna())
     raw = ("seconds", "covered_pct", "joules", "low_j", "high_j", "measurable")
-    tables.table(
-        whole, table_columns.filled(whole, RANGES), key="energy-ranges", download="energy_ranges.csv", hidden=raw
+    tables.draw_table(
+        whole, table_columns.select_filled(whole, RANGES), key="energy-ranges", download="energy_ranges.csv", hidden=raw
     )
     total = int(rows["total"].iloc[0])
     if total > len(rows):
         st.caption(f"The longest {fmt.count(len(rows))} of {fmt.count(total)}.")
 
 
-def classes(report_id: str) -> None:
+def draw_classes(report_id: str) -> None:
     """Draw the energy by kernel class, as a bar and as a table."""
     st.subheader("Kernel classes", anchor=False)
     rows = session.run(report_id, "energy_classes")
     if rows.empty:
         st.caption("The log does not cover this selection.")
         return
-    titles = theme.class_titles()
+    titles = theme.get_class_titles()
     _draw_share_bar(rows)
-    whole = shown(rows)
+    whole = add_shown(rows)
     whole["what"] = rows["class"].map(lambda name: "" if name in titles else _KINDS.get(name, name))
     whole["class"] = rows["class"].where(rows["class"].isin(list(titles)))
     raw = ("seconds", "joules", "low_j", "high_j", "measurable")
-    tables.table(
-        whole, table_columns.filled(whole, CLASSES), key="energy-classes", download="energy_classes.csv", hidden=raw
+    tables.draw_table(
+        whole,
+        table_columns.select_filled(whole, CLASSES),
+        key="energy-classes",
+        download="energy_classes.csv",
+        hidden=raw,
     )
     st.caption(
         "Overlapping work shares its energy, so all rows add up to the energy of the selection. Within one"
@@ -124,21 +128,21 @@ def _draw_share_bar(rows: pd.DataFrame) -> None:
     """Draw the kernel classes as shares, if any can be measured."""
     if not rows["measurable"].any():
         return
-    titles, colors = theme.class_titles(), theme.class_colors() | _GRAYS[theme.theme()]
+    titles, colors = theme.get_class_titles(), theme.get_class_colors() | _GRAYS[theme.get_theme()]
     parts = [
         Part(
             titles.get(row["class"], _KINDS.get(row["class"], fmt.visible(row["class"]))),
             float(row["share_pct"]),
-            sentences.joules(row["joules"], row["low_j"], row["high_j"], measurable=row["measurable"]),
+            sentences.format_energy(row["joules"], row["low_j"], row["high_j"], measurable=row["measurable"]),
             colors.get(row["class"], colors["other"]),
         )
         for _, row in rows.iterrows()
     ]
-    chart_element.chart(charts.share_bar(parts, theme.theme()), "energy-share")
+    chart_element.draw_chart(charts.share_bar(parts, theme.get_theme()), "energy-share")
 
 
-def gpus(rows: pd.DataFrame) -> None:
+def draw_gpus(rows: pd.DataFrame) -> None:
     """Draw a table with one row per GPU, if there are several."""
     if len(rows) > 1:
         raw = ("seconds", "joules", "low_j", "high_j", "measurable", "lowest_w", "highest_w", "limit_w", "period_ns")
-        tables.table(shown(rows), GPUS, key="energy-gpus", download="energy_summary.csv", hidden=raw)
+        tables.draw_table(add_shown(rows), GPUS, key="energy-gpus", download="energy_summary.csv", hidden=raw)

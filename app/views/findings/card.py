@@ -10,14 +10,14 @@ from app import page_list, session
 from app.selection import kernel_links, page_selection
 from app.ui import format as fmt
 from app.ui import judged_findings, navigation, tables
-from app.ui.table_columns import Col, Kind, filled
+from app.ui.table_columns import Col, Kind, select_filled
 from profiledb.findings import sentences
 from profiledb.findings.finding import Finding
 
 _KINDS: dict[str, Kind] = {"%": "percent", "ns": "duration", "bytes": "bytes", "count": "count", "ratio": "number"}
 
 
-def show(report_id: str, finding: Finding, below: Sequence[Finding] = ()) -> None:
+def draw_card(report_id: str, finding: Finding, below: Sequence[Finding] = ()) -> None:
     """Draw the card; ``below`` are the findings that share most of their time with this one."""
     with st.container(border=True, key=f"finding-{finding.rule.name}", gap="xsmall"):
         with st.container(
@@ -26,14 +26,16 @@ def show(report_id: str, finding: Finding, below: Sequence[Finding] = ()) -> Non
             vertical_alignment="center",
             key=f"saving-{finding.rule.name}",
         ):
-            st.markdown(f"{judged_findings.badge(finding)} **{fmt.plain(finding.rule.title)}**", width="content")
+            st.markdown(f"{judged_findings.format_badge(finding)} **{fmt.plain(finding.rule.title)}**", width="content")
             _draw_saving(report_id, finding)
-        st.markdown(judged_findings.sentence(finding))
+        st.markdown(judged_findings.format_sentence(finding))
         if advice := sentences.advice(finding):
             st.markdown("\n".join(f"- {fmt.sentence(line)}" for line in advice))
         _draw_evidence(report_id, finding)
         for one in below:
-            st.markdown(f":gray[In the same time] **{fmt.plain(one.rule.title)}**: {judged_findings.sentence(one)}")
+            st.markdown(
+                f":gray[In the same time] **{fmt.plain(one.rule.title)}**: {judged_findings.format_sentence(one)}"
+            )
             _draw_evidence(report_id, one)
 
 
@@ -56,9 +58,9 @@ def _draw_evidence(report_id: str, finding: Finding) -> None:
     rows = pd.DataFrame(finding.evidence)
     with st.expander(f"Evidence ({len(rows)})"):
         _link_to_timeline(report_id, finding)
-        columns = filled(rows, _list_columns(finding.rule.unit))
+        columns = select_filled(rows, _list_columns(finding.rule.unit))
         name = f"evidence-{finding.rule.name}"
-        chosen = tables.table(rows, columns, key=name, download=f"{finding.rule.name}.csv", select=True)
+        chosen = tables.draw_table(rows, columns, key=name, download=f"{finding.rule.name}.csv", select=True)
         if chosen is not None:
             _open_evidence(report_id, finding.evidence[chosen])
 
@@ -90,12 +92,14 @@ def _open_evidence(report_id: str, piece: Mapping[str, Any]) -> None:
     if "kernel" in piece:
         navigation.to(page_list.get_script("kernel"), page_selection.link(report_id, kernel=str(piece["kernel"])))
     elif "launch" in piece:
-        measured = session.links().get(report_id, report_id)  # a Systems report has its launches in the linked report
+        measured = session.read_links().get(
+            report_id, report_id
+        )  # a Systems report has its launches in the linked report
         navigation.to(
             page_list.get_script("kernel_profiles"), {session.PARAMETER: measured, "launch": str(piece["launch"])}
         )
     elif "end_ns" in piece:
         times = float(piece["start_ns"]), float(piece["end_ns"])
-        navigation.to(kernel_links.TIMELINE.path, kernel_links.timeline(report_id, *times))
+        navigation.to(kernel_links.TIMELINE.path, kernel_links.link_timeline(report_id, *times))
     elif "range" in piece:
         navigation.to(page_list.get_script("ranges"), page_selection.link(report_id, range=str(piece["range"])))

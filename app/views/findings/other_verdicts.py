@@ -26,16 +26,16 @@ _RULE_COLUMNS = [
 ]
 
 
-def remarks(report_id: str, findings: Sequence[Finding]) -> None:
+def draw_remarks(report_id: str, findings: Sequence[Finding]) -> None:
     """Draw the remarks on the capture."""
     if not findings:
         return
     st.subheader("Remarks", anchor=False)
     for finding in findings:
-        card.show(report_id, finding)
+        card.draw_card(report_id, finding)
 
 
-def unjudged(findings: Sequence[Finding]) -> None:
+def draw_unjudged(findings: Sequence[Finding]) -> None:
     """Draw the rules that lack data: data not captured, with the command that records all of it, or not selected."""
     lacks: dict[tuple[str, str], list[str]] = {}
     for finding in findings:
@@ -65,7 +65,7 @@ def clear(findings: Sequence[Finding]) -> None:
         st.markdown("\n".join(f"- **{fmt.plain(one.rule.title)}**: {sentences.says(one)}" for one in findings))
 
 
-def rulebook(findings: Sequence[Finding]) -> None:
+def draw_rulebook(findings: Sequence[Finding]) -> None:
     """Draw all rules with their values and thresholds."""
     with st.expander(f"All rules ({len(findings)})"):
         rows = pd.DataFrame(
@@ -80,7 +80,7 @@ def rulebook(findings: Sequence[Finding]) -> None:
             }
             for one in findings
         )
-        tables.table(rows, _RULE_COLUMNS, key="rules", download="rules.csv")
+        tables.draw_table(rows, _RULE_COLUMNS, key="rules", download="rules.csv")
         st.caption(
             "To change thresholds, put thresholds.toml into the folder that WARPDECK_RULES names. Rules of your own go"
             " there, too."

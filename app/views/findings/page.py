@@ -11,16 +11,16 @@ from profiledb.studies.summary import paths
 from profiledb.words import code
 
 
-def show() -> None:
+def draw_page() -> None:
     manifest = session.report()
-    part = judged_findings.covered(manifest)
-    findings = judged_findings.findings(manifest, startup=part is None)
+    part = judged_findings.draw_covered(manifest)
+    findings = judged_findings.judge_report(manifest, startup=part is None)
     fires = [one for one in findings if one.verdict == "fires"]
     open_ = [one for one in findings if one.verdict == "cannot_judge"]
     clear = [one for one in findings if one.verdict == "clear"]
     costly = judge.costly(findings)
     remarks = [one for one in fires if not one.rule.costs and not one.parent]
-    page_elements.facts(
+    page_elements.draw_facts(
         [
             (
                 "Findings",
@@ -33,12 +33,12 @@ def show() -> None:
         ]
     )
     _draw_program(judge.program_of(findings))
-    time_bar.show(manifest.id, part.times if part else {})
+    time_bar.draw_bar(manifest.id, part.times if part else {})
     if not costly:
         why = paths.NO_TIMES if paths.has_sums_only(manifest) else sentences.explain_nothing(findings)
         st.markdown(why + (" See the remarks." if fires else ""))
     for finding in costly:
-        card.show(manifest.id, finding, judge.below(finding, findings))
+        card.draw_card(manifest.id, finding, judge.below(finding, findings))
     if together := sentences.together(findings):
         st.caption(fmt.plain(together))
     if costly:
@@ -46,10 +46,10 @@ def show() -> None:
             "“At most” is an upper bound, “about” a prediction by replay. A finding that shares most of its time with"
             " another one stands under it."
         )
-    other_verdicts.remarks(manifest.id, remarks)
-    other_verdicts.unjudged(open_)
+    other_verdicts.draw_remarks(manifest.id, remarks)
+    other_verdicts.draw_unjudged(open_)
     other_verdicts.clear(clear)
-    other_verdicts.rulebook(findings)
+    other_verdicts.draw_rulebook(findings)
 
 
 def _draw_program(of: program.Program) -> None:
@@ -58,4 +58,4 @@ def _draw_program(of: program.Program) -> None:
         st.caption(told, help="\n".join(f"- {one.trait}: {code(one.evidence)}" for one in of))
 
 
-show()
+draw_page()

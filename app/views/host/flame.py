@@ -13,11 +13,11 @@ from app.ui.icicle import Node
 _ROOT = "all"
 
 
-def show(rows: pd.DataFrame, kind: str, *, idle: bool) -> None:
+def draw_flame(rows: pd.DataFrame, kind: str, *, idle: bool) -> None:
     """Draw the flame graph of ``cpu_tree`` (at least one row); ``kind`` is the display name of the samples."""
-    drawn = nodes(rows)
-    chart_element.chart(icicle.icicle(drawn, theme.theme()), "flame")
-    whole = samples(rows)
+    drawn = build_boxes(rows)
+    chart_element.draw_chart(icicle.plot_icicle(drawn, theme.get_theme()), "flame")
+    whole = count_samples(rows)
     when = " taken while the GPU was idle" if idle else ""
     levels = max(node.level for node in drawn)
     cut = f" The outermost {fmt.counted(levels, 'level')} are drawn." if int(rows["level"].max()) >= levels else ""
@@ -30,24 +30,24 @@ def show(rows: pd.DataFrame, kind: str, *, idle: bool) -> None:
     )
 
 
-def samples(rows: pd.DataFrame) -> int:
+def count_samples(rows: pd.DataFrame) -> int:
     """Return the number of all samples behind the rows of ``cpu_tree``, including those that were cut off."""
     top = rows.iloc[0]
     return round(100 * float(top["samples"]) / float(top["share_pct"]))
 
 
-def nodes(rows: pd.DataFrame) -> list[Node]:
+def build_boxes(rows: pd.DataFrame) -> list[Node]:
     """Return the boxes, parents first; boxes that are too small stay empty space."""
-    whole, title = samples(rows), "All samples"
-    return icicle.tree(
+    whole, title = count_samples(rows), "All samples"
+    return icicle.build_tree(
         rows, "samples", Node(_ROOT, "", title, float(whole), f"<b>{title}</b><br>{fmt.count(whole)}", 0), _format_hover
     )
 
 
 def _format_hover(row: Mapping[Any, Any]) -> str:
-    lines = [f"<b>{fmt.plotly_text(fmt.shortened(str(row['function']), 100))}</b>"]
+    lines = [f"<b>{fmt.escape_plotly(fmt.shortened(str(row['function']), 100))}</b>"]
     if not pd.isna(row["module"]):
-        lines.append(fmt.plotly_text(fmt.shortened(str(row["module"]), 60)))
+        lines.append(fmt.escape_plotly(fmt.shortened(str(row["module"]), 60)))
     lines.append(f"{fmt.percent(row['share_pct'])} of the samples, {fmt.count(row['samples'])}")
     lines.append(f"{fmt.count(row['self_samples'])} in itself")
     return "<br>".join(lines)

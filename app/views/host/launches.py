@@ -12,7 +12,7 @@ SITES = AnalysisTable(
 )  # fmt: skip
 
 
-def show(report_id: str) -> None:
+def draw_launches(report_id: str) -> None:
     """Draw the section; raise NotCapturedError if the report has no back traces or no CUDA calls."""
     rows = session.run(report_id, "launch_sites")
     if rows.empty:

@@ -6,7 +6,7 @@ from app.ui import format as fmt
 from app.ui.analysis_table import AnalysisTable
 
 
-def sentence(rows: pd.DataFrame) -> str:
+def describe_regions(rows: pd.DataFrame) -> str:
     """Describe the duration of the regions, the share that threads work, and the cost of imbalance (Markdown)."""
     count, wall = (int(rows[name].sum()) for name in ("regions", "wall_ns"))
     many = "1 region takes" if count == 1 else f"{fmt.count(count)} regions take"
@@ -25,7 +25,7 @@ REGIONS = AnalysisTable(
     "OpenMP regions",
     "No OpenMP region begins in this selection.",
     {"lost_ns": {"label": "Lost"}},
-    lead=sentence,
+    lead=describe_regions,
     note=(
         "Working: in tasks of a region. Waiting: in barriers, for locks, or not yet there. Imbalance: the work of the"
         " thread that works longest over the mean; 1 is even."

@@ -6,16 +6,16 @@ from app.ui.sections import Part, Section
 from app.views.host import launches, openmp, samples, threads
 
 
-def page() -> None:
+def draw_page() -> None:
     report = session.report()
     shown: tuple[Part, ...] = (
-        Section("CPU samples", samples.show),
+        Section("CPU samples", samples.draw_samples),
         threads.THREADS,
         *([openmp.REGIONS] if report.rows.get("openmp_event") else []),
         threads.OS_RUNTIME,
-        Section("Where GPU work is launched", launches.show, loud=False),
+        Section("Where GPU work is launched", launches.draw_launches, loud=False),
     )
-    sections.show(report.id, shown)
+    sections.draw_sections(report.id, shown)
 
 
-page()
+draw_page()

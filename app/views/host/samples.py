@@ -25,7 +25,7 @@ FUNCTIONS = AnalysisTable("cpu_functions", few=True)
 MODULES = AnalysisTable("cpu_modules", few=True)
 
 
-def show(report_id: str) -> None:
+def draw_samples(report_id: str) -> None:
     """Draw the section; raise NotCapturedError if the report has no samples."""
     present = _list_sources(report_id)
     st.subheader("CPU samples", anchor=False)
@@ -34,7 +34,7 @@ def show(report_id: str) -> None:
         page_selection.clear_button("host-clear")
         return
     asked = _draw_controls(present)
-    if told := sentence(
+    if told := describe_idle_function(
         session.run(report_id, "cpu_functions", **_make_source_parameter(asked), moments="idle"), _title_source(asked)
     ):
         st.markdown(told)
@@ -43,8 +43,8 @@ def show(report_id: str) -> None:
         of = " of this thread" if "thread" in asked else ""
         st.info(f"No sample{of} was taken while the GPU was idle.")
         return
-    flame.show(rows, _title_source(asked), idle=asked.get("moments") == "idle")
-    speedscope.button(report_id, asked)
+    flame.draw_flame(rows, _title_source(asked), idle=asked.get("moments") == "idle")
+    speedscope.draw_button(report_id, asked)
     _draw_tables(report_id, asked)
 
 
@@ -65,7 +65,7 @@ def _title_source(asked: dict[str, Any]) -> str:
     return SOURCES[asked.get("source", CPU)]
 
 
-def sentence(rows: pd.DataFrame, kind: str) -> str:
+def describe_idle_function(rows: pd.DataFrame, kind: str) -> str:
     """Name the function with most samples while the GPU was idle (Markdown); "" if none stands out.
 
     Args:
@@ -95,7 +95,7 @@ def _draw_controls(present: dict[str, pd.DataFrame]) -> dict[str, Any]:
                 format_func=SOURCES.__getitem__,
                 required=True,
                 help="CPU samples find a running thread in native code; Python samples are taken in equal intervals.",
-                **url_widgets.option("source", list(present), first),
+                **url_widgets.bind_option("source", list(present), first),
             )
         moments = st.segmented_control(
             "Samples",
@@ -103,7 +103,7 @@ def _draw_controls(present: dict[str, pd.DataFrame]) -> dict[str, Any]:
             format_func=MOMENTS.__getitem__,
             required=True,
             help="The GPU is idle where no GPU runs anything of the selection, between its first and last operation.",
-            **url_widgets.option("moments", list(MOMENTS), "all"),
+            **url_widgets.bind_option("moments", list(MOMENTS), "all"),
         )
         labels = _list_threads(present[source])
         thread = st.selectbox(
@@ -113,7 +113,7 @@ def _draw_controls(present: dict[str, pd.DataFrame]) -> dict[str, Any]:
             placeholder="All threads",
             format_func=lambda one: labels.get(one, one),
             width=320,
-            **url_widgets.option("thread", list(labels)),
+            **url_widgets.bind_option("thread", list(labels)),
         )
     chosen = {"moments": moments} if moments != "all" else {}
     return _make_source_parameter({"source": source}) | chosen | ({"thread": thread} if thread else {})

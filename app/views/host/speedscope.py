@@ -11,12 +11,12 @@ from app.ui import format as fmt
 from profiledb.studies import speedscope
 
 
-def button(report_id: str, asked: dict[str, Any]) -> None:
+def draw_button(report_id: str, asked: dict[str, Any]) -> None:
     """Draw the button; the file is built on click, from the selection at that moment."""
     name = session.report().name
     st.download_button(
         "For speedscope (JSON)",
-        partial(speedscope.format_document, session.library(), report_id, session.selected(report_id) | asked),
+        partial(speedscope.format_document, session.library(), report_id, session.read_selected(report_id) | asked),
         f"{Path(fmt.visible(name)).stem}.speedscope.json",
         "application/json",
         key="speedscope",

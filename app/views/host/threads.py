@@ -8,7 +8,7 @@ from app.ui import format as fmt
 from app.ui.analysis_table import AnalysisTable
 
 
-def sentences(rows: pd.DataFrame) -> list[str]:
+def describe_threads(rows: pd.DataFrame) -> list[str]:
     """Describe the launching thread with the most CUDA call time, and the threads that load data (Markdown)."""
     found = []
     launching = rows[(rows["role"] == "launches") & rows["running_ns"].notna()]
@@ -52,7 +52,7 @@ def _sum_wait(rows: pd.DataFrame) -> str:
 
 THREADS = AnalysisTable(
     "host_threads", "Threads", "No thread did anything in this selection.", {"os_calls": {"label": "OS call count"}},
-    lead=lambda rows: "\n\n".join(sentences(rows)), note=_explain_offcore, filled=True, few=True,
+    lead=lambda rows: "\n\n".join(describe_threads(rows)), note=_explain_offcore, filled=True, few=True,
 )  # fmt: skip
 OS_RUNTIME = AnalysisTable(
     "osrt_threads", "OS runtime calls by thread", "No OS runtime calls in this selection.", caption=_sum_wait, few=True,

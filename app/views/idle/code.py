@@ -24,7 +24,7 @@ CODE = AnalysisTable(
 )
 
 
-def show(report_id: str) -> None:
+def draw_code(report_id: str) -> None:
     """Draw the section if any GPU was idle. Raises NotCapturedError if the report has no samples."""
     rows = session.run(report_id, "idle_code")
     if len(session.run(report_id, "idle_reasons")):

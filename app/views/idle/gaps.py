@@ -31,7 +31,7 @@ GAPS = AnalysisTable(
 )
 
 
-def show(report_id: str) -> None:
+def draw_gaps(report_id: str) -> None:
     """Draw the section. Raises NotCapturedError if the report has no GPU activity."""
     reasons = session.run(report_id, "idle_reasons")
     st.subheader("GPU idle", anchor=False)
@@ -40,7 +40,7 @@ def show(report_id: str) -> None:
         return
     gaps, ranges = session.run(report_id, "idle_gaps"), rows_or_none(session.run, report_id, "idle_ranges")
     longest = None if gaps.empty else gaps["duration_ns"].iloc[0]
-    page_elements.facts(
+    page_elements.draw_facts(
         [
             (
                 "GPU idle",
@@ -74,12 +74,12 @@ def _explain_idle_time(
         sentence += f" The CPU was in {code(where['range'])} for {fmt.percent(where['share_pct'])} of it."
     if top["reason"] == "host code" and (told := places.find_code(sampled)):
         sentence += f" {told}"
-    gap_ns = usual_gap(top, gaps)
+    gap_ns = find_usual_gap(top, gaps)
     path = None if where is None else where["range"]
-    return f"{sentence} {idle_words.advice(top['reason'], gap_ns, path, str(top['function']), traits)}".strip()
+    return f"{sentence} {idle_words.choose_advice(top['reason'], gap_ns, path, str(top['function']), traits)}".strip()
 
 
-def usual_gap(top: "pd.Series[Any]", gaps: pd.DataFrame) -> float:
+def find_usual_gap(top: "pd.Series[Any]", gaps: pd.DataFrame) -> float:
     """Return the typical length of the gaps of one reason, in ns.
 
     A few long gaps outweigh many short ones: if the long gaps hold at least half of the reason's idle time, their mean

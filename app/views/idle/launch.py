@@ -16,7 +16,7 @@ ENOUGH = 20
 """Fewest launches for a percentage of them to be meaningful."""
 
 
-def show(report_id: str) -> None:
+def draw_launches(report_id: str) -> None:
     """Draw the section. Raises NotCapturedError if the report has no kernels or no CUDA calls."""
     rows = session.run(report_id, "launch_times")
     st.subheader("Launch, queue and execution", anchor=False)
@@ -25,7 +25,7 @@ def show(report_id: str) -> None:
         st.caption("No kernel here with the call that launched it.")
         return
     total = every.iloc[0]
-    page_elements.facts(
+    page_elements.draw_facts(
         [
             ("Median launch call", fmt.duration(total["median_call_ns"]), "Duration of the call on the CPU."),
             (
@@ -41,7 +41,7 @@ def show(report_id: str) -> None:
             ),
         ]
     )
-    st.markdown(meaning(total, _compute_busy_pct(report_id)))
+    st.markdown(describe_launches(total, _compute_busy_pct(report_id)))
     LAUNCHES.table(kernels.reset_index(drop=True))
 
 
@@ -51,7 +51,7 @@ def _compute_busy_pct(report_id: str) -> float:
     return 100 * float(busy["busy_ns"].sum()) / max(1.0, float(busy["active_ns"].sum()))
 
 
-def meaning(total: "pd.Series[Any]", busy_pct: float) -> str:
+def describe_launches(total: "pd.Series[Any]", busy_pct: float) -> str:
     """Interpret the statistics over all launches in a sentence or two.
 
     Args:

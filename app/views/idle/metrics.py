@@ -17,7 +17,7 @@ FIRST = (r"^SMs? Active", r"^Tensor Active", r"^DRAM Read", r"^DRAM Write")
 MOST_GPUS = 4
 
 
-def show(report_id: str) -> None:
+def draw_metrics(report_id: str) -> None:
     """Draw the section. Raises NotCapturedError if no GPU metrics were sampled."""
     means = session.run(report_id, "gpu_metrics")
     rows = session.run(report_id, "gpu_metrics_over_time")
@@ -26,7 +26,7 @@ def show(report_id: str) -> None:
     if not chosen or rows.empty:
         st.caption("Choose metrics to draw." if len(rows) else "No sample lies in the capture.")
         return
-    colors = dict(zip(chosen, theme.category_colors() * (1 + len(chosen) // 8), strict=False))
+    colors = dict(zip(chosen, theme.get_category_colors() * (1 + len(chosen) // 8), strict=False))
     end_ns = float(rows["capture_ns"].max())
     gpus = list(rows["gpu_id"].unique())
     for gpu in gpus[:MOST_GPUS]:
@@ -43,17 +43,17 @@ def _choose_metrics(names: list[str]) -> list[str]:
     return st.multiselect(
         "Metrics",
         names,
-        **url_widgets.options(KEY, names, first or names[:3], charts_idle.short_metric),
-        format_func=charts_idle.short_metric,
+        **url_widgets.bind_options(KEY, names, first or names[:3], charts_idle.shorten_metric),
+        format_func=charts_idle.shorten_metric,
     )
 
 
 def _draw_facts(means: pd.DataFrame, chosen: list[str]) -> None:
     known = {row.metric: row for row in means.itertuples()}
-    page_elements.facts(
+    page_elements.draw_facts(
         [
             (
-                charts_idle.short_metric(name),
+                charts_idle.shorten_metric(name),
                 _format_value(known[name].mean, known[name].unit),
                 (
                     f"Mean of {fmt.counted(known[name].samples, 'sample')}; at most"
@@ -79,5 +79,5 @@ def _draw_lines(rows: pd.DataFrame, means: pd.DataFrame, colors: dict[str, str],
     units = {row.metric: row.unit if isinstance(row.unit, str) else "" for row in means.itertuples()}
     for unit in dict.fromkeys(units.get(name, "") for name in colors):
         drawn = {name: color for name, color in colors.items() if units.get(name, "") == unit}
-        figure = charts_idle.metric_lines(rows[rows["metric"].isin(drawn)], unit, drawn, end_ns, theme.theme())
-        chart_drag.chart(figure, f"metrics-{key}-{unit or 'other'}")
+        figure = charts_idle.plot_metrics(rows[rows["metric"].isin(drawn)], unit, drawn, end_ns, theme.get_theme())
+        chart_drag.draw_chart(figure, f"metrics-{key}-{unit or 'other'}")

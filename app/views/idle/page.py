@@ -6,14 +6,14 @@ from app.ui.sections import Section
 from app.views.idle import code, gaps, launch, metrics
 
 
-def page() -> None:
+def draw_page() -> None:
     shown = (
-        Section("GPU idle", gaps.show),
-        Section(code.CODE.title, code.show, loud=False),
-        Section("Launch, queue and execution", launch.show),
-        Section("GPU metrics", metrics.show, loud=False),
+        Section("GPU idle", gaps.draw_gaps),
+        Section(code.CODE.title, code.draw_code, loud=False),
+        Section("Launch, queue and execution", launch.draw_launches),
+        Section("GPU metrics", metrics.draw_metrics, loud=False),
     )
-    sections.show(session.report().id, shown)
+    sections.draw_sections(session.report().id, shown)
 
 
-page()
+draw_page()

@@ -72,7 +72,7 @@ GRAPHS = "The GPU waited for launches of CUDA graphs. Put more work into each gr
 """Advice if the launch calls already launch CUDA graphs."""
 
 
-def advice(
+def choose_advice(
     reason: str, gap_ns: float, path: str | None, function: str = "", traits: Collection[str] = frozenset()
 ) -> str:
     """Return advice for idle gaps with this reason.

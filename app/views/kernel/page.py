@@ -17,7 +17,7 @@ from profiledb.library.catalog import Manifest
 from profiledb.query.analysis import rows_or_none
 
 
-def page() -> None:
+def draw_page() -> None:
     """Draw the page of the kernel named in the URL, or of the kernel with the most time."""
     manifest = session.report()
     summary = _read_summary(manifest)
@@ -27,21 +27,21 @@ def page() -> None:
     _draw_heading(manifest, summary)
     _draw_facts(summary)
     kernel = int(summary["kernel"])
-    kernel_verdicts.section(manifest.id, kernel)
+    kernel_verdicts.draw_section(manifest.id, kernel)
     _draw_findings(manifest, summary)
-    kernel_operators.section(manifest, kernel)
+    kernel_operators.draw_section(manifest, kernel)
     tables.COUNTERS.draw_rows(rows_or_none(session.run, manifest.id, "kernel_counters", kernel=kernel))
     tables.LINES.draw_rows(rows_or_none(session.run, manifest.id, "kernel_lines", kernel=kernel))
-    tables.neighbors(manifest.id, kernel)
+    tables.draw_neighbors(manifest.id, kernel)
     _draw_charts(manifest.id, summary)
     tables.SHAPES.draw(manifest.id, kernel=kernel)
-    tables.longest(manifest.id, kernel, int(summary["calls"]))
+    tables.draw_longest(manifest.id, kernel, int(summary["calls"]))
 
 
 def _explain_nothing(manifest: Manifest) -> None:
     """Explain that the kernel is missing from the report or from the selection."""
     named = st.query_params.get("kernel")
-    whole = session.whole(manifest.id, "kernel_summary", kernel=named) if named else pd.DataFrame()
+    whole = session.run_whole(manifest.id, "kernel_summary", kernel=named) if named else pd.DataFrame()
     if len(whole):
         st.subheader(fmt.plain(whole["name"].iloc[0]), anchor=False)
     if named and whole.empty:
@@ -85,7 +85,7 @@ def _draw_heading(manifest: Manifest, summary: "pd.Series[Any]") -> None:
         st.code(fmt.visible(summary["demangled"]), language=None, wrap_lines=True)
     streams, devices = int(summary["streams"]), int(summary["devices"])
     where = f"{streams} stream{'s'[: streams != 1]} on {devices} GPU{'s'[: devices != 1]}"
-    title = theme.class_titles().get(summary["class"], summary["class"])
+    title = theme.get_class_titles().get(summary["class"], summary["class"])
     st.caption(
         f"Class {fmt.plain(title)}  ·  number {summary['rank']} of {fmt.count(summary['kernels'])} by total time"
         f"  ·  {where}  ·  from {fmt.duration(summary['first_ns'])} to {fmt.duration(summary['last_ns'])} in the"
@@ -95,7 +95,7 @@ def _draw_heading(manifest: Manifest, summary: "pd.Series[Any]") -> None:
 
 def _draw_facts(summary: "pd.Series[Any]") -> None:
     deviation = summary["stddev_ns"] if int(summary["calls"]) > 1 else None  # nsys reports 0 for a single launch
-    ui.facts(
+    ui.draw_facts(
         [
             ("Share", fmt.percent(summary["share_pct"]), "Share of all kernel time in the selection."),
             ("Total", fmt.duration(summary["total_ns"]), "Sum of durations."),
@@ -114,13 +114,15 @@ def _draw_facts(summary: "pd.Series[Any]") -> None:
 def _draw_findings(manifest: Manifest, summary: "pd.Series[Any]") -> None:
     """List what findings say about this kernel; other sections do not wait for them."""
     with ui.boundary():
-        told = [one for one in judged_findings.findings(manifest) if _is_about(one, summary)]
+        told = [one for one in judged_findings.judge_report(manifest) if _is_about(one, summary)]
         st.subheader("Findings", anchor=False)
         if not told:
             st.caption("No finding names this kernel.")
         for one in told:
             advice = [f"- {fmt.sentence(line)}" for line in sentences.advice(one)]
-            st.markdown("\n".join([f"{judged_findings.badge(one)} {judged_findings.sentence(one)}", *advice]))
+            st.markdown(
+                "\n".join([f"{judged_findings.format_badge(one)} {judged_findings.format_sentence(one)}", *advice])
+            )
 
 
 def _is_about(finding: Finding, summary: "pd.Series[Any]") -> bool:
@@ -143,11 +145,11 @@ def _draw_charts(report_id: str, summary: "pd.Series[Any]") -> None:
     left, right = column_pair.pair("distribution")
     with left:
         st.subheader("Distribution", anchor=False)
-        chart_element.chart(charts.histogram(bins, marks, theme.theme()), "histogram")
+        chart_element.draw_chart(charts.plot_histogram(bins, marks, theme.get_theme()), "histogram")
     with right:
         st.subheader("Duration over time", anchor=False)
-        figure = charts.over_time(points, theme.theme(), log=bins["scale"].iloc[0] == "log")
-        chart_drag.chart(figure, "over-time")
+        figure = charts.plot_over_time(points, theme.get_theme(), log=bins["scale"].iloc[0] == "log")
+        chart_drag.draw_chart(figure, "over-time")
     if len(points) < int(summary["calls"]):
         st.caption(
             f"{fmt.count(len(points))} of {fmt.count(summary['calls'])} launches are drawn: the shortest and the"
@@ -155,4 +157,4 @@ def _draw_charts(report_id: str, summary: "pd.Series[Any]") -> None:
         )
 
 
-page()
+draw_page()

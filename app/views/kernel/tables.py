@@ -36,7 +36,7 @@ NEIGHBORS = AnalysisTable(
 INSTANCES = AnalysisTable("kernel_instances", few=True, download="longest_launches.csv")
 
 
-def neighbors(report_id: str, kernel: int) -> None:
+def draw_neighbors(report_id: str, kernel: int) -> None:
     """Draw the kernels that run before and after this one; nothing if it runs alone in its stream."""
     rows = session.run(report_id, "kernel_neighbors", kernel=kernel)
     if rows.empty:
@@ -47,7 +47,7 @@ def neighbors(report_id: str, kernel: int) -> None:
         kernel_links.open_kernel(report_id, int(rows["kernel"].iloc[chosen]))
 
 
-def longest(report_id: str, kernel: int, calls: int) -> None:
+def draw_longest(report_id: str, kernel: int, calls: int) -> None:
     rows = session.run(report_id, "kernel_instances", kernel=kernel, limit=LONGEST)
     st.subheader("Longest launches", anchor=False)
     if calls > len(rows):

@@ -7,8 +7,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, MARK, NEUTRAL, Theme, faded, frame
-from app.ui.figure_cache import kept
+from app.ui.charts import ACCENT, FONT_PX, MARK, NEUTRAL, Theme, apply_frame, fade_color
+from app.ui.figure_cache import cache_figure
 
 ROW_PX = 24
 _LETTER_PX = 6.3
@@ -28,8 +28,8 @@ class Bar:
     quiet: bool = False
 
 
-@kept
-def bars(rows: Sequence[Bar], theme: Theme, *, whole: bool = True, ticks: Sequence[float] = ()) -> go.Figure:
+@cache_figure
+def plot_bars(rows: Sequence[Bar], theme: Theme, *, whole: bool = True, ticks: Sequence[float] = ()) -> go.Figure:
     """Plot horizontal bars in the given order, the first on top.
 
     ``whole`` extends the axis to 100 %; otherwise it ends at the largest value. ``ticks`` are percentages to label.
@@ -41,17 +41,17 @@ def bars(rows: Sequence[Bar], theme: Theme, *, whole: bool = True, ticks: Sequen
             y=list(range(len(rows))),
             orientation="h",
             marker={"color": [NEUTRAL[theme] if row.quiet else ACCENT[theme] for row in rows], "line": {"width": 0}},
-            text=[fmt.plotly_text(row.text) for row in rows],
+            text=[fmt.escape_plotly(row.text) for row in rows],
             textposition="outside",
             cliponaxis=False,
-            customdata=[fmt.plotly_text(row.title) for row in rows],
+            customdata=[fmt.escape_plotly(row.title) for row in rows],
             hovertemplate="<b>%{customdata}</b><br>%{text}<extra></extra>",
         )
     )
     labels = [fmt.shortened(row.title, _LABEL) for row in rows]
     longest = max(map(len, labels), default=0)
     words = max((len(row.text) for row in rows), default=0)
-    frame(
+    apply_frame(
         figure,
         theme,
         height=ROW_PX * len(rows) + (26 if ticks else 8),
@@ -71,14 +71,14 @@ def bars(rows: Sequence[Bar], theme: Theme, *, whole: bool = True, ticks: Sequen
     figure.update_yaxes(
         autorange="reversed",
         tickvals=list(range(len(rows))),
-        ticktext=[fmt.plotly_text(label) for label in labels],
+        ticktext=[fmt.escape_plotly(label) for label in labels],
         showgrid=False,
     )
     return figure
 
 
-@kept
-def curve(points: pd.DataFrame, title: str, label: str, theme: Theme, *, size: float = 1.0) -> go.Figure:
+@cache_figure
+def plot_curve(points: pd.DataFrame, title: str, label: str, theme: Theme, *, size: float = 1.0) -> go.Figure:
     """Plot theoretical occupancy against one launch property (``ncu_occupancy_curve``) and mark the launch's own value.
 
     ``title`` names the axis, ``label`` annotates the mark, and ``size`` is the value of one axis unit.
@@ -91,7 +91,7 @@ def curve(points: pd.DataFrame, title: str, label: str, theme: Theme, *, size: f
             mode="lines",
             line={"shape": "hv", "width": 1.5, "color": ACCENT[theme]},
             fill="tozeroy",
-            fillcolor=faded(ACCENT[theme], 0.16),
+            fillcolor=fade_color(ACCENT[theme], 0.16),
             hovertemplate="%{x:,.5~g}: %{y:.1f} %<extra></extra>",
         )
     )
@@ -101,21 +101,21 @@ def curve(points: pd.DataFrame, title: str, label: str, theme: Theme, *, size: f
             y=[y[place]],
             mode="markers",
             marker={"size": 9, "color": MARK[theme]},
-            hovertemplate=f"{fmt.plotly_text(label)}: %{{y:.1f}} %<extra></extra>",
+            hovertemplate=f"{fmt.escape_plotly(label)}: %{{y:.1f}} %<extra></extra>",
         )
         right = x[place] > x.max() * 0.55
         figure.add_annotation(
             x=x[place],
             y=_CURVE_TOP,  # above every curve, because beside the point it could cross one
-            text=f"{fmt.plotly_text(label)}, {fmt.percent(y[place])}",
+            text=f"{fmt.escape_plotly(label)}, {fmt.percent(y[place])}",
             showarrow=False,
             xanchor="right" if right else "left",
             yanchor="top",
             xshift=5 if right else -5,
             font={"size": FONT_PX, "color": MARK[theme]},
         )
-    frame(figure, theme, height=170, left=40, right=10, top=8, bottom=38)
+    apply_frame(figure, theme, height=170, left=40, right=10, top=8, bottom=38)
     figure.update_layout(hovermode="x")
-    figure.update_xaxes(title_text=fmt.plotly_text(title), range=[0, float(x.max())], nticks=6)
+    figure.update_xaxes(title_text=fmt.escape_plotly(title), range=[0, float(x.max())], nticks=6)
     figure.update_yaxes(range=[0, _CURVE_TOP], tickvals=[0, 50, 100], ticktext=["0", "50", "100 %"])
     return figure

@@ -30,7 +30,7 @@ FIGURES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("waves_per_sm", "Waves", lambda waves: f"{waves:,.2f}"),
 )
 TEXTS = (("verdict", "Verdict"), ("grid", "Grid"), ("block", "Block"))
-COLUMNS = table_columns.of(
+COLUMNS = table_columns.choose_columns(
     "ncu_metrics",
     table_columns.use("name", width=330),
     table_columns.use("value", label="This", width=140),
@@ -41,7 +41,7 @@ COLUMNS = table_columns.of(
 )
 
 
-def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
+def draw_comparison(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
     """Compare one launch (a row of ``ncu_speed_of_light``) with another; ``rows`` are all launches of the report."""
     chosen = _choose_launch(report_id, int(launch["launch_id"]), rows)
     if chosen is None:
@@ -50,15 +50,15 @@ def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
     st.caption(
         f"This is launch {int(launch['launch_id'])}, the other {_title_one(other)}. Differences: this minus the other."
     )
-    frame = figures(launch, other)
+    frame = list_figures(launch, other)
     st.table(frame.set_index("Figure"), border="horizontal")
     _draw_metrics(report_id, int(launch["launch_id"]), other_id, int(other["launch_id"]))
 
 
 def _choose_launch(report_id: str, launch: int, rows: pd.DataFrame) -> "tuple[str, pd.Series[Any]] | None":
     """Draw the two selectors and return the chosen report and launch; the URL keeps the choice."""
-    known = session.about(LAUNCHES, named_by=OTHER)
-    named = next(iter(session.named(OTHER, known)), None)
+    known = session.list_about(LAUNCHES, named_by=OTHER)
+    named = next(iter(session.read_named(OTHER, known)), None)
     if OTHER in st.query_params and not named:
         st.info("The report in this address is no longer in the library.")
     with st.container(horizontal=True):
@@ -120,7 +120,7 @@ def _title_one(launch: "pd.Series[Any]", sentence: bool = True) -> str:
     return f"launch {fmt.plain(name)}" if sentence else name
 
 
-def figures(this: "pd.Series[Any]", other: "pd.Series[Any]") -> pd.DataFrame:
+def list_figures(this: "pd.Series[Any]", other: "pd.Series[Any]") -> pd.DataFrame:
     """Return the key figures of two ``ncu_speed_of_light`` rows as text: Figure, This, Other, Difference, Relative."""
     rows = [[title, _format_text(this[name]), _format_text(other[name]), "", ""] for name, title in TEXTS]
     for name, title, form in FIGURES:
@@ -147,23 +147,25 @@ def _format_text(value: object) -> str:
 
 
 def _draw_metrics(report_id: str, launch: int, other_id: str, other: int) -> None:
-    search = st.text_input("Search", placeholder="Part of a metric's name", width=360, **url_widgets.text("metric"))
+    search = st.text_input(
+        "Search", placeholder="Part of a metric's name", width=360, **url_widgets.bind_text("metric")
+    )
     mine, theirs = (
-        ncu_parts.of_launch(report, "ncu_metrics", number)
+        ncu_parts.run_of_launch(report, "ncu_metrics", number)
         for report, number in ((report_id, launch), (other_id, other))
     )
     if mine.empty or theirs.empty:
         st.caption("One of the two reports has no metrics to compare.")
         return
-    rows = differences(mine, theirs)
+    rows = join_differences(mine, theirs)
     shown = rows[rows["name"].str.contains(search.strip(), case=False, regex=False)]
     if shown.empty:
         st.info("No metric name of either launch contains this text.")
         return
-    tables.table(shown, COLUMNS, key="compared", download=f"ncu_compare_{launch}_{other}.csv")
+    tables.draw_table(shown, COLUMNS, key="compared", download=f"ncu_compare_{launch}_{other}.csv")
 
 
-def differences(mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+def join_differences(mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
     """Join two ``ncu_metrics`` results, largest relative difference first; NaN if only one side has the metric."""
     both = [frame[frame["value"].notna()][["name", "unit", "value"]] for frame in (mine, theirs)]
     rows = both[0].merge(both[1].rename(columns={"value": "other"}), on=["name", "unit"], how="outer")

@@ -11,19 +11,19 @@ from app.views.kernel_profiles import sentences as ncu_words
 from profiledb.query.analysis import rows_or_none
 
 
-def of_launch(report_id: str, analysis: str, launch: int) -> pd.DataFrame:
+def run_of_launch(report_id: str, analysis: str, launch: int) -> pd.DataFrame:
     """Run an analysis of one launch; return no rows if the report lacks the tables it reads."""
     return rows_or_none(session.run, report_id, analysis, launch=launch)
 
 
-def lacking(what: str, *parts: str) -> None:
+def draw_lacking(what: str, *parts: str) -> None:
     """Say what the report lacks and which ncu sections collect it (``parts`` are keys of SECTIONS)."""
     st.markdown(f"{what} To record this, run:")
     sections = dict.fromkeys(ncu_words.SECTIONS[part] for part in parts)
     st.code(f"ncu {' '.join(f'--section {section}' for section in sections)} -o report", language=None, wrap_lines=True)
 
 
-def words(rows: Sequence[tuple[str, ...]]) -> None:
+def draw_text_table(rows: Sequence[tuple[str, ...]]) -> None:
     """Draw a text table without a header row, the first cell of each row as its label. Draws nothing without rows."""
     if not rows:
         return

@@ -13,14 +13,14 @@ from profiledb.errors import NotCapturedError
 
 READING, RULES, SECTIONS, METRICS, COMPARE = "Reading", "Rules", "Sections", "All metrics", "Compare"
 TYPES = {"OPT": "to improve", "INF": "to know", "WRN": "warning", "ERR": "rule failed"}
-DETAIL_COLUMNS = table_columns.shown("ncu_details")
-METRIC_COLUMNS = table_columns.shown("ncu_metrics")
+DETAIL_COLUMNS = table_columns.list_shown("ncu_details")
+METRIC_COLUMNS = table_columns.list_shown("ncu_metrics")
 
 
 PARTS = (READING, RULES, SECTIONS, METRICS, COMPARE)
 
 
-def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
+def draw_launch(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
     """Draw the details of one launch (a row of ``ncu_speed_of_light``); ``rows`` are all launches of the report."""
     number = int(launch["launch_id"])
     st.subheader(f"Launch {number}: {fmt.plain(launch['name'])}", anchor=False)
@@ -33,24 +33,24 @@ def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
     part = st.segmented_control(
         "Show",
         PARTS,
-        **url_widgets.option("show", PARTS, READING),
+        **url_widgets.bind_option("show", PARTS, READING),
         label_visibility="collapsed",
         required=True,
     )
     try:
         if part == READING:
-            readings.show(report_id, launch)
+            readings.draw_readings(report_id, launch)
         elif part == COMPARE:
-            compare.show(report_id, launch, rows)
+            compare.draw_comparison(report_id, launch, rows)
         else:
             {SECTIONS: _draw_sections, RULES: _draw_rules, METRICS: _draw_metrics}[part](report_id, number)
     except NotCapturedError as error:
-        page_elements.not_captured(error)
+        page_elements.draw_not_captured(error)
 
 
 def _draw_facts(launch: "pd.Series[Any]") -> None:
     reason = str(launch["reason"])
-    page_elements.facts(
+    page_elements.draw_facts(
         [
             ("Verdict", launch["verdict"], f"{reason[:1].upper()}{reason[1:]}."),
             ("Duration", fmt.duration(launch["duration_ns"]), "Measured under ncu's clock control."),
@@ -73,7 +73,7 @@ def _draw_sections(report_id: str, launch: int) -> None:
         {
             "section": rows["section"],
             "label": rows["label"].map(_make_wrappable, na_action="ignore"),
-            "value": [fmt.plain(sentences.quantity(r.value, r.unit, r.text)) for r in rows.itertuples()],
+            "value": [fmt.plain(sentences.format_quantity(r.value, r.unit, r.text)) for r in rows.itertuples()],
         }
     )
     groups = list(shown.groupby("section", sort=False, dropna=False))
@@ -84,7 +84,7 @@ def _draw_sections(report_id: str, launch: int) -> None:
             st.markdown(f"**{fmt.plain(section)}**")
             st.table(group[["label", "value"]].set_index("label"), border="horizontal", hide_header=True)
     with st.expander("As one table, with the metric behind each row"):
-        tables.table(rows, DETAIL_COLUMNS, key="details", download=f"ncu_details_{launch}.csv")
+        tables.draw_table(rows, DETAIL_COLUMNS, key="details", download=f"ncu_details_{launch}.csv")
 
 
 def _draw_rules(report_id: str, launch: int) -> None:
@@ -123,12 +123,14 @@ def _note_cut(row: "pd.Series[Any]", gain: float) -> list[str]:
 
 
 def _draw_metrics(report_id: str, launch: int) -> None:
-    search = st.text_input("Search", placeholder="Part of a metric's name", width=360, **url_widgets.text("metric"))
+    search = st.text_input(
+        "Search", placeholder="Part of a metric's name", width=360, **url_widgets.bind_text("metric")
+    )
     rows = session.run(report_id, "ncu_metrics", launch=launch, search=search.strip() or None)
     if rows.empty:
         st.info("No metric name contains this text.")
         return
-    tables.table(rows, METRIC_COLUMNS, key="metrics", download=f"ncu_metrics_{launch}.csv")
+    tables.draw_table(rows, METRIC_COLUMNS, key="metrics", download=f"ncu_metrics_{launch}.csv")
 
 
 def _make_wrappable(label: str) -> str:

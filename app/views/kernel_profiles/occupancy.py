@@ -22,19 +22,19 @@ FAR_POINTS = 10
 """Gap between theoretical and achieved occupancy, in points, above which ncu's own rule reports it."""
 
 
-def show(report_id: str, launch: int) -> None:
+def draw_occupancy(report_id: str, launch: int) -> None:
     st.markdown("**Occupancy**")
-    row = ncu_parts.of_launch(report_id, "ncu_occupancy", launch).iloc[0]
+    row = ncu_parts.run_of_launch(report_id, "ncu_occupancy", launch).iloc[0]
     if pd.isna(row["theoretical_pct"]) and pd.isna(row["achieved_pct"]) and pd.isna(row["limit_blocks"]):
-        ncu_parts.lacking("No occupancy in this report.", "occupancy")
+        ncu_parts.draw_lacking("No occupancy in this report.", "occupancy")
         return
     _draw_facts(row)
-    for sentence in (limited(row), allowed(row), far(row)):
+    for sentence in (describe_limit(row), list_limits(row), explain_shortfall(row)):
         if sentence:
             st.markdown(fmt.plain(sentence))
     if pd.isna(row["theoretical_pct"]):
-        ncu_parts.lacking("No theoretical occupancy in this report.", "occupancy")
-    _draw_curves(ncu_parts.of_launch(report_id, "ncu_occupancy_curve", launch), row)
+        ncu_parts.draw_lacking("No theoretical occupancy in this report.", "occupancy")
+    _draw_curves(ncu_parts.run_of_launch(report_id, "ncu_occupancy_curve", launch), row)
 
 
 def _draw_facts(row: "pd.Series[Any]") -> None:
@@ -47,10 +47,10 @@ def _draw_facts(row: "pd.Series[Any]") -> None:
         ("Achieved", fmt.percent(row["achieved_pct"]), "Average active warps per SM, as a share of the maximum."),
         ("Blocks per SM", _format_blocks(row["limit_blocks"]), "The smallest of the limits."),
     ]
-    page_elements.facts([item for item in items if item[1] != fmt.MISSING])
+    page_elements.draw_facts([item for item in items if item[1] != fmt.MISSING])
 
 
-def allowed(row: "pd.Series[Any]") -> str:
+def list_limits(row: "pd.Series[Any]") -> str:
     """List the blocks per SM that each limit of an ``ncu_occupancy`` row allows; "" if none is known."""
     names = LIMITS if pd.notna(row["limit_blocks"]) else {}
     known = [f"{what} {fmt.count(row[name])}" for name, what in names.items() if pd.notna(row[name])]
@@ -62,7 +62,7 @@ def _format_blocks(count: object) -> str:
     return fmt.MISSING if amount is None else f"{amount:,.0f} block{'s'[: amount != 1]}"
 
 
-def limited(row: "pd.Series[Any]") -> str:
+def describe_limit(row: "pd.Series[Any]") -> str:
     """Say what limits the theoretical occupancy of an ``ncu_occupancy`` row; "" if the limiter is unknown."""
     if not isinstance(row["limiter"], str):
         return ""
@@ -80,7 +80,7 @@ def _title_limiter(name: str, row: "pd.Series[Any]") -> str:
     registers = fmt.number(row["registers"])
     if name == "registers" and registers is not None:
         return f"registers ({fmt.count(registers)} per thread)"
-    if name == "shared_mem" and (shared := shared_bytes(row)) is not None:
+    if name == "shared_mem" and (shared := count_shared_bytes(row)) is not None:
         return f"shared memory ({fmt.bytes_(shared)} per block)"
     size = fmt.number(row["warps_per_block"])
     if name == "warps" and size is not None:
@@ -88,13 +88,13 @@ def _title_limiter(name: str, row: "pd.Series[Any]") -> str:
     return sentences.LIMITERS.get(name, name)
 
 
-def shared_bytes(row: "pd.Series[Any]") -> float | None:
+def count_shared_bytes(row: "pd.Series[Any]") -> float | None:
     """Return the shared memory per block in bytes, including the driver's share; None if unknown."""
     parts = [fmt.number(row[f"shared_{part}_bytes"]) for part in ("static", "dynamic", "driver")]
     return sum(part or 0.0 for part in parts) if parts[0] is not None or parts[1] is not None else None
 
 
-def far(row: "pd.Series[Any]") -> str:
+def explain_shortfall(row: "pd.Series[Any]") -> str:
     """Explain an achieved occupancy far below the theoretical one; "" if it is not far below."""
     theory, achieved = fmt.number(row["theoretical_pct"]), fmt.number(row["achieved_pct"])
     if theory is None or achieved is None or theory - achieved <= FAR_POINTS:
@@ -107,11 +107,11 @@ def far(row: "pd.Series[Any]") -> str:
 
 def _draw_curves(rows: pd.DataFrame, row: "pd.Series[Any]") -> None:
     if rows.empty:
-        ncu_parts.lacking(
+        ncu_parts.draw_lacking(
             "No occupancy for other launch shapes in this report; ncu's text output never has it.", "occupancy"
         )
         return
-    shared = shared_bytes(row)
+    shared = count_shared_bytes(row)
     forms = (
         ("registers", "Registers per thread", fmt.count(row["registers"]), 1.0),
         ("shared_mem", "Shared memory (KB)", fmt.bytes_(shared), 1e3),
@@ -123,6 +123,6 @@ def _draw_curves(rows: pd.DataFrame, row: "pd.Series[Any]") -> None:
             if points.empty:
                 continue
             with st.container():
-                figure = charts.curve(points, title, label, theme.theme(), size=size)
-                chart_element.chart(figure, f"curve-{what}")
+                figure = charts.plot_curve(points, title, label, theme.get_theme(), size=size)
+                chart_element.draw_chart(figure, f"curve-{what}")
     st.caption("Theoretical occupancy when one of these changes. The mark is this launch.")

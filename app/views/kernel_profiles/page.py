@@ -31,11 +31,11 @@ LAUNCHES = AnalysisTable(
 )
 
 
-def page() -> None:
+def draw_page() -> None:
     manifest = session.report()
-    capture_facts.show(manifest.id)
-    capture_notes.reading(manifest.id)
-    summary_button.show(manifest)
+    capture_facts.draw_facts(manifest.id)
+    capture_notes.draw_reading(manifest.id)
+    summary_button.draw_buttons(manifest)
     rows = session.run(manifest.id, "ncu_speed_of_light")
     found = session.run(manifest.id, "ncu_verdicts")
     _draw_verdicts(found)
@@ -47,9 +47,9 @@ def page() -> None:
     if launch is None:
         st.info("Select a launch to see its limits, ncu's rules and all metrics.")
     else:
-        ncu_launch.show(manifest.id, launch, rows)
-    capture_notes.diagnostics(manifest.id)
-    capture_notes.lacks(manifest.id)
+        ncu_launch.draw_launch(manifest.id, launch, rows)
+    capture_notes.draw_diagnostics(manifest.id)
+    capture_notes.draw_lacks(manifest.id)
 
 
 def _draw_verdicts(rows: pd.DataFrame) -> None:
@@ -58,7 +58,7 @@ def _draw_verdicts(rows: pd.DataFrame) -> None:
     if launches > 1 and known:
         st.subheader("What limits the launches", anchor=False)
         parts = [_make_part(row) for _, row in rows[rows["duration_ns"].notna()].iterrows()]
-        chart_element.chart(charts.share_bar(parts, theme.theme()), "verdicts-bar")
+        chart_element.draw_chart(charts.share_bar(parts, theme.get_theme()), "verdicts-bar")
         shares = "  ·  ".join(f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts)
         st.caption(f"Share of time over all {fmt.counted(launches, 'launch')}: {shares}")
 
@@ -81,7 +81,7 @@ def _make_part(row: "pd.Series[Any]") -> charts.Part:
     """Convert a row of ``ncu_verdicts`` to a bar segment."""
     detail = f"{fmt.counted(row['launches'], 'launch')}, {fmt.duration(row['duration_ns'])}"
     share = fmt.number(row["share_pct"]) or 0.0
-    return charts.Part(row["verdict"], share, detail, verdicts.color(row["verdict"]))
+    return charts.Part(row["verdict"], share, detail, verdicts.get_color(row["verdict"]))
 
 
 def _draw_launches(rows: pd.DataFrame) -> int | None:
@@ -97,4 +97,4 @@ def _draw_launches(rows: pd.DataFrame) -> int | None:
     return known[0] if len(known) == 1 else None
 
 
-page()
+draw_page()

@@ -18,25 +18,25 @@ MOST_WAVEFRONTS = 32
 UNITS, STALLS, EXPLAINED, PIPES, OPCODES = 5, 8, 3, 8, 8
 
 
-def show(report_id: str, launch: "pd.Series[Any]") -> None:
+def draw_readings(report_id: str, launch: "pd.Series[Any]") -> None:
     """Draw Warpdeck's reading of one launch (a row of ``ncu_speed_of_light``)."""
     number = int(launch["launch_id"])
     st.caption("Warpdeck's own reading of the counters. The rules of ncu are under Rules.")
-    limits = ncu_parts.of_launch(report_id, "ncu_limits", number).iloc[0]
-    if told := verdicts.sentence(limits.to_dict()):
+    limits = ncu_parts.run_of_launch(report_id, "ncu_limits", number).iloc[0]
+    if told := verdicts.describe_verdict(limits.to_dict()):
         st.markdown(f"**{fmt.plain(told)}**")
     left, right = column_pair.pair("limits")
     with left:
         _draw_light(report_id, launch)
     with right:
-        _draw_stalls(ncu_parts.of_launch(report_id, "ncu_stalls", number))
-    occupancy.show(report_id, number)
+        _draw_stalls(ncu_parts.run_of_launch(report_id, "ncu_stalls", number))
+    occupancy.draw_occupancy(report_id, number)
     left, right = column_pair.pair("memory")
     with left:
-        _draw_memory(ncu_parts.of_launch(report_id, "ncu_memory", number))
+        _draw_memory(ncu_parts.run_of_launch(report_id, "ncu_memory", number))
     with right:
-        _draw_shape(ncu_parts.of_launch(report_id, "ncu_launch_shape", number).iloc[0])
-        _draw_mix(ncu_parts.of_launch(report_id, "ncu_instruction_mix", number))
+        _draw_shape(ncu_parts.run_of_launch(report_id, "ncu_launch_shape", number).iloc[0])
+        _draw_mix(ncu_parts.run_of_launch(report_id, "ncu_instruction_mix", number))
 
 
 def _draw_light(report_id: str, launch: "pd.Series[Any]") -> None:
@@ -49,12 +49,12 @@ def _draw_light(report_id: str, launch: "pd.Series[Any]") -> None:
         if (amount := fmt.number(launch[name])) is not None
     ]
     if rows:
-        chart_element.chart(charts.bars(rows, theme.theme(), ticks=THRESHOLDS), "light")
+        chart_element.draw_chart(charts.plot_bars(rows, theme.get_theme(), ticks=THRESHOLDS), "light")
     if launch["verdict"] != words.NOT_MEASURED:
-        st.markdown(verdicts.advice(launch["verdict"]))
+        st.markdown(verdicts.choose_advice(launch["verdict"]))
     else:
-        ncu_parts.lacking(f"Not measured: {fmt.plain(launch['reason'])}.", "light")
-    _draw_breakdown(ncu_parts.of_launch(report_id, "ncu_breakdown", int(launch["launch_id"])))
+        ncu_parts.draw_lacking(f"Not measured: {fmt.plain(launch['reason'])}.", "light")
+    _draw_breakdown(ncu_parts.run_of_launch(report_id, "ncu_breakdown", int(launch["launch_id"])))
 
 
 def _draw_breakdown(rows: pd.DataFrame) -> None:
@@ -65,35 +65,35 @@ def _draw_breakdown(rows: pd.DataFrame) -> None:
             continue
         st.caption(f"Busiest units behind {side}")
         parts = [
-            charts.Bar(sentences.unit_of(row["metric"]), row["pct"], fmt.percent(row["pct"]))
+            charts.Bar(sentences.find_unit(row["metric"]), row["pct"], fmt.percent(row["pct"]))
             for _, row in top.iterrows()
         ]
-        chart_element.chart(charts.bars(parts, theme.theme()), f"breakdown-{side}")
+        chart_element.draw_chart(charts.plot_bars(parts, theme.get_theme()), f"breakdown-{side}")
 
 
 def _draw_stalls(rows: pd.DataFrame) -> None:
     st.markdown("**What warps wait for**")
     if rows.empty:
-        ncu_parts.lacking("No warp states in this report.", "stalls")
+        ncu_parts.draw_lacking("No warp states in this report.", "stalls")
         return
     sampled = bool(rows["share_pct"].isna().all())
     value = "samples_pct" if sampled else "share_pct"
     top = rows[rows[value].fillna(0) > 0].head(STALLS)
     parts = [
         charts.Bar(
-            sentences.stall(row["reason"]),
+            sentences.get_stall_title(row["reason"]),
             float(row[value]),
             fmt.percent(row[value]) if sampled else f"{fmt.percent(row[value])}, {row['cycles_per_issue']:.1f} cycles",
             quiet=row["reason"] == sentences.SELECTED,
         )
         for _, row in top.iterrows()
     ]
-    chart_element.chart(charts.bars(parts, theme.theme(), whole=False), "stalls")
+    chart_element.draw_chart(charts.plot_bars(parts, theme.get_theme(), whole=False), "stalls")
     st.caption(_explain_latency(rows, sampled=sampled))
     stalls = top[top["reason"] != sentences.SELECTED].head(EXPLAINED)
     for reason in stalls["reason"]:
         if reason in sentences.STALLS:
-            st.markdown(f"**{sentences.stall(reason)}**: {sentences.STALLS[reason]}")
+            st.markdown(f"**{sentences.get_stall_title(reason)}**: {sentences.STALLS[reason]}")
 
 
 def _explain_latency(rows: pd.DataFrame, *, sampled: bool) -> str:
@@ -112,7 +112,7 @@ def _draw_memory(rows: pd.DataFrame) -> None:
     st.markdown("**Memory**")
     known = rows[rows["value"].notna()]
     with st.container(key="ncu-memory"):
-        ncu_parts.words(
+        ncu_parts.draw_text_table(
             [
                 ("" if again else row["part"], row["figure"], _format_figure(row))
                 for (_, row), again in zip(known.iterrows(), known["part"].duplicated(), strict=True)
@@ -128,12 +128,12 @@ def _draw_memory(rows: pd.DataFrame) -> None:
     lacks = [part for part, those in (("memory", own), ("tables", ~caches)) if rows[those]["value"].isna().all()]
     if lacks:
         what = {"memory": "hit rates and traffic", "tables": "global, shared and local accesses"}
-        ncu_parts.lacking(f"Not in this report: {'; '.join(what[part] for part in lacks)}.", *lacks)
+        ncu_parts.draw_lacking(f"Not in this report: {'; '.join(what[part] for part in lacks)}.", *lacks)
 
 
 def _format_figure(row: "pd.Series[Any]") -> str:
     """Format a memory figure with as few digits as the bars; the Sections view has ncu's own precision."""
-    return fmt.percent(row["value"]) if row["unit"] == "%" else sentences.quantity(row["value"], row["unit"])
+    return fmt.percent(row["value"]) if row["unit"] == "%" else sentences.format_quantity(row["value"], row["unit"])
 
 
 def _draw_shape(shape: "pd.Series[Any]") -> None:
@@ -148,11 +148,11 @@ def _draw_shape(shape: "pd.Series[Any]") -> None:
         ("Threads active", _format_per_warp(shape["threads_active"]), "of 32 in a warp, on average"),
         ("Not predicated off", _format_per_warp(shape["threads_predicated_on"]), "of 32"),
     ]
-    ncu_parts.words([row for row in rows if row[1] != fmt.MISSING])
+    ncu_parts.draw_text_table([row for row in rows if row[1] != fmt.MISSING])
     lacks = [part for part, name in (("launch", "waves"), ("divergence", "threads_active")) if pd.isna(shape[name])]
     if lacks:
         what = {"launch": "waves", "divergence": "active threads"}
-        ncu_parts.lacking(f"Not in this report: {'; '.join(what[part] for part in lacks)}.", *lacks)
+        ncu_parts.draw_lacking(f"Not in this report: {'; '.join(what[part] for part in lacks)}.", *lacks)
 
 
 def _explain_waves(shape: "pd.Series[Any]") -> str:
@@ -175,15 +175,15 @@ def _draw_mix(rows: pd.DataFrame) -> None:
         pipes = rows[rows["kind"] == kind].dropna(subset=[column]).sort_values(column, ascending=False, kind="stable")
         used = pipes[pipes[column] > 0].head(PIPES)
         parts = [
-            charts.Bar(sentences.pipe(name), amount, fmt.percent(amount))
+            charts.Bar(sentences.get_pipe_title(name), amount, fmt.percent(amount))
             for name, amount in zip(used["name"], used[column].astype(float), strict=True)
         ]
-        chart_element.chart(charts.bars(parts, theme.theme()), "pipes")
+        chart_element.draw_chart(charts.plot_bars(parts, theme.get_theme()), "pipes")
         what = "issued instructions" if kind == "pipe_instructions" else "busy cycles"
         cycles = "cycles in which the SM was active" if column == "active_pct" else "all cycles"
         st.caption(f"Pipes by {what}, share of peak, {cycles}.")
     else:
-        ncu_parts.lacking("No pipe utilization in this report.", "pipes")
+        ncu_parts.draw_lacking("No pipe utilization in this report.", "pipes")
     _draw_opcodes(rows[rows["kind"] == "opcode"] if len(rows) else rows)
 
 
@@ -204,11 +204,13 @@ def _draw_opcodes(rows: pd.DataFrame) -> None:
         return
     parts = [
         charts.Bar(
-            row["name"], row["share_pct"], f"{fmt.percent(row['share_pct'])}, {sentences.many(row['instructions'])}"
+            row["name"],
+            row["share_pct"],
+            f"{fmt.percent(row['share_pct'])}, {sentences.format_count(row['instructions'])}",
         )
         for _, row in rows.head(OPCODES).iterrows()
     ]
-    chart_element.chart(charts.bars(parts, theme.theme(), whole=False), "opcodes")
+    chart_element.draw_chart(charts.plot_bars(parts, theme.get_theme(), whole=False), "opcodes")
     st.caption("Executed instructions by opcode, share of all.")
 
 

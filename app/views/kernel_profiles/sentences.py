@@ -121,29 +121,29 @@ PIPES = {
 """Display names of the SM pipes."""
 
 
-def stall(reason: str) -> str:
+def get_stall_title(reason: str) -> str:
     """Return the display name of a warp state, or a readable form of the raw name for states newer than this table."""
     return STALL_TITLES.get(reason, reason.replace("_", " ").capitalize())
 
 
-def pipe(name: str) -> str:
+def get_pipe_title(name: str) -> str:
     """Return the display name of a pipe."""
     return PIPES.get(name, name)
 
 
-def unit_of(metric: str) -> str:
+def find_unit(metric: str) -> str:
     """Return the unit that a breakdown metric belongs to, without its counting suffix, such as ``sm pipe alu``."""
     return metric.partition(".")[0].removesuffix("_cycles_active").replace("__", " ").replace("_", " ")
 
 
-def many(value: object) -> str:
+def format_count(value: object) -> str:
     """Format a count that may be in the billions: ``131,072``, ``25.6 G``."""
     amount = fmt.number(value) or 0.0
     name, size = fmt.unit_for(amount, COUNTS)
     return f"{fmt.significant(amount / size)} {name}" if name else fmt.count(amount)
 
 
-def quantity(value: object, unit: object, text: object = None) -> str:
+def format_quantity(value: object, unit: object, text: object = None) -> str:
     """Format a value of a Compute report, scaled to a larger unit where one exists."""
     amount = fmt.number(value)
     if amount is None:

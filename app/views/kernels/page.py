@@ -9,7 +9,7 @@ from app.ui import kernel_operators, kernel_verdicts, table_columns, theme, url_
 from app.ui.analysis_table import AnalysisTable
 
 ALL = "All classes"
-_OWN = table_columns.shown("kernels", {"name": {"click": "opens the kernel"}})
+_OWN = table_columns.list_shown("kernels", {"name": {"click": "opens the kernel"}})
 KERNELS = AnalysisTable(
     "kernels",
     columns=(*_OWN[:3], *kernel_verdicts.IN_LIST, _OWN[3], *kernel_operators.IN_LIST, *_OWN[4:]),
@@ -17,7 +17,7 @@ KERNELS = AnalysisTable(
 )
 
 
-def page() -> None:
+def draw_page() -> None:
     manifest = session.report()
     rows = session.run(manifest.id, "kernels")
     if rows.empty:
@@ -36,26 +36,30 @@ def page() -> None:
         st.info("No kernels match these filters.")
         return
     told = kept.assign(stddev_ns=kept["stddev_ns"].where(kept["calls"] > 1))  # meaningless for one launch
-    chosen = KERNELS.table(kernel_verdicts.beside(manifest.id, kernel_operators.beside(manifest, told)), select=True)
+    chosen = KERNELS.table(
+        kernel_verdicts.add_verdicts(manifest.id, kernel_operators.add_operators(manifest, told)), select=True
+    )
     if chosen is not None:
         kernel_links.open_kernel(manifest.id, int(kept["kernel"].iloc[chosen]))
 
 
 def _draw_filters(present: list[str]) -> tuple[str | None, str | None]:
     """Draw the filters and return the search text and the class; None stands for no filter."""
-    titles = theme.class_titles()
+    titles = theme.get_class_titles()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        search = st.text_input("Search", placeholder="Part of the full name", width=360, **url_widgets.text("search"))
+        search = st.text_input(
+            "Search", placeholder="Part of the full name", width=360, **url_widgets.bind_text("search")
+        )
         chosen = st.selectbox(
             "Class",
             present,
             index=None,
             placeholder=ALL,
             format_func=lambda name: titles.get(name, name),
-            **url_widgets.option("class", present, title=lambda name: str(titles.get(name, name))),
+            **url_widgets.bind_option("class", present, title=lambda name: str(titles.get(name, name))),
             width=240,
         )
     return search.strip() or None, chosen
 
 
-page()
+draw_page()

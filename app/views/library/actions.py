@@ -18,7 +18,7 @@ _RENAMED = "library-rename"
 _NAME_LETTERS = 32
 
 
-def bar(
+def draw_actions(
     selected: Sequence[Manifest], labels: Mapping[str, Sequence[str]], partners: Mapping[str, Sequence[str]]
 ) -> None:
     """Draw the actions for the selected reports into the current row."""
@@ -42,11 +42,11 @@ def bar(
             _edit_labels(selected, labels)
         if alone:
             draw_pin_button(alone, "library-pin")
-            report_links.action(alone)
+            report_links.draw_action(alone)
     _draw_compare(selected)
     if alone:
         with st.popover("Download"):
-            summary_button.show(alone)
+            summary_button.draw_buttons(alone)
     if access.may_edit() and st.button("Delete"):
         st.session_state[_DOOMED] = [r.id for r in selected]
 
@@ -72,7 +72,7 @@ def _draw_rename_dialog(report: Manifest) -> None:
             st.caption(f"The file keeps its name: {fmt.plain(report.name)}. An empty name removes this one.")
             saved = st.form_submit_button("Rename", type="primary")
         if saved:
-            session.editing().catalog.rename(report.id, name)
+            session.open_for_changes().catalog.rename(report.id, name)
             _close_rename()
             st.rerun()
 
@@ -88,7 +88,7 @@ def _edit_labels(selected: Sequence[Manifest], labels: Mapping[str, Sequence[str
     st.session_state.setdefault(key, common)
     st.multiselect(
         "Labels" if len(ids) == 1 else "Labels that all selected reports have",
-        sorted({*session.choices("labels"), *st.session_state[key]}),
+        sorted({*session.read_choices("labels"), *st.session_state[key]}),
         key=key,
         accept_new_options=True,
         placeholder="Choose or type a label",
@@ -100,13 +100,13 @@ def _edit_labels(selected: Sequence[Manifest], labels: Mapping[str, Sequence[str
 def _save_labels(key: str, ids: Sequence[str], common: Sequence[str]) -> None:
     """Save label changes; labels that only some of the reports have stay as they are."""
     chosen = set(st.session_state[key])
-    catalog = session.editing().catalog
+    catalog = session.open_for_changes().catalog
     current = catalog.listing.labels_of(ids)
     for report_id in ids:
         catalog.set_labels(report_id, sorted(set(current.get(report_id, ())) - (set(common) - chosen) | chosen))
 
 
-def dialogs() -> None:
+def draw_dialogs() -> None:
     """Ask for a new name, or for confirmation before deleting. A dialog stays open when the page behind it reruns."""
     chosen = st.session_state.get(_RENAMED, "")
     if chosen and (renamed := session.reports([chosen]).get(chosen)):
@@ -127,7 +127,7 @@ def _draw_delete_dialog(doomed: Sequence[Manifest]) -> None:
         with st.container(horizontal=True):
             if st.button("Delete", type="primary", key="delete-confirmed"):
                 for manifest in doomed:
-                    session.editing().delete(manifest.id)
+                    session.open_for_changes().delete(manifest.id)
                 _keep_reports()
                 st.rerun()
             if st.button("Keep", key="delete-kept"):

@@ -18,21 +18,21 @@ _WERE = "library-filters-were"
 
 def choose() -> Filters:
     """Draw the filters and return the reader's choice. Another choice begins at the first page of the list."""
-    judged_by = judged_findings.version()
+    judged_by = judged_findings.read_version()
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="library-filters"):
         text = st.text_input(
             "Search", placeholder="Search name, GPU, command, label", label_visibility="collapsed", width=262,
-            **url_widgets.text("q"),
+            **url_widgets.bind_text("q"),
         )  # fmt: skip
-        kinds = _choose_any("Kind", "kind", session.choices("kinds"), page_elements.kind_title)
-        gpus = _choose_any("GPU", "gpu", session.choices("gpus"), fmt.visible)
-        chosen = _choose_any("Label", "label", session.choices("labels"), fmt.visible)
-        every = judged_findings.rules()
-        titles = {name: every[name].title for name in session.choices("rules", judged_by) if name in every}
+        kinds = _choose_any("Kind", "kind", session.read_choices("kinds"), page_elements.get_kind_title)
+        gpus = _choose_any("GPU", "gpu", session.read_choices("gpus"), fmt.visible)
+        chosen = _choose_any("Label", "label", session.read_choices("labels"), fmt.visible)
+        every = judged_findings.read_rules()
+        titles = {name: every[name].title for name in session.read_choices("rules", judged_by) if name in every}
         named = sorted(titles, key=lambda name: titles[name].casefold())
         rules = _choose_any("Finding", "finding", named, titles.__getitem__) if named else []
         days = st.date_input(
-            "Captured", value=[], label_visibility="collapsed", width=236, **url_widgets.days("captured")
+            "Captured", value=[], label_visibility="collapsed", width=236, **url_widgets.bind_days("captured")
         )
     since, until = _read_span(days)
     filters = Filters(
@@ -47,7 +47,7 @@ def choose() -> Filters:
 def _choose_any(title: str, key: str, options: Sequence[str], shown: Callable[[str], str]) -> list[str]:
     return st.multiselect(
         title, options, format_func=shown, placeholder=title, label_visibility="collapsed", width=142,
-        **url_widgets.options(key, options),
+        **url_widgets.bind_options(key, options),
     )  # fmt: skip
 
 

@@ -31,16 +31,16 @@ def note_listed() -> None:
     st.session_state[_LISTED] = _build_list_key()
 
 
-def first_are_coming() -> bool:
+def is_first_import() -> bool:
     """Return True if files are being imported into a library without reports.
 
     Samples count even before the worker has added jobs for them.
     """
     if _count_open():
         return True
-    if session.count() or session.jobs(*_CLOSED_STATES):
+    if session.count() or session.list_jobs(*_CLOSED_STATES):
         return False
-    samples = session.settings().samples
+    samples = session.get_settings().samples
     return (
         worker_process.check_worker().state in ("here", "starting") and samples is not None and any(samples.glob("*"))
     )
@@ -63,7 +63,7 @@ def _draw_line() -> None:
         parts = []
         if any(samples.values()):
             parts.append(f"{list(samples.values()).count(False)} of {len(samples)} samples")
-        running = [job for job in session.jobs("converting", "loading") if not _is_sample(job)]
+        running = [job for job in session.list_jobs("converting", "loading") if not _is_sample(job)]
         if running:
             step = f" ({fmt.plain(running[0].message)})" if running[0].message else ""
             parts.append(f"Reading **{fmt.plain(fmt.shortened(running[0].name, _NAME_LETTERS))}**{step}")
@@ -79,8 +79,8 @@ def _count_open() -> int:
 
 
 def _list_sample_jobs() -> list[Job]:
-    folder = session.settings().samples
-    return session.jobs_below(str(folder)) if folder else []
+    folder = session.get_settings().samples
+    return session.list_jobs_below(str(folder)) if folder else []
 
 
 def _list_samples() -> dict[str, bool]:
@@ -93,11 +93,11 @@ def _list_samples() -> dict[str, bool]:
 
 
 def _is_sample(job: Job) -> bool:
-    return session.settings().samples in Path(job.path).parents
+    return session.get_settings().samples in Path(job.path).parents
 
 
 @st.fragment(run_every=REFRESH_S)
-def live() -> None:
+def draw_live() -> None:
     """Draw the worker's problems and failures, and rerun the page when its reports change."""
     with page_elements.boundary():
         state = worker_process.check_worker()
@@ -109,24 +109,24 @@ def live() -> None:
         counts = session.count_jobs("deferred", "failed", "skipped", "alone")
         for name, draw in (("deferred", _draw_deferred), ("failed", _draw_failures), ("skipped", _draw_skipped)):
             if name in counts:
-                draw(session.jobs(name), counts[name])
-        sidecars.waiting(counts.get("alone", 0))
+                draw(session.list_jobs(name), counts[name])
+        sidecars.draw_waiting(counts.get("alone", 0))
 
 
 def _build_list_key() -> tuple[int, str, bool]:
     """Return the number of reports, the id of the newest, and whether any are being imported."""
-    newest = session.listed(most=1)
-    return session.count(), newest[0].id if newest else "", first_are_coming()
+    newest = session.list_page(most=1)
+    return session.count(), newest[0].id if newest else "", is_first_import()
 
 
 def _announce_finished() -> None:
     """Show a toast for each file that has finished since this visitor's last refresh; samples are counted instead."""
     before: list[str] = st.session_state.get(_OPEN, [])
-    for job in session.jobs_at(before) if before else ():
+    for job in session.list_jobs_at(before) if before else ():
         words = {"ready": "is ready", "duplicate": "is in the library already", "failed": "could not be read"}
         if job.state in words and not _is_sample(job):
             st.toast(f"{fmt.plain(job.name)} {words[job.state]}.")
-    st.session_state[_OPEN] = [job.path for job in session.jobs(*OPEN_STATES)]
+    st.session_state[_OPEN] = [job.path for job in session.list_jobs(*OPEN_STATES)]
 
 
 def _warn_about_worker(status: worker_process.WorkerStatus) -> None:
@@ -138,7 +138,7 @@ def _warn_about_worker(status: worker_process.WorkerStatus) -> None:
         st.error(fmt.plain(status.reason), icon=":material/error:")
     elif status.state == "stopped":
         st.warning("The importer stopped and will restart in a moment.", icon=":material/warning:")
-        page_elements.words(status.reason, "Last output")
+        page_elements.draw_output(status.reason, "Last output")
 
 
 def _explain_disk(status: worker_process.WorkerStatus) -> None:
@@ -146,7 +146,7 @@ def _explain_disk(status: worker_process.WorkerStatus) -> None:
 
     If the importer runs elsewhere, only a full disk counts: it may run as another user with other write permissions.
     """
-    trouble = disk.find_trouble(session.settings().library)
+    trouble = disk.find_trouble(session.get_settings().library)
     if trouble == disk.FULL or (trouble and status.state != "elsewhere"):
         st.warning(f"{trouble.message} New files wait until it can be written again.", icon=":material/hard_drive:")
 
@@ -184,12 +184,12 @@ def _draw_failure(job: Job) -> None:
     text, buttons = st.columns([5, 2], vertical_alignment="top")
     with text.container(gap="xxsmall"):
         st.markdown(_format_message(job))
-        said, command = page_elements.hint(job.hint)
+        said, command = page_elements.split_hint(job.hint)
         if said:
             st.markdown(said)
         if command:
             st.code(command, language=None)
-        page_elements.words(job.detail)
+        page_elements.draw_output(job.detail)
     if not access.may_edit():
         return
     with buttons.container(horizontal=True, horizontal_alignment="right"):
@@ -204,11 +204,11 @@ def _format_message(job: Job) -> str:
 
 
 def _try_again(path: str) -> None:
-    session.editing().catalog.forget_job(path, asked=True)
+    session.open_for_changes().catalog.forget_job(path, asked=True)
 
 
 def _dismiss_job(path: str) -> None:
-    session.editing().catalog.dismiss(path)
+    session.open_for_changes().catalog.dismiss(path)
 
 
 def set_aside() -> None:
@@ -221,10 +221,10 @@ def set_aside() -> None:
         )
 
 
-def workers() -> None:
+def draw_workers() -> None:
     """List a team's workers: each machine, its number of workers, and their converters."""
     found: dict[str, list[WorkerInfo]] = {}
-    for one in worker_process.list_team_workers(session.settings()):
+    for one in worker_process.list_team_workers(session.get_settings()):
         found.setdefault(f"{one.host}: {list_converters([one])}", []).append(one)
     if found:
         told = [f"{name} ({len(of)} workers)" if len(of) > 1 else name for name, of in sorted(found.items())]
@@ -232,7 +232,7 @@ def workers() -> None:
         st.caption(f"Importers · {' · '.join(map(fmt.plain, told[:SHOWN]))}{more}")
 
 
-def where(status: worker_process.WorkerStatus, inbox: str) -> str:
+def describe_inbox(status: worker_process.WorkerStatus, inbox: str) -> str:
     """Return one line on where to put files and whether the importer is running."""
     words = {
         "here": "Importer running",
@@ -242,7 +242,7 @@ def where(status: worker_process.WorkerStatus, inbox: str) -> str:
         "stopped": "Importer stopped",
         "refused": "Importer not started",
     }
-    most = fmt.bytes_(session.settings().max_upload_mb << 20)
+    most = fmt.bytes_(session.get_settings().max_upload_mb << 20)
     return (
         f"Drop reports here (at most {most} each), or copy them into **{fmt.plain(inbox)}**  ·  {words[status.state]}"
     )

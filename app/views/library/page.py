@@ -20,18 +20,18 @@ TOOLS = (
 )
 
 
-def page() -> None:
+def draw_page() -> None:
     total = session.count()
-    samples = session.listed(paging.SAMPLES, most=paging.MOST_SAMPLES)
+    samples = session.list_page(paging.SAMPLES, most=paging.MOST_SAMPLES)
     jobs.note_listed()
     status = worker_process.check_worker()
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="library-top"):
         st.header("Library", anchor=False, width="content")
         jobs.draw_progress()
-        upload.uploader(jobs.where(status, session.settings().inbox_text))
+        upload.draw_uploader(jobs.describe_inbox(status, session.get_settings().inbox_text))
     with ui.boundary():
-        jobs.workers()
-    jobs.live()
+        jobs.draw_workers()
+    jobs.draw_live()
     jobs.set_aside()
     newcomer = total == len(samples)
     if total and newcomer:
@@ -40,16 +40,16 @@ def page() -> None:
         judging = status.state in ("here", "elsewhere", "starting")
         with st.container(gap="xsmall", key="library-list"):
             _draw_list(total, judging=judging)
-            runs.draw(judging=judging)
+            runs.draw_runs(judging=judging)
         _announce_removals()
         if not newcomer:
             tour.draw_button("Tour of the samples", samples)
     else:
         _draw_empty()
-    actions.dialogs()
-    report_links.dialog()
-    sidecars.dialog()
-    tour.dialog()
+    actions.draw_dialogs()
+    report_links.draw_dialog()
+    sidecars.draw_dialog()
+    tour.draw_dialog()
 
 
 def _draw_list(total: int, *, judging: bool) -> None:
@@ -62,16 +62,16 @@ def _draw_list(total: int, *, judging: bool) -> None:
         st.info("No reports match these filters.")
         return
     place = st.container()
-    order, first = paging.draw(count)
-    shown = paging.read(filters, order, first)
-    labels = session.labels(one.id for one in shown)
-    partners = report_links.partners(shown, session.links(), session.links("trace"))
+    order, first = paging.draw_pager(count)
+    shown = paging.read_page(filters, order, first)
+    labels = session.read_labels(one.id for one in shown)
+    partners = report_links.read_partners(shown, session.read_links(), session.read_links("trace"))
     growing = count == total and jobs.are_samples_coming()
     with place:
-        known = judged_findings.known(shown)
-        selected = table.show(shown, labels, partners, known, growing=growing, judging=judging)
+        known = judged_findings.read_known(shown)
+        selected = table.draw_reports(shown, labels, partners, known, growing=growing, judging=judging)
     with above:
-        actions.bar(selected, labels, partners)
+        actions.draw_actions(selected, labels, partners)
 
 
 def _announce_removals() -> None:
@@ -83,18 +83,18 @@ def _announce_removals() -> None:
 
 
 def _draw_empty() -> None:
-    if jobs.first_are_coming():
+    if jobs.is_first_import():
         st.subheader("The first reports are being imported", anchor=False)
         st.markdown("Each appears here once it is imported. To add your own, drop it on this page, or put it into")
-        st.code(session.settings().inbox_text, language=None)
+        st.code(session.get_settings().inbox_text, language=None)
         return
     st.subheader("No reports yet", anchor=False)
     st.markdown("Drop a report on this page, or put it into the inbox that Warpdeck watches:")
-    st.code(session.settings().inbox_text, language=None)
+    st.code(session.get_settings().inbox_text, language=None)
     st.markdown("To capture one:")
     for title, command in TOOLS:
         st.caption(title)
         st.code(command, language=None)
 
 
-page()
+draw_page()

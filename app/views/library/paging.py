@@ -19,7 +19,7 @@ ORDERS = {
 }  # fmt: skip
 
 
-def draw(count: int) -> tuple[str, int]:
+def draw_pager(count: int) -> tuple[str, int]:
     """Draw order and pager if the reports fill several pages; return the order and the first position."""
     if count <= PAGE:
         return "newest", 0
@@ -27,11 +27,11 @@ def draw(count: int) -> tuple[str, int]:
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="library-pages"):
         order = st.selectbox(
             "Order", list(ORDERS), format_func=ORDERS.__getitem__, label_visibility="collapsed", width=190,
-            **url_widgets.option(ORDER, list(ORDERS), "newest"),
+            **url_widgets.bind_option(ORDER, list(ORDERS), "newest"),
         )  # fmt: skip
         number = st.number_input(
             "Page", 1, pages, step=1, placeholder="1", label_visibility="collapsed", width=130,
-            **url_widgets.number(PAGE_NUMBER, pages),
+            **url_widgets.bind_number(PAGE_NUMBER, pages),
         )  # fmt: skip
         first = PAGE * (int(number or 1) - 1)
         last = min(first + PAGE, count)
@@ -40,17 +40,17 @@ def draw(count: int) -> tuple[str, int]:
     return order, first
 
 
-def read(filters: Filters, order: str, first: int) -> list[Manifest]:
+def read_page(filters: Filters, order: str, first: int) -> list[Manifest]:
     """Return a page of the list.
 
     The newest come first, then the samples in the order of their import, so that none pushes others down.
     """
     if order != "newest":
-        return session.listed(filters, order, first)
+        return session.list_page(filters, order, first)
     own = replace(filters, is_sample=False)
-    shown = session.listed(own, first=first)
+    shown = session.list_page(own, first=first)
     if len(shown) < PAGE:
-        samples = session.listed(replace(filters, is_sample=True), most=MOST_SAMPLES)[::-1]
+        samples = session.list_page(replace(filters, is_sample=True), most=MOST_SAMPLES)[::-1]
         begin = max(0, first - session.count(own))
         shown += samples[begin : begin + PAGE - len(shown)]
     return shown

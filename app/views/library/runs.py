@@ -9,7 +9,7 @@ import streamlit as st
 from app import page_list, session
 from app.ui import cell_text, judged_findings, navigation
 from app.ui import format as fmt
-from app.views.library.table import NOTHING, ROW_PX, UNJUDGED, gpu
+from app.views.library.table import NOTHING, ROW_PX, UNJUDGED, shorten_gpu
 from profiledb.studies.run_lookup import RunLine
 from profiledb.studies.runs import sentences
 
@@ -25,17 +25,17 @@ _RANKS = {
     "open": ("Open", 56), "rank": ("Rank", 60), "report": ("Report", 320), "node": ("Node", 150),
     "gpu": ("GPU", 116), "steps": ("Steps", 66), "step": ("Step", 80),
 }  # fmt: skip
-_WORDS: Any = {"step": fmt.duration, "gpu": gpu, "name": lambda name: fmt.shortened(name, _NAME_LETTERS)}
+_WORDS: Any = {"step": fmt.duration, "gpu": shorten_gpu, "name": lambda name: fmt.shortened(name, _NAME_LETTERS)}
 
 
-def draw(*, judging: bool) -> None:
+def draw_runs(*, judging: bool) -> None:
     """Draw the runs of the library; nothing without one."""
     lines = session.run_lines()
     if not lines:
         return
     with st.expander(fmt.counted(len(lines), "run") + " on several GPUs", key="library-runs-box"):
         chosen = _draw_table(
-            frame(lines, judging=judging), COLUMNS, "library-runs", [one.run.reports[0] for one in lines]
+            build_frame(lines, judging=judging), COLUMNS, "library-runs", [one.run.reports[0] for one in lines]
         )
         if chosen is None:
             st.caption("Open leads to the page of all ranks; select a row to list them here.")
@@ -48,7 +48,7 @@ def draw(*, judging: bool) -> None:
         )
 
 
-def frame(lines: Sequence[RunLine], *, judging: bool) -> pd.DataFrame:
+def build_frame(lines: Sequence[RunLine], *, judging: bool) -> pd.DataFrame:
     """Build a row per run, in the columns of ``COLUMNS``."""
     rows = pd.DataFrame(
         {
@@ -101,7 +101,7 @@ def _draw_table(
     }  # fmt: skip
     more: dict[str, Any] = {"on_select": "rerun", "selection_mode": "single-row"} if is_run else {}
     event: Any = st.dataframe(
-        cell_text.styler(rows, {name: word for name, word in _WORDS.items() if name in rows}),
+        cell_text.make_styler(rows, {name: word for name, word in _WORDS.items() if name in rows}),
         height=(min(len(rows), _MOST_ROWS) + 1) * ROW_PX + _BORDERS_PX, row_height=ROW_PX, hide_index=True,
         column_config=made, key=key, placeholder=fmt.MISSING, **more,
     )  # fmt: skip

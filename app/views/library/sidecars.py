@@ -19,16 +19,16 @@ _OPEN = "library-columns"
 _NONE = "none"
 
 
-def waiting(alone: int) -> None:
+def draw_waiting(alone: int) -> None:
     """List sidecars without a report and sidecars that may be truncated, and ask about unknown columns."""
     if alone:
-        names = ", ".join(fmt.plain(fmt.shortened(job.name, 48)) for job in session.jobs("alone")[:FEW])
+        names = ", ".join(fmt.plain(fmt.shortened(job.name, 48)) for job in session.list_jobs("alone")[:FEW])
         more = f" and {alone - FEW} more" if alone > FEW else ""
         verb = "waits" if alone == 1 else "wait"
         st.caption(f"{names}{more} {verb} for a report with the same name.")
-    for job in session.warned_jobs(FEW):
+    for job in session.list_warned_jobs(FEW):
         st.caption(f":material/warning: {fmt.plain(job.message)}")
-    for job in session.jobs("columns"):
+    for job in session.list_jobs("columns"):
         _draw_question(job)
 
 
@@ -40,10 +40,10 @@ def _draw_question(job: Job) -> None:
             st.rerun()
 
 
-def dialog() -> None:
+def draw_dialog() -> None:
     """Ask for the meaning of a table's columns after its button is pressed, until answered or dismissed."""
     path = st.session_state.get(_OPEN)
-    job = next((job for job in session.jobs("columns") if job.path == path), None) if path else None
+    job = next((job for job in session.list_jobs("columns") if job.path == path), None) if path else None
     if job:
         st.dialog("Which columns are these?", on_dismiss=_close_dialog)(_draw_dialog)(job)
 
@@ -65,7 +65,7 @@ def _draw_dialog(job: Job) -> None:
         ready = time is not None and (text if label == _NONE else label)
         if st.button("Import", type="primary", disabled=not ready, key="columns-done"):
             columns = Columns(_read_choice(label), _read_choice(step), _read_choice(time), unit, text)
-            session.editing().catalog.name_columns(job.path, columns)
+            session.open_for_changes().catalog.name_columns(job.path, columns)
             _close_dialog()
             st.rerun()
 

@@ -36,18 +36,18 @@ _SHOWN = "library-shown"
 _FAMILY = re.compile(r"(^|(?<=\d x ))(NVIDIA )?((GeForce|Tesla) )?")
 
 
-def gpu(name: Any) -> str:
+def shorten_gpu(name: Any) -> str:
     """Shorten a GPU name to fit its column: drop vendor and family, and truncate in the middle."""
-    return fmt.shortened(_FAMILY.sub("", tables.text(name)), _GPU_LETTERS)
+    return fmt.shortened(_FAMILY.sub("", tables.format_cell(name)), _GPU_LETTERS)
 
 
 def cut_finding(finding: Any) -> str:
     """Shorten a finding to fit its column: its first words tell it."""
-    shown = tables.text(finding)
+    shown = tables.format_cell(finding)
     return shown if len(shown) <= _FINDING_LETTERS else f"{shown[: _FINDING_LETTERS - 1].rstrip()}…"
 
 
-_WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": gpu, "worst": cut_finding}
+_WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": shorten_gpu, "worst": cut_finding}
 
 Texts = Mapping[str, Sequence[str]]
 """Text by report id."""
@@ -59,7 +59,7 @@ UNJUDGED = {True: "Being judged", False: "Not judged yet"}
 """Text of an unjudged report, by whether an importer runs: it judges reports when they are in."""
 
 
-def frame(
+def build_frame(
     reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Known, *, judging: bool = False
 ) -> pd.DataFrame:
     """Build a row per report: open, name, worst, kind, gpu, captured (UTC), duration (ns), kernels, size (B), labels.
@@ -70,8 +70,8 @@ def frame(
         {
             "open": "Open",
             "name": fmt.visible(r.shown_name),
-            "worst": _describe_state(r) or worst(known.get(r.id)) or UNJUDGED[judging],
-            "kind": page_elements.kind_title(kind_of(r)),
+            "worst": _describe_state(r) or choose_worst(known.get(r.id)) or UNJUDGED[judging],
+            "kind": page_elements.get_kind_title(kind_of(r)),
             "gpu": fmt.visible(r.gpu) or None,
             "captured": r.captured_at,
             "duration": r.duration_ns or None,
@@ -96,18 +96,18 @@ def _describe_state(report: Manifest) -> str:
     return OLDER.capitalize() if report.is_older else PREPARING if report.preparing else ""
 
 
-def worst(every: Sequence[Found] | None) -> str | None:
+def choose_worst(every: Sequence[Found] | None) -> str | None:
     """Return the costliest finding with its severity; None if the report has not been judged."""
     if every is None:
         return None
     first = next((one for one in every if one.costs), None)
     if first is None:
         return NOTHING
-    rule = judged_findings.rules().get(first.rule)
+    rule = judged_findings.read_rules().get(first.rule)
     return f"{judged_findings.TITLES[first.severity]}: {fmt.visible(rule.title if rule else first.rule)}"
 
 
-def show(
+def draw_reports(
     reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Known, *, growing: bool, judging: bool
 ) -> list[Manifest]:
     """Draw the table, open the report whose button was pressed, and return the selected reports.
@@ -120,11 +120,11 @@ def show(
         growing: whether more rows will come, so that the table takes the height of a full one.
         judging: whether an importer runs, which judges reports.
     """
-    rows = frame(reports, labels, partners, known, judging=judging)
+    rows = build_frame(reports, labels, partners, known, judging=judging)
     turn = _find_turn([r.id for r in reports])
     names = short_names.tell_apart(rows["name"], _NAME_LETTERS)
     event: Any = st.dataframe(
-        cell_text.styler(rows, _WORDS | {"name": names.__getitem__}),
+        cell_text.make_styler(rows, _WORDS | {"name": names.__getitem__}),
         height=(SCREEN if growing else min(len(rows) + 1, SCREEN)) * ROW_PX + _BORDERS_PX,
         row_height=ROW_PX,
         hide_index=True,
@@ -136,7 +136,7 @@ def show(
         selection_mode="multi-row",
         placeholder=fmt.MISSING,
     )
-    name_card.card(
+    name_card.add_card(
         f"library-{turn}",
         names=_NAMED,
         widths=dict(COLUMNS.values()),

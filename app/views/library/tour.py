@@ -97,7 +97,7 @@ def _list_links(links: Sequence[Query], ids: Mapping[str, str], pages: Mapping[s
             yield Link(str(link["label"]), view, query)
 
 
-def dialog() -> None:
+def draw_dialog() -> None:
     """Show the tour after its button was pressed, until it is closed."""
     if st.session_state.get(_OPEN):
         st.dialog("Tour of the samples", width="large", on_dismiss=_close_tour)(_draw_stops)()
@@ -105,7 +105,7 @@ def dialog() -> None:
 
 def _draw_stops() -> None:
     with page_elements.boundary(), st.container(key="library-stops"):
-        for stop in find_stops(session.listed(paging.SAMPLES, most=paging.MOST_SAMPLES)):
+        for stop in find_stops(session.list_page(paging.SAMPLES, most=paging.MOST_SAMPLES)):
             with st.container(gap="xxsmall"):
                 st.markdown(f"**{stop.question}**")
                 st.caption(_UNIT.sub("\N{NO-BREAK SPACE}", stop.see))

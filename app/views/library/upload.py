@@ -18,7 +18,7 @@ from profiledb.library.spaces import EVERYBODY, folder
 _TAKEN = "upload-taken"
 
 
-def uploader(label: str) -> None:
+def draw_uploader(label: str) -> None:
     """Draw the upload field and move uploaded files to the inbox, where the worker finds them.
 
     Viewers get no upload field. The server rejects uploads from sessions that were not offered one (web.store).
@@ -29,7 +29,7 @@ def uploader(label: str) -> None:
         st.toast(f"{fmt.plain(name)} is in the inbox.", icon=":material/check:")
     identity = _register_session()
     turn = st.session_state.setdefault("upload-turn", 0)
-    settings = session.settings()
+    settings = session.get_settings()
     below = _choose_folder()
     files = st.file_uploader(
         label,
@@ -41,7 +41,7 @@ def uploader(label: str) -> None:
         return
     st.session_state["upload-turn"] = turn + 1  # the next run shows an empty uploader instead
     wrong: WarpdeckError | None = None
-    inbox, audit = open_inbox(settings), session.editing().catalog.audit
+    inbox, audit = open_inbox(settings), session.open_for_changes().catalog.audit
     for file in files:
         try:
             path = _receive_file(file, identity, inbox, below)

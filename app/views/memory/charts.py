@@ -7,15 +7,15 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, MARK, NEUTRAL, NS_PER_X, Theme, faded, frame, legend_above
-from app.ui.figure_cache import kept
+from app.ui.charts import ACCENT, FONT_PX, MARK, NEUTRAL, NS_PER_X, Theme, apply_frame, fade_color, place_legend
+from app.ui.figure_cache import cache_figure
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
 """Marker shapes by direction, for readers who cannot tell the colors apart."""
 _LEAST_PX, _MOST_PX = 5.0, 18.0
 
 
-@kept
+@cache_figure
 def copy_sizes(
     cells: pd.DataFrame, peaks: Sequence[tuple[str, float]], colors: Mapping[str, str], theme: Theme
 ) -> go.Figure:
@@ -27,7 +27,7 @@ def copy_sizes(
     most = max(float(cells["count"].max()), 2.0)
     for number, (direction, rows) in enumerate(cells.groupby("direction", sort=False)):
         hover = [
-            f"<b>{fmt.plotly_text(direction)}</b><br>{fmt.bytes_(row.bytes)} at {fmt.rate(row.bytes_per_s)}<br>"
+            f"<b>{fmt.escape_plotly(direction)}</b><br>{fmt.bytes_(row.bytes)} at {fmt.rate(row.bytes_per_s)}<br>"
             f"{fmt.counted(row.count_, 'operation')}, {fmt.duration(row.total_ns)}"
             for row in rows.rename(columns={"count": "count_"}).itertuples()
         ]
@@ -36,7 +36,7 @@ def copy_sizes(
             x=rows["bytes"].astype(float),
             y=rows["bytes_per_s"].astype(float),
             mode="markers",
-            name=fmt.plotly_text(direction),
+            name=fmt.escape_plotly(direction),
             marker={
                 "size": _LEAST_PX + (_MOST_PX - _LEAST_PX) * share,
                 "color": colors[str(direction)],
@@ -49,8 +49,8 @@ def copy_sizes(
         )
     for number, (title, rate) in enumerate(peaks):
         _draw_peak(figure, title, rate, theme, left=number % 2 == 0)
-    frame(figure, theme, height=340, left=84, top=34, bottom=40)
-    legend_above(figure, itemsizing="constant")
+    apply_frame(figure, theme, height=340, left=84, top=34, bottom=40)
+    place_legend(figure, itemsizing="constant")
     highest = max([float(cells["bytes_per_s"].max()), *(rate for _, rate in peaks)])
     _set_log_axis(figure.update_xaxes, float(cells["bytes"].min()), float(cells["bytes"].max()), "B")
     _set_log_axis(figure.update_yaxes, float(cells["bytes_per_s"].min()), highest, "B/s")
@@ -62,7 +62,7 @@ def copy_sizes(
 def _draw_peak(figure: go.Figure, title: str, rate: float, theme: Theme, *, left: bool) -> None:
     figure.add_hline(y=rate, line={"width": 1, "color": MARK[theme], "dash": "dot"})
     figure.add_annotation(
-        text=f"{fmt.plotly_text(title)} {fmt.rate(rate)}",
+        text=f"{fmt.escape_plotly(title)} {fmt.rate(rate)}",
         xref="x domain",
         x=0.0 if left else 0.45,
         y=math.log10(rate),  # on a log axis, a line takes the value and an annotation its logarithm
@@ -99,8 +99,8 @@ def _format_round(amount: float) -> str:
     return f"{amount / size:g} {name.removesuffix('B')}"
 
 
-@kept
-def memory_steps(rows: pd.DataFrame, end_ns: float, theme: Theme) -> go.Figure:
+@cache_figure
+def plot_memory(rows: pd.DataFrame, end_ns: float, theme: Theme) -> go.Figure:
     """Plot the memory held on one GPU (``memory_over_time``) as steps, up to the end of the capture."""
     x_unit, x_size = fmt.unit_for(end_ns, fmt.DURATION_UNITS)
     y_unit, y_size = fmt.unit_for(float(rows["held_bytes"].max()), fmt.BYTE_UNITS)
@@ -114,22 +114,20 @@ def memory_steps(rows: pd.DataFrame, end_ns: float, theme: Theme) -> go.Figure:
             mode="lines",
             line={"shape": "hv", "width": 1.5, "color": ACCENT[theme]},
             fill="tozeroy",
-            fillcolor=faded(ACCENT[theme], 0.18),
+            fillcolor=fade_color(ACCENT[theme], 0.18),
             text=hover,
             hovertemplate="%{text}<extra></extra>",
         )
     )
-    frame(figure, theme, height=180, left=52, top=8, bottom=24)
+    apply_frame(figure, theme, height=180, left=52, top=8, bottom=24)
     figure.update_layout(hovermode="x", meta={NS_PER_X: x_size})
     figure.update_xaxes(range=[0, end_ns / x_size], ticksuffix=f" {x_unit}", nticks=8)
     figure.update_yaxes(rangemode="tozero", ticksuffix=f" {y_unit}", nticks=5)
     return figure
 
 
-@kept
-def tensor_levels(
-    rows: pd.DataFrame, peak: tuple[float | None, float | None], end_ns: float, theme: Theme
-) -> go.Figure:
+@cache_figure
+def plot_tensors(rows: pd.DataFrame, peak: tuple[float | None, float | None], end_ns: float, theme: Theme) -> go.Figure:
     """Plot the tensor memory of one device (``tensor_over_time``) as an area, and reserved memory as a line above it.
 
     Args:
@@ -153,7 +151,7 @@ def tensor_levels(
             name=title,
             line={"shape": "hv", "width": 1.5, "color": ACCENT[theme] if area else NEUTRAL[theme]},
             fill="tozeroy" if area else None,
-            fillcolor=faded(ACCENT[theme], 0.18) if area else None,
+            fillcolor=fade_color(ACCENT[theme], 0.18) if area else None,
             text=[f"{title} <b>{fmt.bytes_(b)}</b><br>at {fmt.duration(t)}" for t, b in zip(times, held, strict=True)],
             hovertemplate="%{text}<extra></extra>",
         )
@@ -162,8 +160,8 @@ def tensor_levels(
             x=[peak[0] / x_size], y=[peak[1] / y_size], mode="markers", name="Peak", hoverinfo="skip",
             marker={"color": MARK[theme], "size": 8},
         )  # fmt: skip
-    frame(figure, theme, height=240, left=60, top=34, bottom=24)
-    legend_above(figure)
+    apply_frame(figure, theme, height=240, left=60, top=34, bottom=24)
+    place_legend(figure)
     figure.update_layout(hovermode="x", meta={NS_PER_X: x_size})
     figure.update_xaxes(range=[0, end_ns / x_size], ticksuffix=f" {x_unit}", nticks=8)
     figure.update_yaxes(rangemode="tozero", ticksuffix=f" {y_unit}", nticks=5)

@@ -26,7 +26,7 @@ DRAWN = 12
 """Fewest operations for which a chart says more than the table."""
 
 
-def show(report_id: str) -> None:
+def draw_copies(report_id: str) -> None:
     """Draw the section. Raises NotCapturedError if the report has no copies."""
     rows = session.run(report_id, "copies")
     st.subheader("Memcpy and memset", anchor=False)
@@ -48,12 +48,12 @@ def _draw_sizes(report_id: str, rows: pd.DataFrame) -> None:
     cells = session.run(report_id, "copy_sizes")
     if cells.empty:
         return
-    colors = dict(zip(rows["direction"], _repeat_colors(theme.category_colors(), len(rows)), strict=True))
+    colors = dict(zip(rows["direction"], _repeat_colors(theme.get_category_colors(), len(rows)), strict=True))
     order = {direction: number for number, direction in enumerate(rows["direction"])}
     cells = cells.sort_values("direction", key=lambda names: names.map(order), kind="stable")
-    figure = charts_memory.copy_sizes(cells, _list_peaks(rows), colors, theme.theme())
+    figure = charts_memory.copy_sizes(cells, _list_peaks(rows), colors, theme.get_theme())
     st.markdown("**Bandwidth by size**")
-    chart_element.chart(figure, "copy-sizes")
+    chart_element.draw_chart(figure, "copy-sizes")
 
 
 def _repeat_colors(colors: list[str], times: int) -> list[str]:

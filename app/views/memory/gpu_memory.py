@@ -14,7 +14,7 @@ MOST = 8
 """Most GPUs drawn."""
 
 
-def show(report_id: str) -> None:
+def draw_memory(report_id: str) -> None:
     """Draw the section. Raises NotCapturedError if memory usage was not captured."""
     gpus = session.run(report_id, "memory_use")
     st.subheader("GPU memory", anchor=False)
@@ -24,8 +24,8 @@ def show(report_id: str) -> None:
         _draw_facts(gpu, alone=len(gpus) == 1)
         steps = rows[rows["gpu_id"] == gpu.gpu_id]
         if len(steps) and (last := max(end_ns or 0.0, float(steps["time_ns"].max()))):
-            figure = charts_memory.memory_steps(steps, last, theme.theme())
-            chart_drag.chart(figure, f"memory-{gpu.gpu_id}")
+            figure = charts_memory.plot_memory(steps, last, theme.get_theme())
+            chart_drag.draw_chart(figure, f"memory-{gpu.gpu_id}")
     if len(gpus) > MOST:
         st.caption(f"{len(gpus) - MOST} more GPUs: see the analysis memory_use.")
     st.caption(
@@ -49,4 +49,4 @@ def _draw_facts(gpu: Any, *, alone: bool) -> None:
         ("Pinned host memory", fmt.bytes_(gpu.host_bytes), "Allocated minus freed."),
         ("Managed memory", fmt.bytes_(gpu.managed_bytes), "Allocated minus freed; not in the chart."),
     ]
-    page_elements.facts([item for item in items if item[1] != fmt.MISSING])
+    page_elements.draw_facts([item for item in items if item[1] != fmt.MISSING])

@@ -15,7 +15,7 @@ MOST = 8
 SEGMENTS = AnalysisTable("tensor_segments", changes={"free_pct": {"label": "Free share"}}, filled=True, few=True)
 
 
-def show(report_id: str) -> None:
+def draw_segments(report_id: str) -> None:
     """Draw the section. Raises NotCapturedError if the report has no snapshot."""
     devices = session.run(report_id, "tensor_fragmentation")
     st.subheader(TITLE, anchor=False)
@@ -52,4 +52,4 @@ def _draw_facts(row: Any, *, alone: bool) -> None:
         ),
         ("Awaiting release", fmt.bytes_(row.awaiting_bytes), "Released, but a stream still uses it."),
     ]
-    page_elements.facts([item for item in items if item[1] != fmt.MISSING])
+    page_elements.draw_facts([item for item in items if item[1] != fmt.MISSING])

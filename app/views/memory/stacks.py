@@ -13,27 +13,27 @@ from app.ui.icicle import Node
 _ROOT = "all"
 
 
-def show(rows: pd.DataFrame) -> None:
+def draw_stacks(rows: pd.DataFrame) -> None:
     """Draw the flame graph of one device's ``tensor_tree`` rows."""
     if rows.empty:
         return
-    drawn = nodes(rows)
-    chart_element.chart(icicle.icicle(drawn, theme.theme()), "tensor-stacks")
+    drawn = build_boxes(rows)
+    chart_element.draw_chart(icicle.plot_icicle(drawn, theme.get_theme()), "tensor-stacks")
     st.caption("Width: what the allocations of a function hold. Click a box to zoom in, the top bar to zoom out.")
 
 
-def nodes(rows: pd.DataFrame) -> list[Node]:
+def build_boxes(rows: pd.DataFrame) -> list[Node]:
     """Return the boxes, parents first. Memory allocated before the first event is the unfilled part of the root."""
     top = rows.iloc[0]
     whole = 100 * float(top["bytes"]) / float(top["share_pct"])
     root = Node(_ROOT, "", "Peak", whole, f"<b>Peak</b><br>{fmt.bytes_(whole)}", 0)
-    return icicle.tree(rows, "bytes", root, _format_hover)
+    return icicle.build_tree(rows, "bytes", root, _format_hover)
 
 
 def _format_hover(row: Mapping[Any, Any]) -> str:
     return "<br>".join(
         (
-            f"<b>{fmt.plotly_text(fmt.shortened(str(row['function']), 100))}</b>",
+            f"<b>{fmt.escape_plotly(fmt.shortened(str(row['function']), 100))}</b>",
             f"{fmt.bytes_(row['bytes'])}, {fmt.percent(row['share_pct'])} of the peak",
             f"{fmt.counted(row['tensors'], 'tensor')}, {fmt.bytes_(row['self_bytes'])} in itself",
         )

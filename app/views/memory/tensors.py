@@ -22,16 +22,16 @@ DEVICE, BY = "device_of", "tensors_by"
 STEADY = {"warmup": "exclude"}
 """Step analyses cover the whole capture without warm-up: in a part of it, other loops may look like steps."""
 PARTS = {"before": "Allocated before the capture", "rest": "Others"}
-PEAK = ("bytes", table_columns.bar("share_pct", width=150), "tensors", "largest_bytes")
+PEAK = ("bytes", table_columns.make_bar("share_pct", width=150), "tensors", "largest_bytes")
 ALLOCATIONS = (
-    "bytes", table_columns.bar("share_pct", width=130), "allocations", "avg_bytes", "largest_bytes", "median_ns",
+    "bytes", table_columns.make_bar("share_pct", width=130), "allocations", "avg_bytes", "largest_bytes", "median_ns",
     "net_bytes",
 )  # fmt: skip
 LIFETIMES = AnalysisTable("tensor_lifetimes", filled=True, few=True)
 STEPS = AnalysisTable("tensor_steps", changes={"change_bytes": {"signed": True}}, filled=True, few=True)
 
 
-def show(report_id: str) -> None:
+def draw_tensors(report_id: str) -> None:
     """Draw the section. Raises NotCapturedError if tensor memory was not captured."""
     devices = session.run(report_id, "tensor_memory")
     st.subheader(TITLE, anchor=False)
@@ -42,18 +42,18 @@ def show(report_id: str) -> None:
     device = names[0]
     if len(names) > 1:
         device = st.segmented_control(
-            "Device", names, required=True, **url_widgets.option(DEVICE, names, names[0]), label_visibility="collapsed",
-            format_func=fmt.visible,
+            "Device", names, required=True, **url_widgets.bind_option(DEVICE, names, names[0]),
+            label_visibility="collapsed", format_func=fmt.visible,
         ) or names[0]  # fmt: skip
     facts = next(row for row in devices.itertuples() if row.device == device)
-    growth = _select_device(rows_or_none(session.whole, report_id, "tensor_growth", **STEADY), device)
+    growth = _select_device(rows_or_none(session.run_whole, report_id, "tensor_growth", **STEADY), device)
     _draw_facts(facts)
     _draw_over_time(report_id, facts)
     if len(growth):
-        st.markdown(fmt.plain(trend(growth.iloc[0])))
+        st.markdown(fmt.plain(describe_trend(growth.iloc[0])))
     _draw_tables(report_id, device)
     if len(growth):
-        steps = _select_device(session.whole(report_id, "tensor_steps", **STEADY), device)
+        steps = _select_device(session.run_whole(report_id, "tensor_steps", **STEADY), device)
         st.markdown("**From step to step**")
         STEPS.table(steps)
 
@@ -87,7 +87,7 @@ def _draw_facts(facts: Any) -> None:
             f"They add up to {fmt.bytes_(facts.allocated_bytes)}, with {fmt.counted(facts.releases, 'release')}.",
         ),
     ]
-    page_elements.facts([item for item in items if item[1] != fmt.MISSING])
+    page_elements.draw_facts([item for item in items if item[1] != fmt.MISSING])
     if int(facts.out_of_memory):
         st.warning(
             f"Out of memory: {fmt.counted(facts.out_of_memory, 'allocation')} failed.", icon=":material/warning:"
@@ -99,8 +99,8 @@ def _draw_over_time(report_id: str, facts: Any) -> None:
     last = max(fmt.number(facts.capture_ns) or 0.0, float(rows["time_ns"].max()))
     if last:
         peak = (fmt.number(facts.peak_ns), fmt.number(facts.peak_bytes))
-        figure = charts_memory.tensor_levels(rows, peak, last, theme.theme())
-        chart_drag.chart(figure, "tensor-memory")
+        figure = charts_memory.plot_tensors(rows, peak, last, theme.get_theme())
+        chart_drag.draw_chart(figure, "tensor-memory")
     if not facts.is_stated:
         st.caption(
             "The trace does not state what is allocated: it is allocations minus releases, so what lives through the"
@@ -108,7 +108,7 @@ def _draw_over_time(report_id: str, facts: Any) -> None:
         )
 
 
-def trend(row: Any) -> str:
+def describe_trend(row: Any) -> str:
     """Say in a sentence or two whether tensor memory grows from step to step."""
     first, last = fmt.bytes_(row["first_bytes"]), fmt.bytes_(row["last_bytes"])
     if pd.isna(row["grows"]):
@@ -141,7 +141,7 @@ def _draw_tables(report_id: str, device: str) -> None:
     by = choices[0] if choices else LINE
     if len(choices) > 1:
         by = st.segmented_control(
-            "Group by", choices, required=True, **url_widgets.option(BY, choices, by),
+            "Group by", choices, required=True, **url_widgets.bind_option(BY, choices, by),
         ) or by  # fmt: skip
     asked = {} if by in choices[:1] or not choices else {"by": by.lower()}
     outside = "No stack" if by in (LINE, STACK) else f"Outside {by.lower()}s"
@@ -149,14 +149,16 @@ def _draw_tables(report_id: str, device: str) -> None:
     st.markdown("**At the peak**")
     st.caption("Allocations that are alive when tensors hold most, by what allocated them.")
     if by in (LINE, STACK) and choices:
-        stacks.show(_select_device(session.run(report_id, "tensor_tree"), device))
+        stacks.draw_stacks(_select_device(session.run(report_id, "tensor_tree"), device))
     named = peak.assign(name=peak["name"].where(peak["part"] == "named", peak["part"].map(PARTS).fillna(outside)))
-    columns = table_columns.of("tensor_peak", table_columns.use("name", label=by, width=360), *PEAK)
+    columns = table_columns.choose_columns("tensor_peak", table_columns.use("name", label=by, width=360), *PEAK)
     _draw_table(named, columns, "tensor_peak")
     made = _select_device(session.run(report_id, "tensor_allocations", **asked), device)
     made = made.assign(name=made["name"].fillna(outside))
     st.markdown("**Allocations**")
-    columns = table_columns.of("tensor_allocations", table_columns.use("name", label=by, width=360), *ALLOCATIONS)
+    columns = table_columns.choose_columns(
+        "tensor_allocations", table_columns.use("name", label=by, width=360), *ALLOCATIONS
+    )
     _draw_table(made, columns, "tensor_allocations")
     largest = _select_device(session.run(report_id, "tensor_lifetimes"), device)
     st.markdown("**Largest tensors**")
@@ -166,5 +168,5 @@ def _draw_tables(report_id: str, device: str) -> None:
 
 def _draw_table(rows: pd.DataFrame, columns: Sequence[table_columns.Col], name: str) -> None:
     """Draw a table tall enough to show a few rows without scrolling."""
-    height = share_bar.height(len(rows))
-    tables.table(rows, table_columns.filled(rows, columns), key=name, download=f"{name}.csv", height=height)
+    height = share_bar.compute_height(len(rows))
+    tables.draw_table(rows, table_columns.select_filled(rows, columns), key=name, download=f"{name}.csv", height=height)

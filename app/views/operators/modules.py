@@ -14,14 +14,14 @@ MODULES = AnalysisTable(
 )
 
 
-def show(report_id: str) -> None:
+def draw_modules(report_id: str) -> None:
     if not session.run(report_id, "operator_facts")["modules"].iloc[0]:
         options = "`torch.profiler.profile(with_stack=True, with_modules=True)`"
         st.info(f"The trace has no modules. To record them: {options}.")
         return
     depth = st.selectbox(
         "Levels", list(range(1, _DEEPEST + 1)), index=None, placeholder="All",
-        **url_widgets.option("levels", range(1, _DEEPEST + 1)), width=140,
+        **url_widgets.bind_option("levels", range(1, _DEEPEST + 1)), width=140,
     )  # fmt: skip
     limit = {"limit": MOST}
     rows = session.run(report_id, "operator_modules", **(limit | {"depth": depth} if depth else limit))

@@ -13,15 +13,15 @@ from app.ui import url_widgets
 from app.views.operators import modules, roofline, tables
 
 VIEWS = {
-    "operators": ("Operators", tables.operators),
-    "shapes": ("By shape", tables.shapes),
-    "modules": ("Modules", modules.show),
-    "lines": ("Source lines", tables.lines),
-    "roofline": ("Roofline", roofline.show),
+    "operators": ("Operators", tables.draw_operators),
+    "shapes": ("By shape", tables.draw_shapes),
+    "modules": ("Modules", modules.draw_modules),
+    "lines": ("Source lines", tables.draw_lines),
+    "roofline": ("Roofline", roofline.draw_roofline),
 }
 
 
-def page() -> None:
+def draw_page() -> None:
     """Draw the page. Raises NotCapturedError if the report has no operators."""
     manifest = session.report()
     facts = session.run(manifest.id, "operator_facts").iloc[0]
@@ -32,7 +32,7 @@ def page() -> None:
     _draw_facts(facts)
     chosen = st.segmented_control(
         "View", list(VIEWS), format_func=_title_view, required=True, label_visibility="collapsed",
-        **url_widgets.option("view", list(VIEWS), "operators", title=_title_view),
+        **url_widgets.bind_option("view", list(VIEWS), "operators", title=_title_view),
     )  # fmt: skip
     VIEWS[chosen or "operators"][1](manifest.id)
 
@@ -43,7 +43,7 @@ def _title_view(view: str) -> str:
 
 def _draw_facts(facts: "pd.Series[Any]") -> None:
     """Draw the totals over all operators, and say how much GPU time was launched outside of them."""
-    ui.facts(
+    ui.draw_facts(
         [
             ("Operators", fmt.count(facts["operators"]), "Operators that began in this selection."),
             ("CPU time", fmt.duration(facts["host_ns"]), "Of operators that lie in no other."),
@@ -55,4 +55,4 @@ def _draw_facts(facts: "pd.Series[Any]") -> None:
         st.caption(f"Another {fmt.duration(facts['outside_ns'])} of GPU time was launched outside of operators.")
 
 
-page()
+draw_page()

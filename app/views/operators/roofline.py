@@ -10,7 +10,7 @@ from app.ui import chart_element, theme
 from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.ui.analysis_table import AnalysisTable
-from app.ui.roofline.charts import Roof, Roofline, roofline
+from app.ui.roofline.charts import Roof, Roofline, plot_roofline
 from app.ui.roofline.points import Point
 from app.views.operators.tables import MOST
 
@@ -24,7 +24,7 @@ OPERATORS = AnalysisTable(
 )
 
 
-def show(report_id: str) -> None:
+def draw_roofline(report_id: str) -> None:
     """Draw facts, chart and table."""
     rows = session.run(report_id, "operator_roofline", limit=MOST)
     if rows.empty:
@@ -45,7 +45,7 @@ def _draw_facts(rows: pd.DataFrame) -> None:
     time = known["work_ns"].sum()
     share = (known["pct_of_roof"] * known["work_ns"]).sum() / time if time else None
     memory = 100 * known.loc[known["bound"] == "memory", "work_ns"].sum() / time if time else None
-    ui.facts(
+    ui.draw_facts(
         [
             ("GPU time covered", fmt.percent(rows["share_pct"].sum()), "Share of the GPU time of all operators."),
             ("Roof efficiency", fmt.percent(share), "Mean over operators with a known roof, weighted by time."),
@@ -62,13 +62,13 @@ def _draw_chart(rows: pd.DataFrame) -> None:
     if drawn.empty:
         return
     precisions = [str(one) for one in drawn["precision"].dropna().unique()]
-    colors = dict(zip([*sorted(precisions), _NONE], theme.category_colors(), strict=False))
+    colors = dict(zip([*sorted(precisions), _NONE], theme.get_category_colors(), strict=False))
     points = [_make_point(place, row, colors) for place, (_, row) in enumerate(drawn.iterrows())]
     roofs = drawn.dropna(subset=["precision", "peak_flops_per_s"]).groupby("precision")["peak_flops_per_s"].first()
     bandwidth = fmt.number(rows["peak_bytes_per_s"].iloc[0])
     memory = [] if bandwidth is None else [Roof("Memory", bandwidth, used=True)]
     compute = [Roof(str(name).upper(), float(peak), used=True) for name, peak in roofs.items()]
-    chart_element.chart(roofline(Roofline(points, memory, compute), theme.theme()), "operator-roofline")
+    chart_element.draw_chart(plot_roofline(Roofline(points, memory, compute), theme.get_theme()), "operator-roofline")
     gpu = rows["gpu"].iloc[0]
     told = f"Roofs: dense peaks of {fmt.plain(gpu)}" if isinstance(gpu, str) else "Roofs: none is known of this GPU"
     few = f" The {fmt.count(len(drawn))} with the most time are drawn." if len(drawn) < len(rows) else ""
@@ -80,8 +80,8 @@ def _make_point(place: int, row: "pd.Series[Any]", colors: dict[str, str]) -> Po
     group = str(row["precision"]) if isinstance(row["precision"], str) else _NONE
     share = fmt.number(row["pct_of_roof"])
     lines = [
-        f"<b>{fmt.plotly_text(fmt.shortened(row['operator'], 60))}</b>",
-        fmt.plotly_text(fmt.shortened(row["shape"], 60)) if isinstance(row["shape"], str) else "",
+        f"<b>{fmt.escape_plotly(fmt.shortened(row['operator'], 60))}</b>",
+        fmt.escape_plotly(fmt.shortened(row["shape"], 60)) if isinstance(row["shape"], str) else "",
         f"{fmt.duration(row['work_ns'])} in {fmt.counted(row['calls'], 'call')}, {fmt.percent(row['share_pct'])}",
         f"{fmt.flops(row['flops_per_s'])}, {fmt.significant(row['intensity'])} FLOP/byte (model)" if works else "",
         f"{fmt.rate(row['least_bytes_per_s'])} at least (model)" if fmt.number(row["least_bytes_per_s"]) else "",

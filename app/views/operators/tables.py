@@ -32,7 +32,7 @@ LINES = AnalysisTable(
 )
 
 
-def operators(report_id: str) -> None:
+def draw_operators(report_id: str) -> None:
     """Draw the table by name, and the operator that was clicked or is named in the URL."""
     search = _draw_search()
     rows = session.run(report_id, "operators", limit=MOST, **({"search": search} if search else {}))
@@ -46,7 +46,7 @@ def operators(report_id: str) -> None:
         _draw_operator(report_id, named)
 
 
-def shapes(report_id: str) -> None:
+def draw_shapes(report_id: str) -> None:
     """Draw the table by name, shapes and data types."""
     search = _draw_search()
     rows = session.run(report_id, "operator_shapes", limit=MOST, **({"search": search} if search else {}))
@@ -60,7 +60,7 @@ def shapes(report_id: str) -> None:
     st.caption(WORK_NOTE)
 
 
-def lines(report_id: str) -> None:
+def draw_lines(report_id: str) -> None:
     rows = session.run(report_id, "operator_lines", limit=MOST)
     if rows.empty:
         st.info("The trace has no stacks. To record them: `torch.profiler.profile(with_stack=True)`.")
@@ -69,7 +69,9 @@ def lines(report_id: str) -> None:
 
 
 def _draw_search() -> str:
-    text = st.text_input("Search", placeholder="Part of an operator's name", width=360, **url_widgets.text("search"))
+    text = st.text_input(
+        "Search", placeholder="Part of an operator's name", width=360, **url_widgets.bind_text("search")
+    )
     return str(text).strip()
 
 

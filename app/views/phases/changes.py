@@ -9,7 +9,7 @@ SAME_PCT = 2.0
 """Times that differ by less than this percentage of the longer one count as the same."""
 
 
-def classes(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+def join_classes(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     """Join the class rows of two reports (``a_``, ``b_``) with their difference, largest change of the share first.
 
     Args:
@@ -23,7 +23,7 @@ def classes(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     return both.sort_values("points", key=abs, ascending=False, kind="stable").reset_index(names="class")
 
 
-def kernels(rows: pd.DataFrame, *, by_pass: bool) -> pd.DataFrame:
+def add_reasons(rows: pd.DataFrame, *, by_pass: bool) -> pd.DataFrame:
     """Add the reason of each change to the kernels of a comparison, in the order of the Compare page.
 
     Args:

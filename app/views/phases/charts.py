@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import FONT_PX, Theme, frame, readable_on
-from app.ui.figure_cache import kept
+from app.ui.charts import FONT_PX, Theme, apply_frame, choose_readable
+from app.ui.figure_cache import cache_figure
 
 _BAR_PX = 30
 _LABEL_PCT = 7.0
@@ -32,8 +32,8 @@ class Bar:
     pieces: Sequence[Piece]
 
 
-@kept
-def class_bars(
+@cache_figure
+def plot_class_bars(
     bars: Sequence[Bar], titles: dict[str, str], colors: dict[str, str], unit: str, theme: Theme
 ) -> go.Figure:
     """Plot horizontal stacked bars from top to bottom, with the classes in the order and colors given.
@@ -42,23 +42,23 @@ def class_bars(
     """
     figure = go.Figure()
     two = any(bar.side for bar in bars)
-    phases, sides = ([fmt.plotly_text(getattr(bar, name)) for bar in bars] for name in ("phase", "side"))
+    phases, sides = ([fmt.escape_plotly(getattr(bar, name)) for bar in bars] for name in ("phase", "side"))
     room = _LABEL_PCT / 100 * max(sum(piece.value for piece in bar.pieces) for bar in bars)
-    for name in names(bars, titles):
+    for name in list_classes(bars, titles):
         found = [next((p for p in bar.pieces if p.name == name), None) for bar in bars]
         color = colors.get(name, colors["other"])
         figure.add_bar(
             x=[p.value if p else 0 for p in found],
             y=[phases, sides] if two else phases,
             orientation="h",
-            name=fmt.plotly_text(titles.get(name, name)),
+            name=fmt.escape_plotly(titles.get(name, name)),
             marker={"color": color, "line": {"width": 0}},
             text=[f"{p.share_pct:.0f} %" if p and p.value >= room else "" for p in found],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
             constraintext="none",
-            textfont={"color": readable_on(color), "size": FONT_PX},
+            textfont={"color": choose_readable(color), "size": FONT_PX},
             hovertext=[p.hover if p else "" for p in found],
             hovertemplate="%{hovertext}<extra></extra>",
         )
@@ -66,7 +66,7 @@ def class_bars(
     return figure
 
 
-def names(bars: Sequence[Bar], titles: dict[str, str]) -> list[str]:
+def list_classes(bars: Sequence[Bar], titles: dict[str, str]) -> list[str]:
     """Return the classes that the bars contain, in stacking order."""
     present = {piece.name for bar in bars for piece in bar.pieces}
     return [*(name for name in titles if name in present), *sorted(present - set(titles))]
@@ -75,7 +75,7 @@ def names(bars: Sequence[Bar], titles: dict[str, str]) -> list[str]:
 def _lay_out_figure(figure: go.Figure, bars: Sequence[Bar], unit: str, theme: Theme, *, two: bool) -> None:
     longest = max(len(bar.phase) for bar in bars)
     left = 14 + 7 * longest + (16 + 7 * max(len(bar.side) for bar in bars) if two else 0)
-    frame(figure, theme, height=_BAR_PX * len(bars) + 34, left=left, right=24, top=2, bottom=32)
+    apply_frame(figure, theme, height=_BAR_PX * len(bars) + 34, left=left, right=24, top=2, bottom=32)
     figure.update_layout(barmode="stack", bargap=0.2, hovermode="closest")
     figure.update_yaxes(autorange="reversed", showgrid=False)
     if unit == "%":

@@ -16,9 +16,9 @@ ITERATIONS = AnalysisTable(
 NONE = "Iterations were looked for in the kernels: no period explains them."
 
 
-def show(report_id: str) -> None:
+def draw_iterations(report_id: str) -> None:
     """Draw the iterations of the whole report, folded, or say that no period was found."""
-    rows = page_selection.optional(report_id, "detected_iterations", [])
+    rows = page_selection.run_or_none(report_id, "detected_iterations", [])
     if rows.empty:
         st.caption(NONE)
         return
@@ -34,7 +34,7 @@ def show(report_id: str) -> None:
         if picked is not None:
             row = rows.iloc[picked]
             label = f"Phases of iteration {fmt.count(row['number'])} alone"
-            page_selection.stretch_button(label, "detected-alone", int(row["start_ns"]), int(row["end_ns"]))
+            page_selection.draw_stretch_button(label, "detected-alone", int(row["start_ns"]), int(row["end_ns"]))
 
 
 def _say_every(launches: int) -> str:

@@ -16,7 +16,7 @@ _HELP = (
 )
 
 
-def show(side: Side) -> None:
+def draw_mfu(side: Side) -> None:
     of = f" of {fmt.plain(side.label)}" if side.label else ""
     st.subheader(f"Model FLOPs utilization{of}", anchor=False)
     told = side.run("mfu").iloc[0]
@@ -26,7 +26,7 @@ def show(side: Side) -> None:
         known = told["precision"] if told["precision"] in PRECISIONS else "bf16"
         precision = st.selectbox(
             "Precision", names, format_func=PRECISIONS.__getitem__,
-            **url_widgets.option("precision", names, known, title=PRECISIONS.__getitem__),
+            **url_widgets.bind_option("precision", names, known, title=PRECISIONS.__getitem__),
             width=110, help="Precision of the dense peak to compare with",
         )  # fmt: skip
         step_ms = None
@@ -38,10 +38,10 @@ def show(side: Side) -> None:
     params |= {"flops": flops} if flops else {}
     params |= {"step_ns": step_ms * 1e6} if step_ms else {}
     row = side.run("mfu", **params).iloc[0] if params else told
-    page_elements.facts(_list_facts(row))
+    page_elements.draw_facts(_list_facts(row))
     if isinstance(row["contradiction"], str):
         st.warning(fmt.plain(row["contradiction"]), icon=":material/warning:")
-    st.caption(words(row))
+    st.caption(explain_mfu(row))
 
 
 def _list_facts(row: "pd.Series[Any]") -> list[tuple[str, str, str]]:
@@ -59,7 +59,7 @@ def _explain_peak(row: "pd.Series[Any]") -> str:
     return f"Dense, without sparsity{source}."
 
 
-def words(row: "pd.Series[Any]") -> str:
+def explain_mfu(row: "pd.Series[Any]") -> str:
     """Return the MFU formula with its numbers, or say which of them is missing (Markdown, escaped)."""
     flops, step, peak = (fmt.number(row[name]) for name in ("flops_per_step", "step_ns", "peak_flops_per_s"))
     said = []

@@ -13,8 +13,8 @@ from profiledb.studies.summary.split import describe_matmul
 PHASES = AnalysisTable("matmul_split", changes={"phase": {"name": "title"}}, filled=True, hidden=("phase",))
 
 
-def show(side: Side) -> None:
-    titles, rows = phase_bars.titles(), side.phases
+def draw_report(side: Side) -> None:
+    titles, rows = phase_bars.get_titles(), side.phases
     whole = rows.loc[ALL]
     facts = [
         ("Kernel time", fmt.duration(whole["total_ns"]), "Sum of all kernel durations in the selection."),
@@ -26,10 +26,10 @@ def show(side: Side) -> None:
             ("Steps", fmt.count(side.passes), "Steps of the loop, without warm-up."),
             ("Kernel time per step", fmt.duration(whole["pass_ns"]), "Mean kernel time inside a step."),
         ]
-    page_elements.facts(facts)
+    page_elements.draw_facts(facts)
     st.markdown(describe_matmul(rows, titles))
-    phase_bars.bars([side], key="bars")
-    st.caption(f"{phase_bars.mode_words(side)} {phase_bars.pass_words([side])}")
+    phase_bars.draw_bars([side], key="bars")
+    st.caption(f"{phase_bars.describe_mode(side)} {phase_bars.describe_steps([side])}")
     if len(rows) > 2:
         PHASES.table(rows.assign(title=[titles.get(name, name) for name in rows["phase"]]))
     _draw_classes(side, titles)
@@ -37,7 +37,7 @@ def show(side: Side) -> None:
 
 def _draw_classes(side: Side, titles: dict[str, str]) -> None:
     """Draw one row per class: its share of all kernel time and of each phase."""
-    present = [name for name in phase_bars.shown([side]) if name != ALL]
+    present = [name for name in phase_bars.choose_phases([side]) if name != ALL]
     rows = side.classes.reset_index(drop=True)
     for name in present:
         part = side.by_phase[side.by_phase["phase"] == name].set_index("class")["phase_pct"]
@@ -48,14 +48,14 @@ def _draw_classes(side: Side, titles: dict[str, str]) -> None:
         )
         for name in present
     ]
-    columns = table_columns.of(
+    columns = table_columns.choose_columns(
         "phase_split",
         table_columns.use("class", width=184),
-        table_columns.bar("share_pct", width=110),
+        table_columns.make_bar("share_pct", width=110),
         *(of_phases if len(present) > 1 else []),
         "total_ns",
         "calls",
         "pass_ns",
         "pass_calls",
     )
-    tables.table(rows, table_columns.filled(rows, columns), key="classes", download="phase_split.csv")
+    tables.draw_table(rows, table_columns.select_filled(rows, columns), key="classes", download="phase_split.csv")

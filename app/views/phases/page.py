@@ -5,7 +5,7 @@ import streamlit as st
 from app import session
 from app.selection import page_selection
 from app.ui import format as fmt
-from app.ui.report_titles import titles
+from app.ui.report_titles import make_titles
 from app.views.phases import detected_iterations, mfu, top_kernels
 from app.views.phases import one_report as split_one
 from app.views.phases import report_side as split_side
@@ -19,10 +19,10 @@ OTHER = "other"  # query parameter: the report to compare with
 _PICKER = "split-other"
 
 
-def page() -> None:
+def draw_page() -> None:
     """Draw the page. Raises NotCapturedError if the report has no kernels."""
     manifest = session.report()
-    whole = split_side.this(manifest)
+    whole = split_side.read_own(manifest)
     if whole.phases.empty:
         st.info("No kernels run in this selection.")
         page_selection.clear_button("split-clear")
@@ -31,21 +31,21 @@ def page() -> None:
     _explain_missing_phases(whole)
     pair = _pair_sides(manifest, chosen, whole) if chosen else None
     if pair:
-        split_pair.show(*pair)
-        top_kernels.show(*pair)
-        mfu.show(pair[0])
+        split_pair.draw_reports(*pair)
+        top_kernels.draw_kernels(*pair)
+        mfu.draw_mfu(pair[0])
     else:
-        split_one.show(whole)
-        top_kernels.show(whole)
-        mfu.show(whole)
+        split_one.draw_report(whole)
+        top_kernels.draw_kernels(whole)
+        mfu.draw_mfu(whole)
 
 
 def _choose_other(manifest: Manifest) -> Manifest | None:
     """Draw the selector and return the report to compare with, kept in the URL; reports of the same GPU come first."""
-    known = session.about(TIMELINE, without=manifest.id, named_by=OTHER)
+    known = session.list_about(TIMELINE, without=manifest.id, named_by=OTHER)
     order = sorted(known, key=lambda key: known[key].gpu != manifest.gpu)
     asked = st.query_params.get(OTHER, "")
-    chosen = next(iter(session.named(OTHER, known)), None)
+    chosen = next(iter(session.read_named(OTHER, known)), None)
     if asked and not chosen:
         st.warning(f"No other report {fmt.plain(fmt.shortened(asked, 40))} to compare with.")
     st.session_state[_PICKER] = chosen
@@ -53,7 +53,7 @@ def _choose_other(manifest: Manifest) -> Manifest | None:
         return None
     st.selectbox(
         "Compare with", order, index=None, key=_PICKER, placeholder="Compare with another report", width=420,
-        format_func=titles(known).__getitem__, on_change=_write_chosen, label_visibility="collapsed",
+        format_func=make_titles(known).__getitem__, on_change=_write_chosen, label_visibility="collapsed",
     )  # fmt: skip
     return known[chosen] if chosen else None
 
@@ -67,9 +67,9 @@ def _write_chosen() -> None:
 
 def _pair_sides(manifest: Manifest, chosen: Manifest, whole: Side) -> tuple[Side, Side] | None:
     """Pair both reports under distinct labels; if the other has no kernels, warn and return None."""
-    first, second = split_side.labels(manifest.name, chosen.name)
+    first, second = split_side.choose_labels(manifest.name, chosen.name)
     try:
-        other = split_side.other(chosen, second, whole.params)
+        other = split_side.read_other(chosen, second, whole.params)
         if len(other.phases):
             return Side(manifest, first, whole.params), other
         said = "Its selection runs no kernels."
@@ -85,7 +85,7 @@ def _explain_missing_phases(side: Side) -> None:
     """Explain why there are no phases, and offer time windows instead."""
     if set(side.phases["phase"]) - {ALL, NONE}:
         return
-    if page_selection.optional(side.report.id, "range_paths", []).empty:
+    if page_selection.run_or_none(side.report.id, "range_paths", []).empty:
         command = session.to_record(side.report.id, "range")
         st.info(
             "This report has no ranges, so there are no phases and no steps; the figures cover the whole"
@@ -101,12 +101,12 @@ def _explain_missing_phases(side: Side) -> None:
             " `WARPDECK_PHASES`."
         )
     _offer_stretches(side.report.id)
-    detected_iterations.show(side.report.id)
+    detected_iterations.draw_iterations(side.report.id)
 
 
 def _offer_stretches(report_id: str) -> None:
     """Offer thirds of the time in which the GPU worked; the selection bar takes any other time window."""
-    busy = session.whole(report_id, "gpu_busy").dropna(subset=["first_ns", "active_ns"])
+    busy = session.run_whole(report_id, "gpu_busy").dropna(subset=["first_ns", "active_ns"])
     if busy.empty:
         return
     low = int(busy["first_ns"].min())
@@ -118,7 +118,7 @@ def _offer_stretches(report_id: str) -> None:
         for number, name in enumerate(("First third", "Middle third", "Last third")):
             ends = [low + (high - low) * place // 3 for place in (number, number + 1)]
             ends[1] += number == 2  # include an operation that starts at the very end
-            page_selection.stretch_button(name, f"split-third-{number}", *ends)
+            page_selection.draw_stretch_button(name, f"split-third-{number}", *ends)
 
 
-page()
+draw_page()

@@ -31,7 +31,7 @@ class Side:
 
     def run(self, name: str, **params: Any) -> pd.DataFrame:
         """Run an analysis on this report with the side's selection."""
-        return session.whole(self.report.id, name, **self.params, **params)
+        return session.run_whole(self.report.id, name, **self.params, **params)
 
     @cached_property
     def phases(self) -> pd.DataFrame:
@@ -60,14 +60,14 @@ class Side:
         return int(found) if found else None
 
 
-def this(manifest: Manifest, label: str = "") -> Side:
+def read_own(manifest: Manifest, label: str = "") -> Side:
     """Return the page's own report with the page's selection."""
-    return Side(manifest, label, session.selected(manifest.id))
+    return Side(manifest, label, session.read_selected(manifest.id))
 
 
-def other(manifest: Manifest, label: str, chosen: Mapping[str, Any]) -> Side:
+def read_other(manifest: Manifest, label: str, chosen: Mapping[str, Any]) -> Side:
     """Return a second report with the attribution mode and ranges of the page's selection, without its own warm-up."""
-    paths = page_selection.optional(manifest.id, "range_paths", ["is_warmup"])
+    paths = page_selection.run_or_none(manifest.id, "range_paths", ["is_warmup"])
     params = {"mode": chosen.get("mode", model.Selection().mode)}
     if bool(paths["is_warmup"].any()) and chosen.get("warmup") != "include":
         params["warmup"] = "exclude"
@@ -77,7 +77,7 @@ def other(manifest: Manifest, label: str, chosen: Mapping[str, Any]) -> Side:
     ranges = {key: chosen[key] for key in ("range", "skip_first") if chosen.get(key)}
     if ranges:
         try:
-            session.whole(manifest.id, "class_split", **params, **ranges)
+            session.run_whole(manifest.id, "class_split", **params, **ranges)
             params |= ranges
         except AnalysisError as error:
             notes.append(
@@ -86,7 +86,7 @@ def other(manifest: Manifest, label: str, chosen: Mapping[str, Any]) -> Side:
     return Side(manifest, label, params, tuple(notes))
 
 
-def labels(first: str, second: str) -> tuple[str, str]:
+def choose_labels(first: str, second: str) -> tuple[str, str]:
     """Return short, distinct labels of two file names, without extensions and common leading words.
 
     Files of one name, as two profilers write them, are told apart by their extensions.

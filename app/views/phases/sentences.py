@@ -9,7 +9,7 @@ from app.ui import format as fmt
 from profiledb.rules.phases import ALL, NONE
 from profiledb.studies.summary.split import describe_share, join_names, phase_title
 
-__all__ = ["between", "class_changes"]
+__all__ = ["describe_change", "list_class_changes"]
 
 STEADY = 0.5
 """A share that changes by at most this many points counts as unchanged."""
@@ -17,7 +17,7 @@ _SMALL = 0.3
 """Smallest contribution of a phase, in points, to be named as a cause."""
 
 
-def between(
+def describe_change(
     first: pd.DataFrame,
     second: pd.DataFrame,
     names: tuple[str, str],
@@ -59,7 +59,7 @@ def between(
     )
 
 
-def class_changes(first: "pd.Series[float]", second: "pd.Series[float]", titles: Mapping[str, str]) -> str:
+def list_class_changes(first: "pd.Series[float]", second: "pd.Series[float]", titles: Mapping[str, str]) -> str:
     """List the other classes whose share changes most, in either direction; shares are in percent by class."""
     change = second.sub(first, fill_value=0).drop("matmul", errors="ignore")
     order = change.abs().sort_values(ascending=False, kind="stable").index

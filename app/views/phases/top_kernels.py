@@ -18,19 +18,19 @@ _ONE, _TWO = "forward", "backward"
 TOGETHER = f"{_ONE},{_TWO}"
 """Value of the ``phase`` parameter of ``top_kernels`` for both phases together."""
 
-COLUMNS = table_columns.shown("top_kernels", {"name": {"click": "opens the kernel"}})
+COLUMNS = table_columns.list_shown("top_kernels", {"name": {"click": "opens the kernel"}})
 
 
-def show(side: Side, other: Side | None = None) -> None:
+def draw_kernels(side: Side, other: Side | None = None) -> None:
     """Draw the table of the page's own report, and a sentence for each report."""
     st.subheader("Top kernel", anchor=False)
-    titles = phase_bars.titles()
+    titles = phase_bars.get_titles()
     titles |= {TOGETHER: f"{titles.get(_ONE)} + {titles.get(_TWO)}".lower().capitalize()}
     rows = _read_rows(side)
     if other is None:
-        st.markdown(sentence(rows, titles))
+        st.markdown(describe_top_kernel(rows, titles))
     else:
-        told = [(one.label, sentence(_read_rows(one), titles)) for one in (side, other)]
+        told = [(one.label, describe_top_kernel(_read_rows(one), titles)) for one in (side, other)]
         st.markdown("\n".join(f"- {fmt.plain(label)}: {said}" for label, said in told))
         st.caption(f"The table shows {fmt.plain(side.label)}.")
     _draw_table(side, rows, titles)
@@ -51,21 +51,21 @@ def _draw_table(side: Side, rows: pd.DataFrame, titles: dict[str, str]) -> None:
         chosen = names[0]
         if len(names) > 1:
             chosen = st.segmented_control(
-                "Phase", names, required=True, **url_widgets.option("top", names, names[0]),
+                "Phase", names, required=True, **url_widgets.bind_option("top", names, names[0]),
                 format_func=lambda name: titles.get(name, name), label_visibility="collapsed",
             )  # fmt: skip
-        without = st.toggle("Without matmul", width="content", **url_widgets.flag("top-rest"))
+        without = st.toggle("Without matmul", width="content", **url_widgets.bind_flag("top-rest"))
     part = rows[rows["phase"] == chosen]
     part = part[part["rest_rank"].notna()] if without else part[part["rank"] <= TOP]
-    columns = table_columns.filled(part, COLUMNS)
-    picked = tables.table(
+    columns = table_columns.select_filled(part, COLUMNS)
+    picked = tables.draw_table(
         part, columns, key=f"top-{chosen}", download="top_kernels.csv", select=True, hidden=("rest_rank", "demangled")
     )
     if picked is not None:
         kernel_links.open_kernel(side.report.id, int(part["kernel"].iloc[picked]))
 
 
-def sentence(rows: pd.DataFrame, titles: dict[str, str]) -> str:
+def describe_top_kernel(rows: pd.DataFrame, titles: dict[str, str]) -> str:
     """Name the top kernel of the forward pass (else of everything) and of both passes together, and the runners-up."""
     phase = _ONE if _ONE in set(rows["phase"]) else ALL
     part = rows[rows["phase"] == phase]

@@ -14,20 +14,20 @@ from profiledb.studies.compare import matching
 from profiledb.studies.compare import rows as compared
 
 
-def show(first: Side, second: Side) -> None:
-    titles, names = phase_bars.titles(), (first.label, second.label)
+def draw_reports(first: Side, second: Side) -> None:
+    titles, names = phase_bars.get_titles(), (first.label, second.label)
     one_gpu = first.report.gpu == second.report.gpu
     if not one_gpu:
         gpus = " and ".join(fmt.plain(side.report.gpu or "an unknown GPU") for side in (first, second))
         st.warning(f"The reports are from different GPUs, {gpus}. Compare shares, not times.")
-    classes, class_titles = (first.classes["share_pct"], second.classes["share_pct"]), theme.class_titles()
+    classes, class_titles = (first.classes["share_pct"], second.classes["share_pct"]), theme.get_class_titles()
     st.markdown(
-        sentences.between(first.phases, second.phases, names, titles, classes, class_titles)
+        sentences.describe_change(first.phases, second.phases, names, titles, classes, class_titles)
         + " "
-        + sentences.class_changes(*classes, class_titles)
+        + sentences.list_class_changes(*classes, class_titles)
     )
-    phase_bars.bars([first, second], key="bars")
-    said = [phase_bars.mode_words(first), phase_bars.pass_words([first, second]), *second.notes]
+    phase_bars.draw_bars([first, second], key="bars")
+    said = [phase_bars.describe_mode(first), phase_bars.describe_steps([first, second]), *second.notes]
     st.caption(" ".join(said))
     _draw_phases(first, second, titles)
     _draw_classes(first, second)
@@ -36,15 +36,15 @@ def show(first: Side, second: Side) -> None:
 
 def _draw_phases(first: Side, second: Side, titles: dict[str, str]) -> None:
     columns = ["share_pct", "matmul_pct", "rest_pct", "pass_ns", "pass_matmul_ns", "pass_rest_ns", "total_ns"]
-    names = [name for name in phase_bars.shown([first, second]) if name != ALL or len(first.phases) > 0]
+    names = [name for name in phase_bars.choose_phases([first, second]) if name != ALL or len(first.phases) > 0]
     rows = pd.DataFrame({"title": [titles.get(name, name) for name in names]})
     for letter, side in (("a", first), ("b", second)):
         for column in columns:
             rows[f"{letter}_{column}"] = side.phases[column].reindex(names).to_numpy()
-    tables.table(
+    tables.draw_table(
         rows,
         [
-            *table_columns.of("matmul_split", table_columns.use("phase", name="title", width=110)),
+            *table_columns.choose_columns("matmul_split", table_columns.use("phase", name="title", width=110)),
             *_make_side_columns(first, second, "matmul_split", "share_pct"),
             *_make_side_columns(first, second, "matmul_split", "matmul_pct"),
             *_make_time_columns(first, second, "matmul_split"),
@@ -56,11 +56,11 @@ def _draw_phases(first: Side, second: Side, titles: dict[str, str]) -> None:
 
 def _draw_classes(first: Side, second: Side) -> None:
     st.subheader("By class", anchor=False)
-    rows = changes.classes(first.classes.reset_index(drop=True), second.classes.reset_index(drop=True))
-    tables.table(
+    rows = changes.join_classes(first.classes.reset_index(drop=True), second.classes.reset_index(drop=True))
+    tables.draw_table(
         rows,
         [
-            *table_columns.of("phase_split", table_columns.use("class", width=184)),
+            *table_columns.choose_columns("phase_split", table_columns.use("class", width=184)),
             *_make_side_columns(first, second, "phase_split", "share_pct"),
             table_columns.Col("points", "Change", "points", help="Second share minus first", kind="percent",
             signed=True),
@@ -76,7 +76,7 @@ def _draw_kernels(first: Side, second: Side, *, in_shares: bool) -> None:
     st.subheader("By kernel", anchor=False)
     by_pass = bool(first.passes and second.passes) and not in_shares
     a, b = matching.gather(first.run), matching.gather(second.run)
-    rows = changes.kernels(compared.compare_kernels(a, b, "step" if by_pass else "share"), by_pass=by_pass)
+    rows = changes.add_reasons(compared.compare_kernels(a, b, "step" if by_pass else "share"), by_pass=by_pass)
     counts = rows["why"].value_counts()
     st.caption(
         "  ·  ".join(f"{word} {fmt.count(counts[word])}" for word in _ORDER if word in counts)
@@ -94,16 +94,16 @@ def _draw_kernels(first: Side, second: Side, *, in_shares: bool) -> None:
     why = table_columns.Col(
         "why", "Why", help="What changes the time more: the number of launches, or their length", width=116
     )
-    tables.table(
+    tables.draw_table(
         rows,
         [
-            *table_columns.of(source, table_columns.use("name", width=260), why),
+            *table_columns.choose_columns(source, table_columns.use("name", width=260), why),
             *([] if in_shares else _make_change_column(first, second)),
             *(shares if in_shares or not by_pass else []),
             *([] if in_shares else _make_time_columns(first, second, source)),
             *(_make_side_columns(first, second, source, "pass_calls") if by_pass else []),
             *_make_side_columns(first, second, source, "avg_ns"),
-            *table_columns.of(source, table_columns.use("class", width=184)),
+            *table_columns.choose_columns(source, table_columns.use("class", width=184)),
         ],
         key="pair-kernels", download="kernel_changes.csv", hidden=("demangled", "a_share_pct", "b_share_pct"),
     )  # fmt: skip
@@ -114,7 +114,7 @@ _ORDER = ("new", "gone", "more launches", "fewer launches", "slower", "faster", 
 
 def _make_side_columns(first: Side, second: Side, source: str, column: str) -> list[table_columns.Col]:
     """Return a column for each report, with the report's label in the heading."""
-    (one,) = table_columns.of(source, column)
+    (one,) = table_columns.choose_columns(source, column)
     return [
         replace(one, name=f"{letter}_{column}", label=f"{one.label}, {side.label}")
         for letter, side in (("a", first), ("b", second))

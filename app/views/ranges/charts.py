@@ -13,11 +13,11 @@ from app.ui.charts import (
     MARK,
     NEUTRAL,
     Theme,
-    faded,
-    frame,
+    apply_frame,
+    fade_color,
     log_durations,
 )
-from app.ui.figure_cache import kept
+from app.ui.figure_cache import cache_figure
 
 BARS = 40
 """Most instances of one thread drawn as bars; more are drawn as points."""
@@ -29,8 +29,8 @@ IN_ORDER = "Instance, in order of time"
 _TITLES = {"gpu_ns": "GPU, first to last operation", "cpu_ns": "CPU"}
 
 
-@kept
-def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme, title: str = IN_ORDER) -> go.Figure:
+@cache_figure
+def plot_pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme, title: str = IN_ORDER) -> go.Figure:
     """Plot the duration of each instance on the CPU and, if known, on the GPU.
 
     ``rows`` have nth, thread, start_ns, cpu_ns, gpu_ns, is_warmup and closed (``range_instances``, ``iterations``).
@@ -50,7 +50,7 @@ def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme, title: str =
                 color = ACCENT[theme] if name == "gpu_ns" else NEUTRAL[theme]
                 series = _TITLES[name] + (", looks like warm-up" if warmup else "")
                 figure.add_trace(_make_series(part, name, series, color, size=size, bars=bars, warmup=warmup))
-    frame(figure, theme, height=250, left=58, top=34, bottom=38)
+    apply_frame(figure, theme, height=250, left=58, top=34, bottom=38)
     _set_value_axis(figure, values, unit, size, log=log)
     _set_place_axis(figure, rows["nth"].astype(int), title)
     if median_ns:
@@ -69,7 +69,7 @@ def _make_series(
         "hovertemplate": "%{text}<extra></extra>",
     }
     if bars:
-        fill = {"color": faded(color, 0.35)} if warmup else {"color": color}
+        fill = {"color": fade_color(color, 0.35)} if warmup else {"color": color}
         edge = {"width": 1 if warmup else 0, "color": color}
         return go.Bar(
             **common, marker=fill | {"line": edge}, textposition="none", offsetgroup=name, alignmentgroup="instances"
@@ -81,11 +81,11 @@ def _make_series(
 
 def _format_hover(row: dict[Any, Any]) -> str:
     title = row.get("name") or f"Instance {fmt.count(row['number'])}"
-    lines = [f"<b>{fmt.plotly_text(title)}</b>"]
+    lines = [f"<b>{fmt.escape_plotly(title)}</b>"]
     if fmt.number(row["gpu_ns"]) is not None:
         lines.append(f"GPU {fmt.duration(row['gpu_ns'])}, busy {fmt.duration(row['busy_ns'])}")
     lines.append(f"CPU {fmt.duration(row['cpu_ns'])}" + ("" if row["closed"] else ", never closed"))
-    lines.append(f"at {fmt.duration(row['start_ns'])}, thread {fmt.plotly_text(row['thread'])}")
+    lines.append(f"at {fmt.duration(row['start_ns'])}, thread {fmt.escape_plotly(row['thread'])}")
     if fmt.number(row["operations"]) is not None:
         lines.append(fmt.counted(row["operations"], "operation"))
     return "<br>".join(lines)

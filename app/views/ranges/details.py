@@ -13,10 +13,10 @@ from app.views.ranges import pace
 from profiledb.errors import AnalysisError, NotCapturedError
 
 TOP = 10
-KERNEL_COLUMNS = table_columns.of(
+KERNEL_COLUMNS = table_columns.choose_columns(
     "kernels",
     table_columns.use("name", click="opens the kernel", width=320),
-    table_columns.bar("share_pct", help="Share of the kernel time of this range", width=110),
+    table_columns.make_bar("share_pct", help="Share of the kernel time of this range", width=110),
     "total_ns",
     table_columns.use("class", width=184),
     "calls",
@@ -25,17 +25,17 @@ KERNEL_COLUMNS = table_columns.of(
 )
 
 
-def show(report_id: str, path: str) -> None:
+def draw_details(report_id: str, path: str) -> None:
     """Draw one path, or all paths that end with this name."""
     rows = session.run(report_id, "nvtx_tree", path=path)
     name = str(rows["name"].iloc[0])
     st.subheader(f"Range {fmt.plain(fmt.shortened(name, 80))}", anchor=False)
     st.caption(_describe_place(rows))
     kernels, why = _read_kernels(report_id, path)
-    page_elements.facts(_list_facts(rows, kernels))
+    page_elements.draw_facts(_list_facts(rows, kernels))
     if why:
         st.caption(why)
-    pace.show(report_id, path)
+    pace.draw_pace(report_id, path)
     if len(kernels):
         _draw_classes(report_id, path)
         _draw_top_kernels(report_id, kernels)
@@ -93,8 +93,8 @@ def _read_kernels(report_id: str, path: str) -> tuple[pd.DataFrame, str]:
 
 def _make_range_parameters(report_id: str, path: str) -> dict[str, Any]:
     """Return the parameters that select this range; none if the selection bar already selects some of its instances."""
-    chosen = session.selected(report_id).get("range", ())
-    paths = page_selection.optional(report_id, "range_paths", ["path", "name", "most"])
+    chosen = session.read_selected(report_id).get("range", ())
+    paths = page_selection.run_or_none(report_id, "range_paths", ["path", "name", "most"])
     if len(chosen) == 1 and page_selection.split(chosen[0], paths)[0] == path:
         return {}
     return {"range": path, "skip_first": 0}
@@ -103,7 +103,7 @@ def _make_range_parameters(report_id: str, path: str) -> dict[str, Any]:
 def _draw_classes(report_id: str, path: str) -> None:
     rows = session.run(report_id, "class_split", **_make_range_parameters(report_id, path))
     st.markdown("**Time by kernel class**")
-    parts = class_bar.bar(rows, key="range-classes")
+    parts = class_bar.draw_bar(rows, key="range-classes")
     told = [f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts[:6]]
     st.caption(
         f"{fmt.duration(rows['total_ns'].sum())} of kernel time: {', '.join(told)}" + ("." if parts[6:] == [] else " …")
@@ -112,7 +112,7 @@ def _draw_classes(report_id: str, path: str) -> None:
 
 def _draw_top_kernels(report_id: str, kernels: pd.DataFrame) -> None:
     st.markdown("**Kernels**")
-    chosen = tables.table(
+    chosen = tables.draw_table(
         kernels.head(TOP),
         KERNEL_COLUMNS,
         key="range-kernels",

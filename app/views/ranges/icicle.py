@@ -8,7 +8,7 @@ import streamlit as st
 from app.ui import chart_element, theme, url_widgets
 from app.ui import format as fmt
 from app.ui import icicle as boxes
-from app.ui.figure_cache import kept
+from app.ui.figure_cache import cache_figure
 from app.ui.icicle import Node
 from profiledb.studies import range_tree
 
@@ -25,7 +25,7 @@ INSIDE = {"busy_ns": "inside_busy_ns", "gpu_ns": "inside_gpu_ns", "cpu_ns": "ins
 _ROOT = "all"
 
 
-def show(rows: pd.DataFrame, facts: "pd.Series[Any]") -> None:
+def draw_icicle(rows: pd.DataFrame, facts: "pd.Series[Any]") -> None:
     """Draw the section from the largest rows of ``nvtx_tree`` and from ``range_facts``."""
     known = [name for name in MEASURES if fmt.number(facts[name])]
     if not known:
@@ -39,16 +39,16 @@ def show(rows: pd.DataFrame, facts: "pd.Series[Any]") -> None:
                 known,
                 required=True,
                 format_func=MEASURES.__getitem__,
-                **url_widgets.option("width", known, known[0]),
+                **url_widgets.bind_option("width", known, known[0]),
                 label_visibility="collapsed",
             )
-    drawn = nodes(rows, facts, measure)
+    drawn = build_boxes(rows, facts, measure)
     if all(node.id.startswith(_ROOT) for node in drawn):
         st.caption(
             f"No path takes more than {100 * LEAST_SHARE:g} % of the time, so the boxes would be too small to see."
         )
         return
-    chart_element.chart(boxes.icicle(drawn, theme.theme()), "icicle")
+    chart_element.draw_chart(boxes.plot_icicle(drawn, theme.get_theme()), "icicle")
     st.caption(_write_caption(rows, facts, measure))
 
 
@@ -67,8 +67,8 @@ def _write_caption(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) ->
     return f"{how} Empty space below a range is its self time.{more} Click a box to zoom in, the top bar to zoom out."
 
 
-@kept
-def nodes(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> list[Node]:
+@cache_figure
+def build_boxes(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> list[Node]:
     """Return the boxes; ranges that are too small or not in ``rows`` are merged into one box "other" per parent."""
     whole = fmt.number(facts[measure]) or 0.0
     frame = rows.assign(
@@ -110,7 +110,10 @@ def _make_other_node(parent: str, amount: float, count: int | None, whole: float
 
 
 def _format_hover(name: str, row: Any, amount: float, whole: float) -> str:
-    lines = [f"<b>{fmt.plotly_text(fmt.shortened(name, 80))}</b>", f"{fmt.percent(100 * amount / (whole or 1))} of all"]
+    lines = [
+        f"<b>{fmt.escape_plotly(fmt.shortened(name, 80))}</b>",
+        f"{fmt.percent(100 * amount / (whole or 1))} of all",
+    ]
     lines += [f"{title}: {fmt.duration(row[key])}" for key, title in MEASURES.items() if fmt.number(row[key])]
     counts = [(row.get("instances"), "instance"), (row.get("operations"), "operation")]
     told = [fmt.counted(count, what) for count, what in counts if fmt.number(count) is not None]

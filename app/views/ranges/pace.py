@@ -17,17 +17,17 @@ RULE = (
 )
 
 
-def show(report_id: str, path: str) -> None:
+def draw_pace(report_id: str, path: str) -> None:
     """Draw the durations of the instances of one path."""
     spread = session.run(report_id, "range_spread", path=path)
     rows = session.run(report_id, "range_instances", path=path)
     if len(rows) < 2 or spread.empty:
         return
     st.markdown("**Time per instance**")
-    page_elements.facts(facts(spread))
+    page_elements.draw_facts(list_facts(spread))
     if words := _sum_up_instances(spread, rows):
         st.caption(words, help=RULE)
-    chart(rows, _read_steady_median(spread), key="pace")
+    draw_chart(rows, _read_steady_median(spread), key="pace")
     times = (rows["gpu_ns"] if _choose_measure(spread) == "gpu" else rows["cpu_ns"]).astype(float).fillna(-1)
     slow = rows.iloc[int(times.to_numpy().argmax())]
     kernel_links.to_timeline(
@@ -35,13 +35,13 @@ def show(report_id: str, path: str) -> None:
     )
 
 
-def chart(rows: pd.DataFrame, median_ns: float | None, *, key: str, title: str = charts_nvtx.IN_ORDER) -> None:
+def draw_chart(rows: pd.DataFrame, median_ns: float | None, *, key: str, title: str = charts_nvtx.IN_ORDER) -> None:
     """Draw the instances by ``nth`` (``title`` names that axis), and say if only some of them are drawn.
 
     Dragging over instances selects their time window.
     """
-    figure = charts_nvtx.pace(rows, median_ns, theme.theme(), title)
-    chart_drag.chart(figure, key, partial(dragged, rows))
+    figure = charts_nvtx.plot_pace(rows, median_ns, theme.get_theme(), title)
+    chart_drag.draw_chart(figure, key, partial(find_window, rows))
     total = int(rows["instances"].iloc[0])
     if total > len(rows):
         st.caption(
@@ -50,7 +50,7 @@ def chart(rows: pd.DataFrame, median_ns: float | None, *, key: str, title: str =
         )
 
 
-def dragged(rows: pd.DataFrame, first: float, last: float) -> tuple[float, float] | None:
+def find_window(rows: pd.DataFrame, first: float, last: float) -> tuple[float, float] | None:
     """Return the time window (ns of the capture) of the instances between two axis positions; None without any."""
     inside = rows[rows["nth"].astype(float).between(first, last)]
     if inside.empty:
@@ -58,7 +58,7 @@ def dragged(rows: pd.DataFrame, first: float, last: float) -> tuple[float, float
     return float(inside["start_ns"].min()), float((inside["start_ns"] + inside["cpu_ns"]).max())
 
 
-def facts(spread: pd.DataFrame) -> list[tuple[str, str, str]]:
+def list_facts(spread: pd.DataFrame) -> list[tuple[str, str, str]]:
     """Return the key figures of the GPU durations if there are any, else of the CPU durations."""
     row = spread[spread["measure"] == _choose_measure(spread)].iloc[0]
     side = "GPU time" if row["measure"] == "gpu" else "CPU time"

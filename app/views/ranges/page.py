@@ -14,7 +14,7 @@ from profiledb.errors import NotCapturedError
 from profiledb.library.catalog import Manifest
 
 
-def page() -> None:
+def draw_page() -> None:
     """Draw the page. Raises NotCapturedError if the report has no ranges."""
     manifest = session.report()
     facts = session.run(manifest.id, "range_facts").iloc[0]
@@ -24,11 +24,11 @@ def page() -> None:
         return
     top = session.run(manifest.id, "nvtx_tree", limit=icicle.MOST)
     _draw_facts(manifest, facts)
-    icicle.show(top, facts)
-    clicked = tree.show(manifest.id, top, facts)
+    icicle.draw_icicle(top, facts)
+    clicked = tree.draw_tree(manifest.id, top, facts)
     path = tree.choose(manifest.id, top, clicked)
-    details.show(manifest.id, path)
-    steps.show(manifest.id, path)
+    details.draw_details(manifest.id, path)
+    steps.draw_steps(manifest.id, path)
 
 
 def _draw_facts(manifest: Manifest, facts: "pd.Series[Any]") -> None:
@@ -40,7 +40,7 @@ def _draw_facts(manifest: Manifest, facts: "pd.Series[Any]") -> None:
         ("Threads", fmt.count(facts["threads"]), "Threads that opened these ranges."),
         ("CPU time", fmt.duration(facts["cpu_ns"]), "Sum of the CPU durations of the outermost ranges."),
     ]
-    ui.facts(shown)
+    ui.draw_facts(shown)
     if notes := " ".join(_list_notes(manifest.id, facts)):
         st.caption(notes)
 
@@ -56,7 +56,7 @@ def _list_notes(report_id: str, facts: "pd.Series[Any]") -> list[str]:
         return [*notes, f"Only CPU times. {fmt.plain(error.message)} {fmt.sentence(error.hint)}"]
     if fmt.number(facts["operations"]) is None:
         return [*notes, "No range launched GPU work, so there are only CPU times."]
-    chosen = session.selected(report_id)
+    chosen = session.read_selected(report_id)
     if chosen.get("mode") != "thread" and int(facts["operations"]) > int(work["attributed"] + work["inferred"]):
         notes.append("Some operations fall under ranges of two threads and are counted in both.")
     if {"device", "stream"} & set(chosen):
@@ -64,4 +64,4 @@ def _list_notes(report_id: str, facts: "pd.Series[Any]") -> list[str]:
     return notes
 
 
-page()
+draw_page()

@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"(?<!\d)(\d{1,9})(?: ?(?:/|of) ?\d+)?\D*$", re.ASCII)
 STEPS = AnalysisTable("iterations", filled=True, hidden=("path", "thread", "is_warmup", "closed"), download="steps.csv")
 
 
-def show(report_id: str, path: str) -> None:
+def draw_steps(report_id: str, path: str) -> None:
     """Draw the section; steps that are the instances of ``path`` have their chart already."""
     host = session.run(report_id, "iteration_summary")
     st.subheader("Steps", anchor=False)
@@ -34,16 +34,16 @@ def show(report_id: str, path: str) -> None:
     own, other = (frame[frame["rank"] == rank].iloc[0] for frame in (side, host))
     gpu = fmt.number(own["median_ns"]) is not None and bool(other["has_gpu"])
     main = own if gpu else other
-    page_elements.facts(_list_facts(main, other, gpu=gpu))
+    page_elements.draw_facts(_list_facts(main, other, gpu=gpu))
     st.caption(_sum_up_steps(main, other, gpu=gpu), help=pace.RULE)
     rows = session.run(report_id, "iterations", rank=rank)
     if set(rows["path"]) == {path}:
         st.caption("The steps are the instances of the range above; their chart is there.")
     else:
-        numbers = own_numbers(rows["name"])
+        numbers = parse_numbers(rows["name"])
         drawn = rows.assign(nth=rows["number"] if numbers is None else numbers)
         title = charts.IN_ORDER if numbers is None else "Step"
-        pace.chart(drawn, fmt.number(main["median_ns"]), key="steps-pace", title=title)
+        pace.draw_chart(drawn, fmt.number(main["median_ns"]), key="steps-pace", title=title)
     if step := headline.find_slowest(rows):
         st.page_link(
             page_list.get_script("kernels"), label=f":primary[Kernels of the slowest step: {fmt.plain(step.selected)}]",
@@ -61,7 +61,7 @@ def show(report_id: str, path: str) -> None:
         kernel_links.draw_times(report_id, STEPS, rows, "step", "cpu_ns", without=("number",) if told else ())
 
 
-def own_numbers(names: "pd.Series[str]") -> list[int] | None:
+def parse_numbers(names: "pd.Series[str]") -> list[int] | None:
     """Return the program's own step numbers (step_7, "step 7/100"); None unless every step has a distinct one."""
     found = [_NUMBER.search(name) for name in names]
     numbers = [int(match[1]) for match in found if match]

@@ -18,7 +18,7 @@ PARAMETER = "path"
 _CLICKED = "nvtx-clicked"
 _INDENT = "\u2003\u2002"
 
-COLUMNS = table_columns.of(
+COLUMNS = table_columns.choose_columns(
     "nvtx_tree",
     table_columns.use("name", click="shows its details below", name="tree", width=340),
     table_columns.Col(
@@ -37,7 +37,7 @@ GPU_COLUMNS = ("busy_ns", "gpu_ns", "busy_pct", "operations")
 HIDDEN = ("path", "level", "kernel_ns", "style", "first_ns", "warmup")
 
 
-def show(report_id: str, top: pd.DataFrame, facts: "pd.Series[Any]") -> str | None:
+def draw_tree(report_id: str, top: pd.DataFrame, facts: "pd.Series[Any]") -> str | None:
     """Draw the table and return the path clicked in this run; ``top`` are the largest paths."""
     st.subheader("Tree", anchor=False)
     search, depth = _draw_controls(top)
@@ -52,7 +52,9 @@ def show(report_id: str, top: pd.DataFrame, facts: "pd.Series[Any]") -> str | No
         columns = [column for column in columns if column.name != "threads"]
     key = f"tree-{zlib.crc32('/'.join(map(str, rows['path_id'])).encode())}"
     height = (HEIGHT_ROWS + 1) * tables.ROW_PX if len(rows) > HEIGHT_ROWS else None
-    chosen = tables.table(shown, columns, key=key, download="nvtx_tree.csv", select=True, hidden=HIDDEN, height=height)
+    chosen = tables.draw_table(
+        shown, columns, key=key, download="nvtx_tree.csv", select=True, hidden=HIDDEN, height=height
+    )
     _say_left_out(rows, facts, search=bool(search), depth=depth)
     return _find_new_click(None if chosen is None else str(rows["path"].iloc[chosen]))
 
@@ -61,7 +63,7 @@ def _draw_controls(top: pd.DataFrame) -> tuple[str, int | None]:
     """Draw the search field and the level selector; return the text and the depth (None for all levels)."""
     levels, opens = range_tree.levels(top), range_tree.opened(top)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        search = st.text_input("Search", placeholder="Part of a name", width=360, **url_widgets.text("find"))
+        search = st.text_input("Search", placeholder="Part of a name", width=360, **url_widgets.bind_text("find"))
         depth = opens
         if len(levels) > 1:
             depth = st.selectbox(
@@ -70,7 +72,9 @@ def _draw_controls(top: pd.DataFrame) -> tuple[str, int | None]:
                 format_func=partial(_format_level, len(levels)),
                 disabled=bool(search.strip()),
                 help="How many levels the tree shows. A search covers all levels.",
-                **url_widgets.option("levels", range(1, len(levels) + 1), opens, partial(_format_level, len(levels))),
+                **url_widgets.bind_option(
+                    "levels", range(1, len(levels) + 1), opens, partial(_format_level, len(levels))
+                ),
                 width=140,
             )
     return search.strip(), range_tree.asked_depth(top, depth)

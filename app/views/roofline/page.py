@@ -17,7 +17,7 @@ from app.ui.roofline.points import Point
 from profiledb.errors import NotCapturedError
 from profiledb.library.catalog import LAUNCHES
 
-COLUMNS = table_columns.of(
+COLUMNS = table_columns.choose_columns(
     "ncu_roofline",
     table_columns.use("launch_id", width=56),
     table_columns.use("name", click="opens the launch", width=260),
@@ -32,7 +32,7 @@ MOST_OTHERS = 4
 WITH = "with"  # query parameter: the baselines
 
 
-def page() -> None:
+def draw_page() -> None:
     manifest = session.report()
     try:
         everything = _read_rows(manifest.id)
@@ -49,12 +49,12 @@ def page() -> None:
         st.info("No launches match these filters.")
         return
     _draw_facts(kept, everything, len(launches))
-    shown = elements.drawable(kept)
+    shown = elements.select_drawable(kept)
     _draw_chart(manifest.id, everything, shown, choice, others)
-    elements.above(shown)
-    ordered = elements.by_gap(kept)
-    chosen = tables.table(
-        elements.figures(ordered), COLUMNS, key="roofline",
+    elements.draw_above(shown)
+    ordered = elements.sort_by_gap(kept)
+    chosen = tables.draw_table(
+        elements.add_titles(ordered), COLUMNS, key="roofline",
         download="roofline.csv", select=True, hidden=("flops_per_s", "bytes_per_s", "peak_flops_per_s", "full_name"),
     )  # fmt: skip
     if chosen is not None:
@@ -63,7 +63,7 @@ def page() -> None:
 
 def _read_rows(report_id: str) -> pd.DataFrame:
     rows = session.run(report_id, "ncu_roofline").rename(columns={"kernel": "full_name"})
-    return elements.with_readings(rows, session.run(report_id, "ncu_limits"))
+    return elements.add_readings(rows, session.run(report_id, "ncu_limits"))
 
 
 def _select_rows(everything: pd.DataFrame, choice: Choice) -> pd.DataFrame:
@@ -80,7 +80,7 @@ def _choose_range(rows: pd.DataFrame) -> pd.DataFrame:
     if not known:
         return rows
     chosen = st.selectbox(
-        "Range", known, index=None, placeholder="All ranges", width=360, **url_widgets.option("inside", known)
+        "Range", known, index=None, placeholder="All ranges", width=360, **url_widgets.bind_option("inside", known)
     )
     if chosen is None:
         return rows
@@ -90,10 +90,10 @@ def _choose_range(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _choose_baselines(report_id: str) -> list[str]:
     """Draw the baseline selector and return the ids of the chosen reports; the URL keeps them."""
-    known = session.about(LAUNCHES, without=report_id, named_by=WITH)
+    known = session.list_about(LAUNCHES, without=report_id, named_by=WITH)
     if not known:
         return []
-    asked = session.named(WITH, known)
+    asked = session.read_named(WITH, known)
     chosen = st.multiselect(
         "Baselines",
         list(known),
@@ -114,13 +114,13 @@ def _draw_facts(kept: pd.DataFrame, everything: pd.DataFrame, launches: int) -> 
     time = known["duration_ns"].sum()
     share = (known["pct_of_roof"] * known["duration_ns"]).sum() / time if time else None
     memory = 100 * known.loc[known["roof"].isin(verdicts.LEVELS), "duration_ns"].sum() / time if time else None
-    ui.facts(
+    ui.draw_facts(
         [
             ("Launches", f"{fmt.count(len(kept))} of {fmt.count(launches)}", "Launches that match the filters."),
             ("Time", fmt.duration(kept["duration_ns"].sum()), "Sum of their durations under ncu's clock control."),
             ("Roof efficiency", fmt.percent(share), "Mean over launches with a known roof, weighted by time."),
             ("Under the memory roof", fmt.percent(memory), "Share of time left of the ridge point."),
-            ("Saving at the roof", elements.gap(kept), "Time that would be saved if every launch reached its roof."),
+            ("Saving at the roof", elements.sum_gap(kept), "Time saved if every launch reached its roof."),
         ]
     )  # fmt: skip
     lacking = launches - everything["launch_id"].nunique()
@@ -133,7 +133,7 @@ def _draw_chart(
     report_id: str, everything: pd.DataFrame, shown: pd.DataFrame, choice: Choice, others: list[str]
 ) -> None:
     points = [_make_point(row, choice, hollow=False) for _, row in shown.iterrows()]
-    memory, compute = elements.roofs(everything, elements.working(shown), choice.level)
+    memory, compute = elements.find_roofs(everything, elements.select_working(shown), choice.level)
     arrows: list[tuple[int, int]] = []
     for other in others:
         try:
@@ -141,7 +141,7 @@ def _draw_chart(
         except NotCapturedError:
             st.caption(f"{fmt.plain(session.library().find(other).name)} has too few metrics for a roofline.")
             continue
-        drawn = elements.drawable(choice.keeps(_select_rows(theirs, choice)))
+        drawn = elements.select_drawable(choice.keeps(_select_rows(theirs, choice)))
         arrows += _pair_launches(drawn, len(points), shown)
         points += [_make_point(row, choice, hollow=True, report=other) for _, row in drawn.iterrows()]
     if not points:
@@ -155,7 +155,7 @@ def _draw_chart(
 
 def _make_point(row: "pd.Series[Any]", choice: Choice, *, hollow: bool, report: str = "") -> Point:
     whose = [f"Launch {row['launch_id']}, {fmt.duration(row['duration_ns'])}" + (", baseline" if hollow else "")]
-    return elements.point(
+    return elements.make_point(
         row.to_dict() | {"launch_id": f"{report}/{row['launch_id']}"},
         choice,
         float(row["duration_ns"]),
@@ -188,18 +188,20 @@ def _draw_speed_of_light(report_id: str) -> None:
     points = [
         Point(
             key=f"/{row['launch_id']}", name=row["name"], group=row["verdict"],
-            color=verdicts.color(row["verdict"]), x=float(row["memory_pct"]), y=float(row["compute_pct"]),
+            color=verdicts.get_color(row["verdict"]), x=float(row["memory_pct"]), y=float(row["compute_pct"]),
             weight=fmt.number(row["duration_ns"]) or 0.0,
-            hover=f"<b>{fmt.plotly_text(fmt.shortened(row['name'], 60))}</b><br>Launch {row['launch_id']},"
-            f" {fmt.duration(row['duration_ns'])}<br>{fmt.plotly_text(row['reason'])}<br>"
+            hover=f"<b>{fmt.escape_plotly(fmt.shortened(row['name'], 60))}</b><br>Launch {row['launch_id']},"
+            f" {fmt.duration(row['duration_ns'])}<br>{fmt.escape_plotly(row['reason'])}<br>"
             f"{row['verdict']}",
         )
         for _, row in known.iterrows()
     ]  # fmt: skip
-    picked = chart_element.clicked(charts_roofline.speed_of_light(points, theme.theme()), "speed-of-light")
+    picked = chart_element.draw_clickable(
+        charts_roofline.plot_speed_of_light(points, theme.get_theme()), "speed-of-light"
+    )
     st.caption("Dotted: 60 % and 80 % of the peaks, the thresholds of the verdict. Click a point to open its launch.")
     if picked is not None:
         profile_links.open_launch(report_id, int(picked.rsplit("/", 1)[1]))
 
 
-page()
+draw_page()

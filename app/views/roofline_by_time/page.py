@@ -25,12 +25,12 @@ LEAST_PCT = (
 NCU = "ncu"  # query parameter: the Compute report, unless it is the linked one
 
 MATCHES = {"exact": "measured", "name": "other shapes", "none": "not measured"}
-COLUMNS = table_columns.of(
+COLUMNS = table_columns.choose_columns(
     "time_weighted_roofline",
     table_columns.use("name", click="opens the kernel", width=250),
     *elements.GAP,
     "total_ns",
-    table_columns.bar("share_pct", width=104),
+    table_columns.make_bar("share_pct", width=104),
     "calls",
     "avg_ns",
     "ncu_duration_ns",
@@ -50,7 +50,7 @@ REST = AnalysisTable(
 )
 
 
-def page() -> None:
+def draw_page() -> None:
     manifest = session.report()
     if session.run(manifest.id, "kernels").empty:
         st.info("No kernels run in this selection.")
@@ -63,10 +63,10 @@ def page() -> None:
     choice = elements.choose(classes)
     rows = _read_rows(manifest.id, compute, choice)
     _draw_coverage(manifest, compute, rows)
-    measured = elements.by_gap(choice.keeps(rows[rows["match"] == "exact"]))
-    shown = elements.drawable(measured)
+    measured = elements.sort_by_gap(choice.keeps(rows[rows["match"] == "exact"]))
+    shown = elements.select_drawable(measured)
     _draw_chart(manifest.id, compute, shown, choice)
-    elements.above(shown)
+    elements.draw_above(shown)
     if lacking := int(measured["flops_per_s"].isna().sum()):
         st.markdown(f"{fmt.count(lacking)} measured kernels lack work or traffic. To record them, run:")
         st.code(elements.FLAGS, language=None)
@@ -76,13 +76,15 @@ def page() -> None:
 
 def _read_rows(report_id: str, compute: str, choice: Choice) -> pd.DataFrame:
     rows = session.run(report_id, "time_weighted_roofline", ncu=compute, level=choice.level, precision=choice.precision)
-    return elements.with_readings(rows.rename(columns={"demangled": "full_name"}), session.whole(compute, "ncu_limits"))
+    return elements.add_readings(
+        rows.rename(columns={"demangled": "full_name"}), session.run_whole(compute, "ncu_limits")
+    )
 
 
 def _compute_report(manifest: Manifest) -> str | None:
     """Return the Compute report to join: the linked one or the reader's choice; None if no report is usable."""
-    candidates = {candidate.report.id: candidate for candidate in report_links.ranked(manifest)}
-    linked = session.links().get(manifest.id)
+    candidates = {candidate.report.id: candidate for candidate in report_links.rank_candidates(manifest)}
+    linked = session.read_links().get(manifest.id)
     useful = {
         key: candidate
         for key, candidate in candidates.items()
@@ -96,7 +98,7 @@ def _compute_report(manifest: Manifest) -> str | None:
         st.code(f"{elements.FLAGS} -o report PROGRAM", language=None)
         return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        named = session.named(NCU, {key: one.report for key, one in useful.items()})
+        named = session.read_named(NCU, {key: one.report for key, one in useful.items()})
         asked = next((key for key in (*named, linked) if key in useful), _choose_best(useful))
         chosen = st.selectbox(
             "Compute report",
@@ -137,7 +139,7 @@ def _offer_link(manifest: Manifest, chosen: str, linked: str | None) -> None:
     if chosen == linked or not access.may_edit():
         return
     if st.button("Link", icon=":material/link:", help="Remember this pairing"):
-        session.editing().link(manifest.id, chosen)
+        session.open_for_changes().link(manifest.id, chosen)
         st.rerun()
 
 
@@ -154,13 +156,13 @@ def _draw_coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None
     time = known["total_ns"].sum()
     share = (known["pct_of_roof"] * known["total_ns"]).sum() / time if time else None
     memory = 100 * known.loc[known["roof"].isin(verdicts.LEVELS), "total_ns"].sum() / time if time else None
-    ui.facts(
+    ui.draw_facts(
         [
             ("Kernel time", fmt.duration(row["total_ns"]), "Sum of all kernel durations in the selection."),
             ("ncu covers", fmt.percent(row["covered_pct"]), "Share of kernel time in kernels that ncu measured."),
             ("Roof efficiency", fmt.percent(share), "Mean over covered kernels, weighted by their time here."),
             ("Under the memory roof", fmt.percent(memory), "Share of covered time left of the ridge point."),
-            ("Saving at the roof", elements.gap(rows), "Time that the covered kernels would save at their roofs."),
+            ("Saving at the roof", elements.sum_gap(rows), "Time that the covered kernels would save at their roofs."),
         ]
     )  # fmt: skip
     st.caption(
@@ -186,7 +188,7 @@ def _draw_chart(report_id: str, compute: str, shown: pd.DataFrame, choice: Choic
         st.info("ncu captured work and traffic for none of these kernels.")
         return
     points = [
-        elements.point(
+        elements.make_point(
             row.to_dict() | {"launch_id": row["kernel"]}, choice, float(row["total_ns"]),
             [
                 (
@@ -198,10 +200,10 @@ def _draw_chart(report_id: str, compute: str, shown: pd.DataFrame, choice: Choic
         for _, row in shown.iterrows()
     ]  # fmt: skip
     try:
-        everything = session.whole(compute, "ncu_roofline")
+        everything = session.run_whole(compute, "ncu_roofline")
     except NotCapturedError:
         everything = shown
-    memory, roofs = elements.roofs(everything, elements.working(shown), choice.level)
+    memory, roofs = elements.find_roofs(everything, elements.select_working(shown), choice.level)
     clicked = elements.show_chart(Roofline(points, memory, roofs), f"roofline-{choice.level}")
     if clicked is not None:
         kernel_links.open_kernel(report_id, int(clicked))
@@ -210,8 +212,8 @@ def _draw_chart(report_id: str, compute: str, shown: pd.DataFrame, choice: Choic
 def _draw_measured(report_id: str, rows: pd.DataFrame) -> None:
     if rows.empty:
         return
-    chosen = tables.table(
-        elements.figures(rows), COLUMNS, key="measured", download="time_weighted_roofline.csv", select=True,
+    chosen = tables.draw_table(
+        elements.add_titles(rows), COLUMNS, key="measured", download="time_weighted_roofline.csv", select=True,
         hidden=("match", "ambiguous", "flops_per_s", "bytes_per_s", "launch_id", "full_name"),
     )  # fmt: skip
     if chosen is not None:
@@ -227,4 +229,4 @@ def _draw_unmeasured(rows: pd.DataFrame) -> None:
     REST.table(rows.assign(found=rows["match"].map(MATCHES)))
 
 
-page()
+draw_page()

@@ -29,7 +29,7 @@ def order_rows(values: Matrix, hosts: Sequence[str], order: str) -> list[int]:
     return list(rows)
 
 
-def draw(
+def draw_map(
     values: Matrix, title: str, ranks: Sequence[int], hosts: Sequence[str], steps: Sequence[int], late: int | None,
     *, is_time: bool,
 ) -> Cell | None:  # fmt: skip
@@ -44,7 +44,7 @@ def draw(
         late: rank that holds up the others; its label is bold.
         is_time: whether values are times.
     """
-    result: Any = served_component.component(_COMPONENT)(
+    result: Any = served_component.declare_component(_COMPONENT)(
         key="run-heat", data=_describe(values, title, ranks, hosts, steps, late, is_time=is_time),
         on_chosen_change=_do_nothing,
     )  # fmt: skip
@@ -69,7 +69,7 @@ def _describe(
         "high": max(high, low + 1),
         "ends": [fmt.duration(value) if is_time else f"{value:.0f} W" for value in (low, high)],
         "unit": unit,
-        "color": ACCENT[theme.theme()],
+        "color": ACCENT[theme.get_theme()],
         "label": f"{title} of {len(ranks)} ranks in {len(steps)} steps",
     }
 

@@ -27,7 +27,7 @@ _HOW = (
 )
 
 
-def page() -> None:
+def draw_page() -> None:
     """Draw the page. Raises NotCapturedError if the report belongs to no run."""
     manifest = session.report()
     run = run_lookup.require_found(session.run_of(manifest.id))
@@ -53,7 +53,7 @@ def page() -> None:
 def _read_answer(run: Run) -> RunAnswer:
     shelf = session.library()
     key = (shelf.folder, "run", summaries_of(shelf).version(), tuple(run.reports))
-    return session.worked_out(key, lambda: run_lookup.answer(shelf, run))
+    return session.work_out(key, lambda: run_lookup.answer(shelf, run))
 
 
 def _draw_facts(run: Run, known: RunAnswer) -> None:
@@ -68,7 +68,7 @@ def _draw_facts(run: Run, known: RunAnswer) -> None:
         mean = ranks[column].mean()
         share = fmt.percent(100 * mean / run.step_ns) if run.step_ns and pd.notna(mean) else fmt.MISSING
         facts.append((title, share, "Share of the step, mean over the ranks."))
-    ui.facts(facts)
+    ui.draw_facts(facts)
 
 
 def _choose_reports(run: Run, own: str, found: Straggler | None) -> list[str]:
@@ -86,18 +86,18 @@ def _draw_heat(run: Run, known: RunAnswer, reports: list[str]) -> None:
     with st.container(horizontal=True):
         title = st.segmented_control(
             "Shows", list(titles), required=True, label_visibility="collapsed",
-            **url_widgets.option("measure", list(titles), next(iter(titles))),
+            **url_widgets.bind_option("measure", list(titles), next(iter(titles))),
         )  # fmt: skip
         order = st.segmented_control(
             "Order", list(_ORDERS), required=True, label_visibility="collapsed",
-            **url_widgets.option("order", list(_ORDERS), "Rank"),
+            **url_widgets.bind_option("order", list(_ORDERS), "Rank"),
         )  # fmt: skip
     values = known.heat[titles[str(title)]]
     rows = heat.order_rows(values, [one.host for one in run.ranks], _ORDERS[str(order)])
     ranks, hosts = zip(*((run.ranks[row].rank or 0, run.ranks[row].host) for row in rows), strict=True)
     late = known.straggler.rank if known.straggler else None
     is_time = titles[str(title)].endswith("_ns")
-    cell = heat.draw(values[rows], str(title), ranks, hosts, known.steps, late, is_time=is_time)
+    cell = heat.draw_map(values[rows], str(title), ranks, hosts, known.steps, late, is_time=is_time)
     if cell is None:
         return
     row, column = rows[cell[0]], cell[1]
@@ -106,4 +106,4 @@ def _draw_heat(run: Run, known: RunAnswer, reports: list[str]) -> None:
         kernel_links.open_timelines(run.ranks[row].report_id, reports, "collective", begin, begin + length)
 
 
-page()
+draw_page()

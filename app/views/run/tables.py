@@ -19,20 +19,20 @@ _MEAN = "mean per step over the ranks"
 _MINUTE = "%Y-%m-%d %H:%M"
 _RECIPE_PX = 320
 _PER = ("One per name", "One per name and rank")
-RANK_COLUMNS = table_columns.of(
+RANK_COLUMNS = table_columns.choose_columns(
     RANKS,
     table_columns.use("rank", width=60),
     table_columns.use("host", width=140),
     "step_ns", "compute_ns", "exposed_ns", "wait_ns", "copy_ns", "idle_ns", "power_w", "sm_clock_mhz", "memory_bytes",
     "last",
 )  # fmt: skip
-KERNEL_COLUMNS = table_columns.of(
+KERNEL_COLUMNS = table_columns.choose_columns(
     KERNELS,
     table_columns.use("name", width=320),
     table_columns.use("class", width=184),
     "median_ns", "min_ns", "max_ns", "spread_pct", "slowest", "calls", "ranks",
 )  # fmt: skip
-COMMUNICATOR_COLUMNS = table_columns.of(
+COMMUNICATOR_COLUMNS = table_columns.choose_columns(
     COMMUNICATORS,
     table_columns.use("operation", width=130),
     table_columns.use("kind", width=90),
@@ -42,7 +42,7 @@ COMMUNICATOR_COLUMNS = table_columns.of(
 )  # fmt: skip
 
 
-EARLIER_COLUMNS = table_columns.of(
+EARLIER_COLUMNS = table_columns.choose_columns(
     (
         Column("name", "text", "", "name of the run", "Run"),
         Column("captured", "text", "", "start of its earliest capture", "Captured (UTC)"),
@@ -93,9 +93,9 @@ def _draw_table(
     title: str, rows: pd.DataFrame, columns: tuple[table_columns.Col, ...], key: str, hidden: tuple[str, ...] = ()
 ) -> None:
     st.subheader(title, anchor=False)
-    tables.table(
-        rows, table_columns.filled(rows, columns), key=key, download=f"{key.replace('-', '_')}.csv", hidden=hidden,
-        height=share_bar.height(min(len(rows), 12)),
+    tables.draw_table(
+        rows, table_columns.select_filled(rows, columns), key=key, download=f"{key.replace('-', '_')}.csv",
+        hidden=hidden, height=share_bar.compute_height(min(len(rows), 12)),
     )  # fmt: skip
 
 
@@ -105,11 +105,11 @@ def draw_recipe(run: Run) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
             "Recipe", recipes.RECIPES, index=None, placeholder="Choose a recipe", width=_RECIPE_PX,
-            **url_widgets.option("recipe", recipes.RECIPES),
+            **url_widgets.bind_option("recipe", recipes.RECIPES),
         )  # fmt: skip
         summary = name in recipes.STATISTICS or name in recipes.DESCRIPTIONS
         per = st.segmented_control(
-            "Rows", _PER, required=True, disabled=not summary, **url_widgets.option("per", _PER, _PER[0])
+            "Rows", _PER, required=True, disabled=not summary, **url_widgets.bind_option("per", _PER, _PER[0])
         )  # fmt: skip
     if not name:
         st.caption("A table over all ranks, with the columns of `nsys recipe`. Each report is asked in turn.")
@@ -117,14 +117,14 @@ def draw_recipe(run: Run) -> None:
     params = {}
     if name in pace.PACE:
         params["name"] = st.text_input(
-            "Name", placeholder="Short name of a kernel, or text of a range", **url_widgets.text("of")
+            "Name", placeholder="Short name of a kernel, or text of a range", **url_widgets.bind_text("of")
         ).strip()
         if not params["name"]:
             st.caption("Each occurrence is an iteration: when it runs on each rank, and how long after the one before.")
             return
     library, by_rank = session.library(), per == _PER[1]
     with st.spinner("Asking each rank …"):
-        rows = session.worked_out(
+        rows = session.work_out(
             (library.folder, "recipe", name, by_rank, *params.values(), tuple(run.reports)),
             lambda: recipes.run_recipe(library, run, name, params, by_rank=by_rank),
         )
@@ -132,7 +132,7 @@ def draw_recipe(run: Run) -> None:
         st.info("No rank has such events.")
         return
     columns = recipes.list_columns(name, rows)
-    tables.table(
-        rows, table_columns.of(columns, *(column.name for column in columns)), key=f"run-recipe-{name}-{by_rank}",
-        download=f"{name}.csv", height=share_bar.height(min(len(rows), 20)),
+    tables.draw_table(
+        rows, table_columns.choose_columns(columns, *(column.name for column in columns)),
+        key=f"run-recipe-{name}-{by_rank}", download=f"{name}.csv", height=share_bar.compute_height(min(len(rows), 20)),
     )  # fmt: skip

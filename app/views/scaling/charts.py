@@ -6,8 +6,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, GRAY, Theme, faded, frame, readable_on
-from app.ui.figure_cache import kept
+from app.ui.charts import ACCENT, FONT_PX, GRAY, Theme, apply_frame, choose_readable, fade_color
+from app.ui.figure_cache import cache_figure
 
 PARTS = {"compute_ns": "Compute", "exposed_ns": "Exposed communication", "copy_ns": "Memcpy", "idle_ns": "Idle"}
 """Parts of a step, in stacking order."""
@@ -28,8 +28,8 @@ def part_colors(classes: dict[str, str], theme: Theme) -> dict[str, str]:
     }
 
 
-@kept
-def scaling(rows: pd.DataFrame, curves: Sequence[str], measure: str, theme: Theme) -> go.Figure:
+@cache_figure
+def plot_scaling(rows: pd.DataFrame, curves: Sequence[str], measure: str, theme: Theme) -> go.Figure:
     """Plot ``efficiency_pct`` or ``speedup`` against the number of ranks, one line per curve, and the ideal.
 
     Args:
@@ -46,11 +46,11 @@ def scaling(rows: pd.DataFrame, curves: Sequence[str], measure: str, theme: Them
     ends = [100, 100] if percent else [1, high / low]
     figure.add_scatter(
         x=[low, high], y=ends, mode="lines", name="ideal", hoverinfo="skip",
-        line={"width": 5, "color": faded(GRAY[theme], 0.22)},
+        line={"width": 5, "color": fade_color(GRAY[theme], 0.22)},
     )  # fmt: skip
     for number, (curve, group) in enumerate(drawn.groupby("curve", sort=False)):
         figure.add_trace(_make_curve(str(curve), group.sort_values("ranks"), measure, number, theme))
-    frame(figure, theme, height=280, left=56, right=20, top=30, bottom=42)
+    apply_frame(figure, theme, height=280, left=56, right=20, top=30, bottom=42)
     ranks = sorted({low, *map(int, drawn["ranks"])})
     figure.update_xaxes(
         title_text="Ranks", tickvals=ranks, range=[low - 0.06 * (high - low), high + 0.06 * (high - low)]
@@ -72,9 +72,9 @@ def _make_curve(name: str, group: pd.DataFrame, measure: str, number: int, theme
     color = ACCENT[theme] if number == 0 else GRAY[theme]
     base = round(float(group["ranks"].iloc[0] / group["ideal"].iloc[0]))
     start = 100.0 if measure == "efficiency_pct" else 1.0
-    hover = [f"<b>{fmt.plotly_text(group['base'].iloc[0])}</b>, the base, on {fmt.counted(base, 'rank')}"]
+    hover = [f"<b>{fmt.escape_plotly(group['base'].iloc[0])}</b>, the base, on {fmt.counted(base, 'rank')}"]
     hover += [
-        f"<b>{fmt.plotly_text(row['run'])}</b>, {row['ranks']} ranks ({row['scaling']})<br>efficiency"
+        f"<b>{fmt.escape_plotly(row['run'])}</b>, {row['ranks']} ranks ({row['scaling']})<br>efficiency"
         f" {fmt.percent(row['efficiency_pct'])}, speed-up {row['speedup']:.2f} of {row['ideal']:.4g}<br>per step:"
         f" {fmt.duration(row['step_ns'])}"
         for _, row in group.iterrows()
@@ -84,7 +84,7 @@ def _make_curve(name: str, group: pd.DataFrame, measure: str, number: int, theme
         x=[base, *group["ranks"].astype(int)],
         y=[start, *group[measure].astype(float)],
         mode="lines+markers",
-        name=f"{fmt.plotly_text(fmt.shortened(name, 30))} ({kind})",
+        name=f"{fmt.escape_plotly(fmt.shortened(name, 30))} ({kind})",
         line={"width": 1.6, "color": color, "dash": dash},
         marker={"size": 8, "symbol": symbol, "color": color},
         hovertext=hover,
@@ -92,11 +92,11 @@ def _make_curve(name: str, group: pd.DataFrame, measure: str, number: int, theme
     )
 
 
-@kept
-def steps(rows: pd.DataFrame, classes: dict[str, str], theme: Theme) -> go.Figure:
+@cache_figure
+def plot_steps(rows: pd.DataFrame, classes: dict[str, str], theme: Theme) -> go.Figure:
     """Plot the breakdown of a step, one stacked bar per run from top to bottom."""
     unit, size = fmt.unit_for(float(rows["step_ns"].max()), fmt.DURATION_UNITS)
-    names = [fmt.plotly_text(fmt.shortened(name, 32)) for name in rows["run"]]
+    names = [fmt.escape_plotly(fmt.shortened(name, 32)) for name in rows["run"]]
     longest = float(rows["step_ns"].max())
     figure = go.Figure()
     for part, color in part_colors(classes, theme).items():
@@ -111,7 +111,7 @@ def steps(rows: pd.DataFrame, classes: dict[str, str], theme: Theme) -> go.Figur
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
-            textfont={"color": readable_on(color), "size": FONT_PX},
+            textfont={"color": choose_readable(color), "size": FONT_PX},
             hovertext=[
                 f"<b>{PARTS[part]}</b>, {name}<br>{fmt.duration(ns)} of {fmt.duration(step)},"
                 f" {fmt.percent(100 * ns / step)}"
@@ -120,7 +120,7 @@ def steps(rows: pd.DataFrame, classes: dict[str, str], theme: Theme) -> go.Figur
             hovertemplate="%{hovertext}<extra></extra>",
         )
     left = 20 + 7 * max(map(len, names))
-    frame(figure, theme, height=_BAR_PX * len(rows) + 66, left=left, right=24, top=30, bottom=32)
+    apply_frame(figure, theme, height=_BAR_PX * len(rows) + 66, left=left, right=24, top=30, bottom=32)
     figure.update_layout(barmode="stack", bargap=0.22, hovermode="closest", showlegend=True, legend=_LEGEND)
     figure.update_layout(legend_traceorder="normal", uniformtext={"minsize": FONT_PX, "mode": "hide"})
     figure.update_xaxes(ticksuffix=f" {unit}", nticks=6, rangemode="tozero")
@@ -128,8 +128,8 @@ def steps(rows: pd.DataFrame, classes: dict[str, str], theme: Theme) -> go.Figur
     return figure
 
 
-@kept
-def waits(rows: pd.DataFrame, color: str, theme: Theme) -> go.Figure:
+@cache_figure
+def plot_waits(rows: pd.DataFrame, color: str, theme: Theme) -> go.Figure:
     """Plot the wait of each rank per step (``scaling_nccl.waits``), one bar per rank."""
     unit, size = fmt.unit_for(float(rows["wait_step_ns"].max()), fmt.DURATION_UNITS)
     values = rows["wait_step_ns"].astype(float)
@@ -143,7 +143,7 @@ def waits(rows: pd.DataFrame, color: str, theme: Theme) -> go.Figure:
             textposition="outside",
             cliponaxis=False,
             hovertext=[
-                f"<b>rank {row['rank']}</b>, {fmt.plotly_text(row['report'])}<br>waits"
+                f"<b>rank {row['rank']}</b>, {fmt.escape_plotly(row['report'])}<br>waits"
                 f" {fmt.duration(row['wait_step_ns'])} per step of {fmt.duration(row['step_ns'])}<br>last to"
                 f" arrive at {fmt.count(row['last'])} of {fmt.counted(row['matched'], 'operation')}"
                 for _, row in rows.iterrows()
@@ -151,7 +151,7 @@ def waits(rows: pd.DataFrame, color: str, theme: Theme) -> go.Figure:
             hovertemplate="%{hovertext}<extra></extra>",
         )
     )
-    frame(figure, theme, height=_BAR_PX * len(rows) + 40, left=64, right=70, top=4, bottom=32)
+    apply_frame(figure, theme, height=_BAR_PX * len(rows) + 40, left=64, right=70, top=4, bottom=32)
     figure.update_layout(bargap=0.25, hovermode="closest")
     figure.update_xaxes(ticksuffix=f" {unit}", nticks=6, rangemode="tozero")
     figure.update_yaxes(autorange="reversed", showgrid=False)

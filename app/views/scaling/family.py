@@ -23,13 +23,13 @@ _KEY = "scaling-with"
 
 def choose(manifest: Manifest) -> tuple[list[Named], int]:
     """Return the reports to show, the page's own first, and the number left out because of ``MOST``."""
-    named = session.about(TIMELINE, without=manifest.id, named_by=WITH)
+    named = session.list_about(TIMELINE, without=manifest.id, named_by=WITH)
     own, *others = family.join_overlapping([_read_named(manifest), *map(_read_named, named.values())])
     known = {one.id: one for one in others}
     relatives = family.find_family(own, known.values())[1:]
     usual = sorted((relative.id for relative in relatives[: MOST - 1]), key=lambda key: known[key].name)
     asked = st.query_params.get_all(WITH)
-    chosen = session.named(WITH, named) if asked else usual
+    chosen = session.read_named(WITH, named) if asked else usual
     st.session_state[_KEY] = chosen
     if known:
         order = sorted(known, key=lambda key: (key not in usual, known[key].name))
@@ -58,12 +58,12 @@ def gather(named: list[Named]) -> tuple[list[Run], list[str]]:
         with st.spinner("Reading the reports of all ranks"):
             return runs.gather_runs(named, _analyze_run)
 
-    return session.worked_out(tuple((one, session.key(one.id, "runs", {})) for one in named), read)
+    return session.work_out(tuple((one, session.make_key(one.id, "runs", {})) for one in named), read)
 
 
 def _analyze_run(report_id: str) -> RunAnalysis:
     def run(name: str, **params: Any) -> Any:
-        return session.whole(report_id, name, **params)
+        return session.run_whole(report_id, name, **params)
 
     return run
 

@@ -26,7 +26,7 @@ _HOW = (
 )
 
 
-def show(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
+def draw_collectives(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
     """Draw the section, or say that no run used NCCL."""
     with_nccl = [run for run in runs if any(len(rank.ops) for rank in run.ranks)]
     st.subheader("Ranks and NCCL", anchor=False)
@@ -42,19 +42,19 @@ def show(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
         _draw_one_rank(manifest, run)
         return
     st.markdown(fmt.plain(sentences.state_waits(run, rows)))
-    color = theme.class_colors().get("communication", charts.ACCENT[theme.theme()])
-    figure = charts_scaling.waits(rows, color, theme.theme())
-    chart_element.chart(figure, "waits-chart")
+    color = theme.get_class_colors().get("communication", charts.ACCENT[theme.get_theme()])
+    figure = charts_scaling.plot_waits(rows, color, theme.get_theme())
+    chart_element.draw_chart(figure, "waits-chart")
     st.caption("Mean wait of each rank per step.")
     operations = nccl.operation_rows(run)
-    columns = table_columns.filled(operations, scaling_tables.OPERATION_COLUMNS)
-    tables.table(operations, columns, key="operations", download="nccl_operations.csv", hidden=("matched",))
+    columns = table_columns.select_filled(operations, scaling_tables.OPERATION_COLUMNS)
+    tables.draw_table(operations, columns, key="operations", download="nccl_operations.csv", hidden=("matched",))
     by_size = nccl.size_rows(run)
     if len(by_size) > 1:
         st.markdown("**By message size**")
-        columns = table_columns.filled(by_size, scaling_tables.SIZE_COLUMNS)
-        tables.table(
-            by_size, columns, key="nccl-sizes", download="nccl_sizes.csv", height=share_bar.height(len(by_size))
+        columns = table_columns.select_filled(by_size, scaling_tables.SIZE_COLUMNS)
+        tables.draw_table(
+            by_size, columns, key="nccl-sizes", download="nccl_sizes.csv", height=share_bar.compute_height(len(by_size))
         )
     st.caption(_HOW)
 
@@ -89,13 +89,13 @@ def _draw_one_rank(manifest: Manifest, run: Run) -> None:
         if any(rank.report == manifest.name for rank in run.ranks)
         else "Waits and transfers need reports of at least two ranks with the same operations in their steps."
     )
-    rows = session.whole(manifest.id, "nccl_sum", mode="process", warmup="exclude")
+    rows = session.run_whole(manifest.id, "nccl_sum", mode="process", warmup="exclude")
     if len(rows):
         scaling_tables.ONE_RANK.table(rows)
 
 
 def _explain_no_times(manifest: Manifest, runs: Sequence[Run]) -> None:
-    rows = session.whole(manifest.id, "nccl_sum")
+    rows = session.run_whole(manifest.id, "nccl_sum")
     if len(rows):
         st.caption("NCCL ran only outside of steps:")
         scaling_tables.ONE_RANK.table(rows)

@@ -34,14 +34,14 @@ _HOW = (
 )
 
 
-def page() -> None:
+def draw_page() -> None:
     """Draw the page. Raises NotCapturedError if no kernel ran in the page's report."""
     manifest = session.report()
     named, cut = family.choose(manifest)
     runs, left_out = family.gather(named)
     own = next((run for run in runs if run.name == named[0].run), None)
     if own is None:
-        session.whole(manifest.id, "rank_split")  # raises an error that says what is missing
+        session.run_whole(manifest.id, "rank_split")  # raises an error that says what is missing
         raise NotCapturedError("No steps in this report.", command=session.name_program(manifest.id, captures.PROFILE))
     assumed = _ask_scaling_kind(runs)
     rows = scaling_rows.run_rows(runs, assumed)
@@ -52,9 +52,9 @@ def page() -> None:
     if ranks:
         kernel_links.to_timelines(manifest.id, ranks, "Ranks on the Timeline", "collective")
     _draw_charts(runs, rows)
-    tables.runs(rows)
+    tables.draw_runs(rows)
     _draw_notes([*sentences.state_gaps(runs), *sentences.state_kinds(runs, assumed), *left_out], rows, cut)
-    nccl.show(manifest, runs, own)
+    nccl.draw_collectives(manifest, runs, own)
 
 
 def _ask_scaling_kind(runs: Sequence[Run]) -> str:
@@ -63,7 +63,7 @@ def _ask_scaling_kind(runs: Sequence[Run]) -> str:
     if all(classify_scaling(run, base, "strong").told_by != "nothing" for run, base in bases):
         return "strong"
     chosen = st.segmented_control(
-        "Scaling", ["strong", "weak"], required=True, **url_widgets.option(KIND, ["strong", "weak"], "strong"),
+        "Scaling", ["strong", "weak"], required=True, **url_widgets.bind_option(KIND, ["strong", "weak"], "strong"),
         help="Strong: the ranks divide one piece of work. Weak: every rank has the same work. The programs do not"
         " say which it is.",
     )  # fmt: skip
@@ -101,7 +101,7 @@ def _draw_facts(own: Run, row: "pd.Series[float]") -> None:
                 "Over all ranks, as the program counts them.",
             )
         )
-    ui.facts(facts)
+    ui.draw_facts(facts)
 
 
 def _draw_charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
@@ -112,19 +112,19 @@ def _draw_charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
     else:
         st.subheader("Relative to ideal", anchor=False)
         measure = st.segmented_control(
-            "Chart shows", list(_MEASURES), required=True, **url_widgets.option("measure", list(_MEASURES),
+            "Chart shows", list(_MEASURES), required=True, **url_widgets.bind_option("measure", list(_MEASURES),
             "Efficiency"),
             label_visibility="collapsed",
         )  # fmt: skip
-        figure = charts_scaling.scaling(
-            rows, [run.curve for run in runs], _MEASURES[measure or "Efficiency"], theme.theme()
+        figure = charts_scaling.plot_scaling(
+            rows, [run.curve for run in runs], _MEASURES[measure or "Efficiency"], theme.get_theme()
         )
-        chart_element.chart(figure, "scaling-chart")
+        chart_element.draw_chart(figure, "scaling-chart")
     known = rows[rows["step_ns"].notna()]
     if len(known):
         st.subheader("Step time", anchor=False)
-        figure = charts_scaling.steps(known, theme.class_colors(), theme.theme())
-        chart_element.chart(figure, "steps-chart")
+        figure = charts_scaling.plot_steps(known, theme.get_class_colors(), theme.get_theme())
+        chart_element.draw_chart(figure, "steps-chart")
 
 
 def _draw_notes(said: Sequence[str], rows: pd.DataFrame, cut: int) -> None:
@@ -140,4 +140,4 @@ def _draw_notes(said: Sequence[str], rows: pd.DataFrame, cut: int) -> None:
     st.caption(_HOW if rows["efficiency_pct"].notna().any() else _HOW.split(" Strong scaling", maxsplit=1)[0])
 
 
-page()
+draw_page()

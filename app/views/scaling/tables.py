@@ -7,7 +7,7 @@ from app.ui.analysis_table import AnalysisTable
 from profiledb.studies.scaling.nccl import OPERATIONS, SIZES
 from profiledb.studies.scaling.rows import RUNS
 
-RUN_COLUMNS = table_columns.of(
+RUN_COLUMNS = table_columns.choose_columns(
     RUNS,
     table_columns.use("run", width=200),
     table_columns.use("scaling", width=80),
@@ -28,7 +28,7 @@ RUN_COLUMNS = table_columns.of(
 RUN_HIDDEN = (
     "seen", "steps", "items", "ideal", "lost_compute_ns", "lost_exposed_ns", "lost_copy_ns", "lost_idle_ns"
 )  # fmt: skip
-OPERATION_COLUMNS = table_columns.of(
+OPERATION_COLUMNS = table_columns.choose_columns(
     OPERATIONS,
     table_columns.use("operation", width=130),
     "count",
@@ -39,7 +39,7 @@ OPERATION_COLUMNS = table_columns.of(
     "algbw_gb_per_s",
     "busbw_gb_per_s",
 )
-SIZE_COLUMNS = table_columns.of(
+SIZE_COLUMNS = table_columns.choose_columns(
     SIZES,
     table_columns.use("operation", width=130),
     table_columns.use("ranks", width=70),
@@ -53,7 +53,9 @@ SIZE_COLUMNS = table_columns.of(
 ONE_RANK = AnalysisTable("nccl_sum", filled=True)
 
 
-def runs(rows: pd.DataFrame) -> None:
+def draw_runs(rows: pd.DataFrame) -> None:
     """Draw one row per run."""
     told = rows.assign(scaling=rows["scaling"].replace("", None))
-    tables.table(told, table_columns.filled(told, RUN_COLUMNS), key="runs", download="scaling.csv", hidden=RUN_HIDDEN)
+    tables.draw_table(
+        told, table_columns.select_filled(told, RUN_COLUMNS), key="runs", download="scaling.csv", hidden=RUN_HIDDEN
+    )

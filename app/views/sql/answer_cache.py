@@ -20,17 +20,17 @@ def ask(manifest: Manifest, sql: str) -> Answer:
         visible.cache_key(), None if visible.sees_all else shelf.catalog.version(), shelf.catalog.visitor,
         summaries_of(shelf).version(),
     )  # fmt: skip
-    return session.asked(
-        session.key(manifest.id, "SQL", {}, (sql, seen)),
-        lambda: ask_process(shelf, manifest.id, sql, question_limits.page_limits(session.settings())),
+    return session.ask_once(
+        session.make_key(manifest.id, "SQL", {}, (sql, seen)),
+        lambda: ask_process(shelf, manifest.id, sql, question_limits.page_limits(session.get_settings())),
     )
 
 
-def whole(shelf: Library, manifest: Manifest, sql: str, shown: Answer) -> Answer:
+def read_whole(shelf: Library, manifest: Manifest, sql: str, shown: Answer) -> Answer:
     """Return the answer up to the file limits.
 
     The caller passes the library, because the callback of a download button runs outside the visitor's session.
     """
     if not shown.cut:
         return shown
-    return ask_process(shelf, manifest.id, sql, question_limits.file_limits(session.settings()))
+    return ask_process(shelf, manifest.id, sql, question_limits.file_limits(session.get_settings()))

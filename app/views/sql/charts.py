@@ -6,8 +6,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, Theme, frame
-from app.ui.figure_cache import kept
+from app.ui.charts import ACCENT, Theme, apply_frame
+from app.ui.figure_cache import cache_figure
 
 Kind = Literal["Bars", "Line", "Points"]
 KINDS = get_args(Kind)
@@ -20,8 +20,8 @@ def is_number(values: "pd.Series[Any]") -> bool:
     return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
 
 
-@kept
-def chart(rows: pd.DataFrame, kind: Kind, theme: Theme) -> go.Figure:
+@cache_figure
+def plot_answer(rows: pd.DataFrame, kind: Kind, theme: Theme) -> go.Figure:
     """Plot the last column against the first, in row order."""
     x, y = rows.columns[0], rows.columns[-1]
     across, up = _place_values(rows[x]), rows[y].astype(float)
@@ -33,9 +33,9 @@ def chart(rows: pd.DataFrame, kind: Kind, theme: Theme) -> go.Figure:
         trace = go.Scatter(x=across, y=up, mode=mode, line={"color": color, "width": 1.5}, marker={"color": color})
     trace.hovertemplate = "%{x}<br><b>%{y:,}</b><extra></extra>"
     figure = go.Figure(trace)
-    frame(figure, theme, height=340, left=64, top=12, bottom=56)
-    figure.update_xaxes(title_text=fmt.plotly_text(x), automargin=True)
-    figure.update_yaxes(title_text=fmt.plotly_text(y))
+    apply_frame(figure, theme, height=340, left=64, top=12, bottom=56)
+    figure.update_xaxes(title_text=fmt.escape_plotly(x), automargin=True)
+    figure.update_yaxes(title_text=fmt.escape_plotly(y))
     return figure
 
 
@@ -45,4 +45,4 @@ def _place_values(values: "pd.Series[Any]") -> Any:
         return values.astype(float)
     if pd.api.types.is_datetime64_any_dtype(values):
         return values
-    return [fmt.plotly_text(fmt.shortened(str(value), _LONGEST)) for value in values]
+    return [fmt.escape_plotly(fmt.shortened(str(value), _LONGEST)) for value in values]

@@ -30,9 +30,9 @@ _SEES = {
 """The tables that a question can read, by its subject."""
 
 
-def show(manifest: Manifest) -> str:
+def draw_editor(manifest: Manifest) -> str:
     """Draw the editor and return the question that was run last; "" if none was."""
-    _open_question(open_questions(session.library()).get(st.query_params.get(ADDRESS, "")))
+    _fill_editor(open_questions(session.library()).get(st.query_params.get(ADDRESS, "")))
     examples = {_ONE: table_list.list_examples(manifest), _ALL: table_list.list_library_examples()}
     st.session_state.setdefault(_TEXT, examples[_ONE][0].sql if examples[_ONE] else _FIRST)
     about = st.segmented_control(
@@ -48,7 +48,7 @@ def show(manifest: Manifest) -> str:
     return str(st.session_state.get(_ASKED, ""))
 
 
-def _open_question(question: Question | None) -> None:
+def _fill_editor(question: Question | None) -> None:
     """Load and run the saved question that the URL names, once per URL."""
     named = question.id if question else ""
     if st.session_state.get(_OPENED) != named:
@@ -82,7 +82,7 @@ def _draw_choices(manifest: Manifest, examples: Sequence[table_list.Example]) ->
         st.selectbox(
             "Saved questions", list(kept), index=None, key="sql-kept", disabled=not kept,
             placeholder="Choose a saved question" if kept else "None yet",
-            format_func=lambda one: fmt.visible(kept[one].name), on_change=_go_to_question,
+            format_func=lambda one: fmt.visible(kept[one].name), on_change=_open_chosen_question,
         )  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def _take_example(report_id: str, titles: dict[str, str]) -> None:
         st.session_state[_TEXT] = st.session_state[_ASKED] = titles[title]
 
 
-def _go_to_question() -> None:
+def _open_chosen_question() -> None:
     if chosen := st.session_state["sql-kept"]:
         st.query_params[ADDRESS] = chosen
         st.session_state.pop(_OPENED, None)
@@ -114,7 +114,7 @@ def _draw_save_form() -> None:
 
 
 def _save_question() -> None:
-    question = open_questions(session.editing()).keep(st.session_state["sql-name"], st.session_state[_TEXT])
+    question = open_questions(session.open_for_changes()).keep(st.session_state["sql-name"], st.session_state[_TEXT])
     st.query_params[ADDRESS] = question.id
     st.session_state[_OPENED] = question.id
     st.toast(f"Saved as {fmt.plain(question.name)}.", icon=":material/check:")
@@ -122,7 +122,7 @@ def _save_question() -> None:
 
 def _remove_question() -> None:
     named = st.query_params.get(ADDRESS, "")
-    kept = open_questions(session.editing())
+    kept = open_questions(session.open_for_changes())
     if kept.get(named) is None:
         raise AnalysisError("This question is gone.")
     kept.remove(named)

@@ -5,13 +5,13 @@ from app.ui import page_elements as ui
 from app.views.sql import answer_cache, editor, result, table_browser
 
 
-def page() -> None:
+def draw_page() -> None:
     manifest = session.report()
-    question = editor.show(manifest)
+    question = editor.draw_editor(manifest)
     if question:
         with ui.boundary():
-            result.show(manifest, question, answer_cache.ask(manifest, question))
-    table_browser.show(manifest)
+            result.draw_result(manifest, question, answer_cache.ask(manifest, question))
+    table_browser.draw_tables(manifest)
 
 
-page()
+draw_page()

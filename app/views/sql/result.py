@@ -18,7 +18,7 @@ from profiledb.query.analysis import frame_of
 _MOST_POINTS = 5_000
 
 
-def show(manifest: Manifest, sql: str, answer: Answer) -> None:
+def draw_result(manifest: Manifest, sql: str, answer: Answer) -> None:
     frame = frame_of(answer.rows)
     _draw_table(frame)
     _draw_files(manifest, sql, answer)
@@ -54,13 +54,16 @@ def _draw_files(manifest: Manifest, sql: str, answer: Answer) -> None:
         st.caption(f"The first {rows}; files hold more." if answer.cut else rows, width="content")
         with st.container(horizontal=True, width="content"):
             _draw_file_button(
-                "CSV", "answer.csv", "text/csv", lambda: _encode_csv(answer_cache.whole(shelf, manifest, sql, answer))
+                "CSV",
+                "answer.csv",
+                "text/csv",
+                lambda: _encode_csv(answer_cache.read_whole(shelf, manifest, sql, answer)),
             )
             _draw_file_button(
                 "Parquet",
                 "answer.parquet",
                 "application/vnd.apache.parquet",
-                lambda: answer_file.encode_rows(answer_cache.whole(shelf, manifest, sql, answer).rows, "parquet"),
+                lambda: answer_file.encode_rows(answer_cache.read_whole(shelf, manifest, sql, answer).rows, "parquet"),
             )
 
 
@@ -90,6 +93,6 @@ def _draw_chart(frame: pd.DataFrame) -> None:
         y = st.selectbox("y", ys, key="sql-y", format_func=fmt.visible)
     if len(frame) > _MOST_POINTS:
         st.caption(f"The chart has the first {fmt.count(_MOST_POINTS)} rows.")
-    chart_element.chart(
-        charts.chart(frame[list(dict.fromkeys((x, y)))].head(_MOST_POINTS), kind, theme.theme()), "sql-figure"
+    chart_element.draw_chart(
+        charts.plot_answer(frame[list(dict.fromkeys((x, y)))].head(_MOST_POINTS), kind, theme.get_theme()), "sql-figure"
     )

@@ -13,7 +13,7 @@ _COLUMNS = [Col("name", "Column", width=200), Col("type", "Type", width=110), Co
 _VIEWS = [Col("name", "View", width=220), Col("comment", "Meaning", width=700)]
 
 
-def show(manifest: Manifest) -> None:
+def draw_tables(manifest: Manifest) -> None:
     """Draw the tables and the views, below the answer."""
     st.subheader("Tables", anchor=False)
     known = {table.name: (table, rows) for table, rows in table_list.list_tables(manifest)}
@@ -25,11 +25,11 @@ def show(manifest: Manifest) -> None:
     )
     table, _ = known[chosen]
     st.caption(fmt.sentence(table.comment))
-    tables.table(
+    tables.draw_table(
         pd.DataFrame([vars(column) for column in table.columns]), _COLUMNS, key="sql-columns",
         download=f"{table.name}.columns.csv",
     )  # fmt: skip
     views = [*table_list.LIBRARY, *table_list.list_views()]
     with st.expander(f"Views ({len(views)})"):
         st.markdown("Each answers like a table. `DESCRIBE selected_named_kernel` tells the columns of one.")
-        tables.table(pd.DataFrame([vars(view) for view in views]), _VIEWS, key="sql-views", download="views.csv")
+        tables.draw_table(pd.DataFrame([vars(view) for view in views]), _VIEWS, key="sql-views", download="views.csv")

@@ -17,7 +17,7 @@ DRAWN_PCT = 1.0
 """If no interval of the capture is busier than this percentage, the strip would look empty and is not drawn."""
 
 
-def show(report_id: str, ask: Ask, *, part: bool) -> None:
+def draw_busy(report_id: str, ask: Ask, *, part: bool) -> None:
     """Draw the section. Raises NotCapturedError if the report has no GPU activity.
 
     Args:
@@ -45,7 +45,7 @@ def _draw_gpu(row: Any, bins: pd.DataFrame, *, alone: bool, part: bool) -> None:
         (f"GPU {row.gpu_id} busy", fmt.percent(row.busy_active_pct), f"{BUSY} {ACTIVE}"),
         ("Idle", fmt.percent(row.idle_pct), f"Time in which nothing ran. {ACTIVE}"),
     ]
-    page_elements.facts(
+    page_elements.draw_facts(
         [
             *([] if alone else of_one),  # of a single one the bar at the top says it
             ("Active", fmt.duration(row.active_ns), f"From the first to the last GPU operation, of the {whole}."),
@@ -55,8 +55,8 @@ def _draw_gpu(row: Any, bins: pd.DataFrame, *, alone: bool, part: bool) -> None:
         ]
     )
     if (fmt.number(bins["busy_pct"].max()) or 0) >= DRAWN_PCT:
-        figure = charts.busy_strip(bins, theme.theme())
-        chart_drag.chart(figure, f"busy-{row.gpu_id}")
+        figure = charts.plot_busy(bins, theme.get_theme())
+        chart_drag.draw_chart(figure, f"busy-{row.gpu_id}")
 
 
 def _name_unused_gpus(rows: pd.DataFrame, *, part: bool) -> None:

@@ -16,10 +16,10 @@ TOP = 10
 CLASS_TABLE_PX = 620
 """Width of the table in pixels; in a wider table, four narrow columns are hard to read across."""
 CLASSES = AnalysisTable("class_split", download="kernel_classes.csv")
-TOP_COLUMNS = table_columns.of(
+TOP_COLUMNS = table_columns.choose_columns(
     "kernels",
     table_columns.use("name", click="opens the kernel", width=320),
-    table_columns.bar("share_pct", width=120),
+    table_columns.make_bar("share_pct", width=120),
     "total_ns",
     table_columns.use("class", width=184),
     "calls",
@@ -27,7 +27,7 @@ TOP_COLUMNS = table_columns.of(
 )
 
 
-def show(manifest: Manifest, ask: Ask) -> None:
+def draw_kernels(manifest: Manifest, ask: Ask) -> None:
     """Draw both sections. Raises NotCapturedError if the report has no kernels."""
     rows = ask("class_split")
     if rows.empty:
@@ -40,13 +40,13 @@ def show(manifest: Manifest, ask: Ask) -> None:
 
 def _draw_classes(rows: pd.DataFrame, kernels: pd.DataFrame) -> None:
     st.subheader("Time by kernel class", anchor=False)
-    class_bar.bar(rows, key="classes-bar")
-    st.caption(other_share(rows, kernels))
+    class_bar.draw_bar(rows, key="classes-bar")
+    st.caption(describe_others(rows, kernels))
     with st.container(width=CLASS_TABLE_PX):
         CLASSES.table(rows)
 
 
-def other_share(rows: pd.DataFrame, kernels: pd.DataFrame) -> str:
+def describe_others(rows: pd.DataFrame, kernels: pd.DataFrame) -> str:
     """State the kernel time and the share without a class, with its largest kernels; Markdown.
 
     Args:
@@ -63,7 +63,7 @@ def other_share(rows: pd.DataFrame, kernels: pd.DataFrame) -> str:
 
 def _draw_top_kernels(manifest: Manifest, rows: pd.DataFrame) -> None:
     st.subheader("Top kernels", anchor=False)
-    chosen = tables.table(
+    chosen = tables.draw_table(
         rows.head(TOP), TOP_COLUMNS, key="top", download="top_kernels.csv", select=True, hidden=("demangled",)
     )
     if len(rows) > TOP:

@@ -14,65 +14,67 @@ from profiledb.studies.summary import memory, paths
 from profiledb.studies.summary.statement import Ask
 
 
-def page() -> None:
+def draw_page() -> None:
     manifest = session.report()
-    steady = judged.chosen_part(manifest)
-    ask = judged.asking(manifest, steady)
+    steady = judged.choose_part(manifest)
+    ask = judged.make_ask(manifest, steady)
     times = steady.times if steady else {}
     with st.container(key="summary-first"):
         if paths.has_sums_only(manifest):
             st.markdown(paths.explain(ask))
         else:
             _draw_first_sentence(manifest, startup=steady is None)
-    time_bar.show(manifest.id, times)
-    time_bar.show_steps(manifest.id, times)
-    found = judged.known([manifest]).get(manifest.id)
+    time_bar.draw_bar(manifest.id, times)
+    time_bar.draw_steps(manifest.id, times)
+    found = judged.read_known([manifest]).get(manifest.id)
     rows = "unknown" if found is None else min(top_findings.MOST, sum(one.costs for one in found))
     with st.container(key=f"summary-findings-{rows}"):  # reserves height for what loads later
         _draw_findings(manifest, ask, startup=steady is None)
-    judged.covered(manifest)
+    judged.draw_covered(manifest)
     told = ""
     try:
-        busy_strip.show(manifest.id, ask, part=steady is not None)
-        kernels.show(manifest, ask)
+        busy_strip.draw_busy(manifest.id, ask, part=steady is not None)
+        kernels.draw_kernels(manifest, ask)
     except NotCapturedError as error:
         if memory.is_snapshot_only(manifest):
-            tables.memory(manifest.id)
+            tables.draw_memory(manifest.id)
         elif paths.has_sums_only(manifest):
-            tables.paths(manifest.id)
+            tables.draw_paths(manifest.id)
         else:
-            ui.not_captured(error)
+            ui.draw_not_captured(error)
             told = "kernel"
-            tables.calls(manifest.id)
-    tables.copies(ask)
-    tables.ranges(ask)
-    capture_notes.diagnostics(manifest.id)
-    capture_notes.lacks(manifest.id, told)
+            tables.draw_calls(manifest.id)
+    tables.draw_copies(ask)
+    tables.draw_ranges(ask)
+    capture_notes.draw_diagnostics(manifest.id)
+    capture_notes.draw_lacks(manifest.id, told)
     with st.expander("Details of the capture"):
-        capture_notes.reading(manifest.id)
-        capture_facts.show(manifest.id)
-    summary_button.show(manifest)
+        capture_notes.draw_reading(manifest.id)
+        capture_facts.draw_facts(manifest.id)
+    summary_button.draw_buttons(manifest)
 
 
 @st.fragment(parallel=True)
 def _draw_first_sentence(manifest: Manifest, *, startup: bool) -> None:
     """Draw the first sentence; the rest of the page does not wait for it, nor moves when it arrives (style.css)."""
     with ui.boundary():
-        top_findings.first(judged.findings(manifest, startup=startup), manifest.duration_ns if startup else None)
+        top_findings.draw_first(
+            judged.judge_report(manifest, startup=startup), manifest.duration_ns if startup else None
+        )
 
 
 @st.fragment(parallel=True)
 def _draw_findings(manifest: Manifest, ask: Ask, *, startup: bool) -> None:
     """Draw the rows of findings with links to read on; or statements, where no finding costs time."""
     with ui.boundary():
-        findings = judged.findings(manifest, startup=startup)
+        findings = judged.judge_report(manifest, startup=startup)
         if judge.worthwhile(findings):
-            top_findings.rows(manifest.id, findings)
-            statements.links(manifest.id, ask, all_findings=True)
+            top_findings.draw_rows(manifest.id, findings)
+            statements.draw_links(manifest.id, ask, all_findings=True)
         elif paths.has_sums_only(manifest):
-            statements.links(manifest.id, ask, all_findings=False)
+            statements.draw_links(manifest.id, ask, all_findings=False)
         else:
-            statements.cards(manifest.id, ask, findings)
+            statements.draw_cards(manifest.id, ask, findings)
 
 
-page()
+draw_page()

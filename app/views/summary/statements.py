@@ -11,7 +11,7 @@ from profiledb.studies.summary import headline, top_findings
 from profiledb.studies.summary.statement import Ask, Statement
 
 
-def links(report_id: str, ask: Ask, *, all_findings: bool) -> None:
+def draw_links(report_id: str, ask: Ask, *, all_findings: bool) -> None:
     """Draw the links side by side, that to all findings first."""
     with st.container(horizontal=True, key="statement-links"):
         if all_findings:
@@ -20,7 +20,7 @@ def links(report_id: str, ask: Ask, *, all_findings: bool) -> None:
             _draw_link(report_id, statement)
 
 
-def cards(report_id: str, ask: Ask, findings: Sequence[Finding]) -> None:
+def draw_cards(report_id: str, ask: Ask, findings: Sequence[Finding]) -> None:
     """Draw the statements side by side, each with its link."""
     told = top_findings.select_statements(headline.find_statements(ask), findings)
     if not told:

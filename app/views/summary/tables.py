@@ -23,7 +23,7 @@ def _count_functions(rows: pd.DataFrame) -> str:
 CALLS = AnalysisTable(
     "api_calls",
     "CUDA API calls",
-    columns=table_columns.of(
+    columns=table_columns.choose_columns(
         "api_calls", table_columns.use("function", width=380), "total_ns", "calls", "avg_ns", "median_ns", "max_ns"
     ),
     caption=_count_functions,
@@ -34,14 +34,14 @@ CALLS = AnalysisTable(
 PEAK = AnalysisTable(
     "tensor_peak",
     "What holds memory at the peak",
-    columns=table_columns.of(
+    columns=table_columns.choose_columns(
         "tensor_peak", "device", table_columns.use("name", label="Allocated by", width=380), "bytes",
-        table_columns.bar("share_pct", width=130), "tensors", "largest_bytes",
+        table_columns.make_bar("share_pct", width=130), "tensors", "largest_bytes",
     ),
     hidden=("part",),
 )  # fmt: skip
 PATHS = AnalysisTable("path_kernels", "Kernels", filled=True, hidden=("flops", "bytes", "demangled"))
-_LARGEST = table_columns.of(
+_LARGEST = table_columns.choose_columns(
     "tensor_lifetimes", "device", "bytes", table_columns.use("stack", width=480),
     table_columns.use("start_ns", width=110), table_columns.use("end_ns", width=110),
 )  # fmt: skip
@@ -68,12 +68,12 @@ def _count_names(rows: pd.DataFrame) -> str:
 RANGES = AnalysisTable("range_summary", "Ranges", caption=_count_names, top=TOP, download="ranges.csv")
 
 
-def calls(report_id: str) -> None:
+def draw_calls(report_id: str) -> None:
     """Draw the CUDA calls with the most time, for reports without GPU activity. Draws nothing if there are none."""
     CALLS.draw_rows(rows_or_none(session.run, report_id, CALLS.analysis))
 
 
-def memory(report_id: str) -> None:
+def draw_memory(report_id: str) -> None:
     """Draw what holds memory at the peak and the largest allocations, for a memory snapshot."""
     peak = rows_or_none(session.run, report_id, PEAK.analysis, limit=TOP)
     if len(peak):
@@ -81,17 +81,17 @@ def memory(report_id: str) -> None:
         LARGEST.draw(report_id, limit=TOP)
 
 
-def paths(report_id: str) -> None:
+def draw_paths(report_id: str) -> None:
     """Draw the kernels with the most time, for a profile that has sums and no times."""
     PATHS.draw(report_id, limit=TOP)
 
 
-def copies(ask: Ask) -> None:
+def draw_copies(ask: Ask) -> None:
     """Draw the copies by direction. Draws nothing if there are none."""
     COPIES.draw_rows(rows_or_none(ask, COPIES.analysis))
 
 
-def ranges(ask: Ask) -> None:
+def draw_ranges(ask: Ask) -> None:
     """Draw the ranges with the most time. Draws nothing if there are none."""
     rows = rows_or_none(ask, RANGES.analysis)
     RANGES.draw_rows(rows, without=() if len(rows) and rows["style"].nunique() > 1 else ("style",))

@@ -25,13 +25,13 @@ COLUMNS = (
 )
 
 
-def first(findings: Sequence[Finding], capture_ns: int | None) -> None:
+def draw_first(findings: Sequence[Finding], capture_ns: int | None) -> None:
     """State the first thing to do and the most it saves, or that nothing stands out."""
     told = sentences.do_first(findings, capture_ns)
     st.markdown(f"**Do first:** {fmt.sentence(told)}" if told else f"**{sentences.explain_nothing(findings)}**")
 
 
-def rows(report_id: str, findings: Sequence[Finding]) -> None:
+def draw_rows(report_id: str, findings: Sequence[Finding]) -> None:
     """Draw a row for each of the costliest findings; a click opens it. Nothing if no rule fires."""
     shown = judge.worthwhile(findings)[:MOST]
     if not shown:
@@ -45,7 +45,7 @@ def rows(report_id: str, findings: Sequence[Finding]) -> None:
             "place": [one.place or one.facts.get("kernel") or one.line for one in shown],
         }
     )
-    chosen = tables.table(frame, COLUMNS, key="top-findings", download="findings.csv", select=True)
+    chosen = tables.draw_table(frame, COLUMNS, key="top-findings", download="findings.csv", select=True)
     if together := sentences.together(findings):
         st.caption(fmt.plain(together))
     if chosen is not None:

@@ -14,7 +14,7 @@ _LAST, _OPEN = "timeline-with", "timeline-adding"
 
 def list_known(manifest: Manifest) -> dict[str, Manifest]:
     """Return the reports that can be drawn below this one."""
-    return session.about(TIMELINE, without=manifest.id, named_by=kernel_links.WITH)
+    return session.list_about(TIMELINE, without=manifest.id, named_by=kernel_links.WITH)
 
 
 def find_added(manifest: Manifest, known: Mapping[str, Manifest]) -> list[str]:
@@ -22,7 +22,7 @@ def find_added(manifest: Manifest, known: Mapping[str, Manifest]) -> list[str]:
     last, ids = st.session_state.get(_LAST, ("", []))
     if kernel_links.WITH not in st.query_params and last == manifest.id and ids:
         st.query_params[kernel_links.WITH] = ids
-    added = session.named(kernel_links.WITH, known)[: kernel_links.MOST_BESIDE]
+    added = session.read_named(kernel_links.WITH, known)[: kernel_links.MOST_BESIDE]
     st.session_state[_LAST] = (manifest.id, added)
     return added
 

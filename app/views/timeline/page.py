@@ -16,9 +16,9 @@ from profiledb.selection import model
 _MOST_NS = 2**62
 
 
-def page() -> None:
+def draw_page() -> None:
     manifest = session.report()
-    chosen = model.parse(session.selected(manifest.id))
+    chosen = model.parse(session.read_selected(manifest.id))
     known = added_reports.list_known(manifest)
     added = added_reports.find_added(manifest, known)
     component.draw_timeline(
@@ -46,12 +46,12 @@ def _save_marks() -> None:
     found = marks.parse_marks(told.get("marks"))
     report_id = str(told.get("report"))
     if found and session.reports([report_id]):
-        session.editing().catalog.marks.change(report_id, found)
+        session.open_for_changes().catalog.marks.change(report_id, found)
 
 
 def _select_times() -> None:
     """Select the time window sent by the browser on all pages; anything else clears the time selection."""
-    times = stretch(st.session_state.get(component.NAME, {}).get("select"))
+    times = parse_stretch(st.session_state.get(component.NAME, {}).get("select"))
     if times:
         first, last = times
         st.query_params.update({"from": page_selection.milliseconds(first), "to": page_selection.milliseconds(last)})
@@ -60,7 +60,7 @@ def _select_times() -> None:
             del st.query_params[key]
 
 
-def stretch(area: Any) -> tuple[int, int] | None:
+def parse_stretch(area: Any) -> tuple[int, int] | None:
     """Parse start and end in ns from the browser's message; None if it is not a valid time window."""
     if not isinstance(area, dict):
         return None
@@ -69,4 +69,4 @@ def stretch(area: Any) -> tuple[int, int] | None:
     return (first, last) if first < last else None
 
 
-page()
+draw_page()

@@ -17,7 +17,7 @@ EXAMPLE = "label,step,seconds\nforward,0,0.01234\nforward,1,0.01198"
 TIMINGS = AnalysisTable("timing_compare", hidden=("gpu_pairs",), download="timings.csv")
 
 
-def page() -> None:
+def draw_page() -> None:
     """Draw the page. Raises NotCapturedError if the report has no ranges."""
     manifest = session.report()
     if not session.has_sidecar(manifest.id, "timings"):
@@ -46,7 +46,7 @@ def _explain_timings(manifest: Manifest) -> None:
 def _draw_facts(rows: pd.DataFrame) -> None:
     paired = int((rows["pairs"] > 0).sum())
     timings, pairs = int(rows["timings"].sum()), int(rows["pairs"].sum())
-    ui.facts(
+    ui.draw_facts(
         [
             ("Measurements", fmt.count(timings), "Rows in the timings beside this report."),
             ("Matched", f"{pairs:,} of {timings:,}", "Measurements paired with a range by label and step."),
@@ -100,10 +100,10 @@ def _draw_chart(report_id: str, rows: pd.DataFrame) -> None:
         )
     drawn = session.run(report_id, "timing_pairs", label=label)
     pairs = drawn[drawn["is_pair"]]
-    figure = size_charts.timers(pairs, theme.theme())
-    chart_element.chart(figure, "timings-chart")
+    figure = size_charts.plot_timers(pairs, theme.get_theme())
+    chart_element.draw_chart(figure, "timings-chart")
     if int(drawn["total"].iloc[0]) > len(drawn):
         st.caption(f"{fmt.count(len(drawn))} of {fmt.count(drawn['total'].iloc[0])} measurements are drawn.")
 
 
-page()
+draw_page()

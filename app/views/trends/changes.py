@@ -33,7 +33,7 @@ _COLUMNS = (
 )
 
 
-def show(board: Board, trend: Trend) -> None:
+def draw_changes(board: Board, trend: Trend) -> None:
     """Draw the changes, newest first, with their notes, and the breakdown of one of them."""
     st.subheader("Changes", anchor=False)
     if not trend.shifts:
@@ -49,10 +49,10 @@ def show(board: Board, trend: Trend) -> None:
     if len(known) > 1:
         chosen = st.selectbox(
             "What accounts for the change at", list(known), width=320,
-            format_func=lambda one: fmt.visible(sentences.when(known[one].point)),
-            **url_widgets.option(CHANGE, list(known), chosen),
+            format_func=lambda one: fmt.visible(sentences.format_point(known[one].point)),
+            **url_widgets.bind_option(CHANGE, list(known), chosen),
         )  # fmt: skip
-    _explain_change(board, *compared_sides.of(trend, known[chosen]))
+    _explain_change(board, *compared_sides.find_sides(trend, known[chosen]))
 
 
 def _link_to_measures(board: Board, trend: Trend) -> None:
@@ -65,8 +65,8 @@ def _link_to_measures(board: Board, trend: Trend) -> None:
         st.caption("Other measures that changed:", width="content")
         for one in changed:
             last = one.shifts[-1]
-            moved = sentences.signed_share(last.change.share)
-            label = f"{one.measure.title} {moved} at {fmt.plain(sentences.when(last.point))}"
+            moved = sentences.format_share(last.change.share)
+            label = f"{one.measure.title} {moved} at {fmt.plain(sentences.format_point(last.point))}"
             st.button(
                 label, key=f"trends-other-{one.measure.name}", type="tertiary", on_click=_turn_to_measure, args=(one,)
             )
@@ -77,12 +77,12 @@ def _turn_to_measure(trend: Trend) -> None:
 
 
 def _draw_shift(trend: Trend, shift: Shift) -> None:
-    first, second = compared_sides.of(trend, shift)
+    first, second = compared_sides.find_sides(trend, shift)
     with st.container(border=True):
         badge = f":{BADGES[shift.kind]}-badge[{sentences.KINDS[shift.kind]}]"
         state = "" if shift.open or shift.note is None else f" :gray-badge[{shift.note.state.capitalize()}]"
-        st.markdown(f"{badge}{state} {sentences.sentence(shift, trend.measure)}")
-        if beside := sentences.beside(shift):
+        st.markdown(f"{badge}{state} {sentences.describe_change(shift, trend.measure)}")
+        if beside := sentences.list_other_changes(shift):
             st.markdown(beside)
         if shift.note and shift.note.note:
             st.caption(f"Note: {fmt.plain(shift.note.note)} ({fmt.when(shift.note.changed_at)})")
@@ -108,7 +108,7 @@ def _draw_decision(trend: Trend, shift: Shift) -> None:
 
 def _write_note(key: str, report_id: str, measure: str, state: State) -> None:
     text = str(st.session_state.get(key, ""))
-    session.editing().catalog.decisions.write_note(report_id, measure, Note(state, text))
+    session.open_for_changes().catalog.decisions.write_note(report_id, measure, Note(state, text))
 
 
 def _explain_change(board: Board, before: Point, after: Point) -> None:
@@ -135,7 +135,7 @@ def _draw_kernels(told: Explanation, whole: Part) -> None:
         return
     kind = st.segmented_control(
         "Kernel time", list(titles), format_func=titles.__getitem__, required=True,
-        **url_widgets.option("parts", list(titles), "kernel" if "kernel" in titles else None),
+        **url_widgets.bind_option("parts", list(titles), "kernel" if "kernel" in titles else None),
     )  # fmt: skip
     _draw_table(
         whole, told.by[kind or next(iter(titles))], kind or "kernel", f"Kernel time {format_difference(whole.change)}"
@@ -143,13 +143,13 @@ def _draw_kernels(told: Explanation, whole: Part) -> None:
 
 
 def _draw_table(whole: Part, parts: Sequence[Part], key: str, title: str) -> None:
-    rows = frame(whole, parts, title)
+    rows = build_frame(whole, parts, title)
     if key == "class":
-        rows["title"] = rows["title"].replace(theme.class_titles())
-    tables.table(rows, _COLUMNS, key=f"trends-{key}", download=f"change_{key}.csv", hidden=("demangled",))
+        rows["title"] = rows["title"].replace(theme.get_class_titles())
+    tables.draw_table(rows, _COLUMNS, key=f"trends-{key}", download=f"change_{key}.csv", hidden=("demangled",))
 
 
-def frame(whole: Part, parts: Sequence[Part], title: str) -> pd.DataFrame:
+def build_frame(whole: Part, parts: Sequence[Part], title: str) -> pd.DataFrame:
     """Tabulate the total, then its parts: title, change (ns), share of the change (%), before (ns), after (ns)."""
     lines = [(title, whole), *((part.title, part) for part in parts)]
     return pd.DataFrame(

@@ -9,9 +9,9 @@ import streamlit as st
 from app.ui import chart_element, charts, theme
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GRAY, MARK, Theme
-from app.ui.figure_cache import kept
+from app.ui.figure_cache import cache_figure
 from app.views.trends import compared_sides
-from app.views.trends.sentences import labels, signed_share, value, when
+from app.views.trends.sentences import format_labels, format_point, format_share, format_value
 from profiledb.studies.trends.series_changes import Shift, Trend
 
 BETTER = {"light": "#1B7A4B", "dark": "#5BE7A9"}
@@ -53,16 +53,16 @@ class Level:
     y: float
 
 
-def show(trend: Trend, axis: str) -> None:
+def draw_chart(trend: Trend, axis: str) -> None:
     """Draw the chart. Clicking a report compares it with the one before, clicking a change compares its two sides."""
     places: list[str | int] = [p.at.isoformat() if axis == "date" else at for at, p in enumerate(trend.points)]
     used = st.session_state.get(_USED, 0)  # a clicked chart gets a new key: the browser's Back would repeat the click
-    figure = drawn(
+    figure = plot_trend(
         _make_dots(trend, places), _make_marks(trend, places), _make_levels(trend, places),
-        labels(trend.points) if axis == "order" else (),
-        (trend.measure.title, trend.measure.unit), theme.theme(),
+        format_labels(trend.points) if axis == "order" else (),
+        (trend.measure.title, trend.measure.unit), theme.get_theme(),
     )  # fmt: skip
-    clicked = chart_element.clicked(figure, f"trends-chart-{used}")
+    clicked = chart_element.draw_clickable(figure, f"trends-chart-{used}")
     if clicked and ":" in clicked:
         st.session_state[_USED] = used + 1
         compared_sides.compare(*clicked.split(":", 1))
@@ -78,8 +78,9 @@ def _make_dots(trend: Trend, places: Sequence[str | int]) -> tuple[Dot, ...]:
     return tuple(
         Dot(
             place, row.value, row.low, row.high,
-            f"<b>{value(trend.measure, row.value)}</b><br>{fmt.plotly_text(fmt.shortened(point.facts.name, 60))}<br>"
-            f"{fmt.plotly_text(when(point))}, {point.at:%Y-%m-%d %H:%M} UTC",
+            f"<b>{format_value(trend.measure, row.value)}</b><br>"
+            f"{fmt.escape_plotly(fmt.shortened(point.facts.name, 60))}<br>"
+            f"{fmt.escape_plotly(format_point(point))}, {point.at:%Y-%m-%d %H:%M} UTC",
             f"{last.id}:{point.id}" if last else "",
         )
         for place, row, point, last in zip(places, trend.rows, trend.points, before, strict=True)
@@ -90,9 +91,9 @@ def _make_marks(trend: Trend, places: Sequence[str | int]) -> tuple[Mark, ...]:
     return tuple(
         Mark(
             places[shift.change.index],
-            signed_share(shift.change.share) + _format_note(shift),
+            format_share(shift.change.share) + _format_note(shift),
             shift.kind if shift.open else "surroundings",
-            ":".join(point.id for point in compared_sides.of(trend, shift)),
+            ":".join(point.id for point in compared_sides.find_sides(trend, shift)),
         )
         for shift in trend.shifts
     )
@@ -113,8 +114,8 @@ def _make_levels(trend: Trend, places: Sequence[str | int]) -> tuple[Level, ...]
     )
 
 
-@kept
-def drawn(
+@cache_figure
+def plot_trend(
     dots: Sequence[Dot], marks: Sequence[Mark], levels: Sequence[Level], below: Sequence[str],
     measure: tuple[str, str], shade: Theme,
 ) -> go.Figure:  # fmt: skip
@@ -126,7 +127,7 @@ def drawn(
     for level in levels:
         figure.add_scatter(
             x=[level.first, level.last], y=[level.y / size] * 2, mode="lines", hoverinfo="skip",
-            line={"width": 5, "color": charts.faded(ACCENT[shade], 0.3)},
+            line={"width": 5, "color": charts.fade_color(ACCENT[shade], 0.3)},
         )  # fmt: skip
     spread = [(dot.y, dot.low, dot.high) for dot in dots]
     figure.add_scatter(
@@ -138,18 +139,18 @@ def drawn(
             "arrayminus": [max(0.0, y - (y if low is None else low)) / size for y, low, _ in spread],
         },
         mode="lines+markers",
-        line={"width": 1, "color": charts.faded(ACCENT[shade], 0.5)},
+        line={"width": 1, "color": charts.fade_color(ACCENT[shade], 0.5)},
         marker={"size": 8, "color": ACCENT[shade]},
         customdata=[dot.leads for dot in dots],
         text=[dot.text for dot in dots],
         hovertemplate="%{text}<extra></extra>",
     )  # fmt: skip
     _add_marks(figure, dots, marks, size, shade)
-    charts.frame(figure, shade, height=360, left=56, top=30, bottom=64)
+    charts.apply_frame(figure, shade, height=360, left=56, top=30, bottom=64)
     figure.update_yaxes(title_text=f"{title} ({name})" if name else title)
     if below:
         shown = range(0, len(below), max(1, -(-len(below) // _LABELS)))
-        figure.update_xaxes(tickvals=list(shown), ticktext=[fmt.plotly_text(below[at]) for at in shown])
+        figure.update_xaxes(tickvals=list(shown), ticktext=[fmt.escape_plotly(below[at]) for at in shown])
     return figure
 
 
@@ -163,12 +164,12 @@ def _add_marks(figure: go.Figure, dots: Sequence[Dot], marks: Sequence[Mark], si
             line={"width": 1, "dash": "dot", "color": color},
         )  # fmt: skip
         figure.add_annotation(
-            x=mark.at, y=1, yref="paper", yanchor="bottom", showarrow=False, text=fmt.plotly_text(mark.text),
+            x=mark.at, y=1, yref="paper", yanchor="bottom", showarrow=False, text=fmt.escape_plotly(mark.text),
             font={"size": FONT_PX, "color": color},
         )  # fmt: skip
     figure.add_scatter(
         x=[mark.at for mark in marks], y=[heights[mark.at] for mark in marks], mode="markers",
         marker={"symbol": "diamond", "size": 15, "color": [COLORS[mark.kind][shade] for mark in marks]},
-        customdata=[mark.leads for mark in marks], text=[fmt.plotly_text(mark.text) for mark in marks],
+        customdata=[mark.leads for mark in marks], text=[fmt.escape_plotly(mark.text) for mark in marks],
         hovertemplate="<b>%{text}</b><br>compares both sides<extra></extra>",
     )  # fmt: skip

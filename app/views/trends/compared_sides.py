@@ -13,7 +13,7 @@ OTHER = "other"
 """Compare's query parameter for the second report."""
 
 
-def of(trend: Trend, shift: Shift) -> tuple[Point, Point]:
+def find_sides(trend: Trend, shift: Shift) -> tuple[Point, Point]:
     """Return the reports nearest to the levels on both sides of the change."""
     return explain.level_reports(trend, shift.change.index)
 

@@ -9,8 +9,8 @@ from app.ui import chart_element, charts, theme
 from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.ui.charts import ACCENT, GROUND, Theme
-from app.ui.figure_cache import kept
-from app.views.trends.sentences import labels
+from app.ui.figure_cache import cache_figure
+from app.views.trends.sentences import format_labels
 from profiledb.studies.trends.series import Series
 from profiledb.studies.trends.summary_store import Row
 
@@ -22,7 +22,7 @@ _ROW_PX = 22
 _LABELS = 5
 
 
-def show(series: Series) -> None:
+def draw_heat(series: Series) -> None:
     st.subheader("Kernels by report", anchor=False)
     _draw_map(series.name)
 
@@ -30,7 +30,7 @@ def show(series: Series) -> None:
 @st.fragment
 def _draw_map(name: str) -> None:
     with ui.boundary():
-        board = session.board()
+        board = session.read_board()
         if name not in board.names:
             return
         points = board.find(name).points[-REPORTS:]
@@ -38,14 +38,16 @@ def _draw_map(name: str) -> None:
         if not any(rows.values()):
             st.caption("No report of this series has kernels.")
             return
-        names, times = grid([rows[point.id] for point in points])
-        below = labels(points)
-        chart_element.chart(drawn(tuple(names), tuple(map(tuple, times)), below, theme.theme()), "trends-heat")
+        names, times = build_grid([rows[point.id] for point in points])
+        below = format_labels(points)
+        chart_element.draw_chart(
+            plot_heat(tuple(names), tuple(map(tuple, times)), below, theme.get_theme()), "trends-heat"
+        )
         st.caption("Time per step, the darker the longer beside other reports of the same row. Empty: not among the 40"
                    " kernels kept of that report.")  # fmt: skip
 
 
-def grid(every: list[list[Row]]) -> tuple[list[str], list[list[float | None]]]:
+def build_grid(every: list[list[Row]]) -> tuple[list[str], list[list[float | None]]]:
     """Return the kernels with the most time in any report, and their time per report in ns (None if not stored)."""
     most: dict[str, float] = {}
     titles: dict[str, str] = {}
@@ -58,8 +60,8 @@ def grid(every: list[list[Row]]) -> tuple[list[str], list[list[float | None]]]:
     return [titles[name] for name in chosen], [[one.get(name) for one in times] for name in chosen]
 
 
-@kept
-def drawn(
+@cache_figure
+def plot_heat(
     names: tuple[str, ...], times: tuple[tuple[float | None, ...], ...], below: tuple[str, ...], shade: Theme
 ) -> go.Figure:
     """Return the figure: one row per kernel, the longest on top, colored relative to the row's maximum."""
@@ -67,7 +69,7 @@ def drawn(
     tops = np.nanmax(values, axis=1, keepdims=True)
     shares = values / np.where(tops > 0, tops, 1)
     text = [
-        [f"{fmt.plotly_text(fmt.shortened(name, 60))}<br><b>{fmt.duration(ns)}</b><br>{fmt.plotly_text(label)}"
+        [f"{fmt.escape_plotly(fmt.shortened(name, 60))}<br><b>{fmt.duration(ns)}</b><br>{fmt.escape_plotly(label)}"
          for ns, label in zip(row, below, strict=True)]
         for name, row in zip(names, times, strict=True)
     ]  # fmt: skip
@@ -75,15 +77,15 @@ def drawn(
         go.Heatmap(
             z=shares, text=text, hovertemplate="%{text}<extra></extra>", zmin=0, zmax=1, showscale=False,
             xgap=1, ygap=1,
-            colorscale=[[0, charts.faded(ACCENT[shade], 0.05)], [1, ACCENT[shade]]], hoverongaps=False,
+            colorscale=[[0, charts.fade_color(ACCENT[shade], 0.05)], [1, ACCENT[shade]]], hoverongaps=False,
         )
     )  # fmt: skip
-    charts.frame(figure, shade, height=70 + _ROW_PX * len(names), left=250, bottom=44)
+    charts.apply_frame(figure, shade, height=70 + _ROW_PX * len(names), left=250, bottom=44)
     shown = range(0, len(below), max(1, -(-len(below) // _LABELS)))
-    figure.update_xaxes(tickvals=list(shown), ticktext=[fmt.plotly_text(below[at]) for at in shown])
+    figure.update_xaxes(tickvals=list(shown), ticktext=[fmt.escape_plotly(below[at]) for at in shown])
     figure.update_yaxes(
         tickvals=list(range(len(names))), autorange="reversed", showgrid=False,
-        ticktext=[fmt.plotly_text(fmt.shortened(name, 34)) for name in names],
+        ticktext=[fmt.escape_plotly(fmt.shortened(name, 34)) for name in names],
     )  # fmt: skip
     figure.update_layout(plot_bgcolor=GROUND[shade])
     return figure

@@ -29,7 +29,7 @@ _COLUMNS = (
 )
 
 
-def show(board: Board, series: Series, trend: Trend | None) -> None:
+def draw_members(board: Board, series: Series, trend: Trend | None) -> None:
     """Draw the table and, for editors, the controls that move reports."""
     with st.expander(f"Reports of this series ({len(series.points)})", icon=":material/list:"):
         times = dict(zip((p.id for p in trend.points), trend.values, strict=True)) if trend else {}
@@ -37,7 +37,7 @@ def show(board: Board, series: Series, trend: Trend | None) -> None:
         wall = times if trend and trend.measure.name == "wall_ns" else {}
         listed = set(board.library.catalog.listing.filter_ids(point.id for point in newest))
         rows = pd.DataFrame([_make_row(point, wall.get(point.id), point.id in listed) for point in newest])
-        chosen = tables.table(rows, _COLUMNS, key="trends-members", download="reports.csv", select=True)
+        chosen = tables.draw_table(rows, _COLUMNS, key="trends-members", download="reports.csv", select=True)
         if chosen is not None and (found := session.reports([newest[chosen].id])):
             ui.open_report(found[newest[chosen].id])
         if access.may_edit():
@@ -67,7 +67,7 @@ def _draw_move_form(board: Board, series: Series) -> None:
             placeholder="A series, or a new name", format_func=fmt.visible,
         )  # fmt: skip
         if st.form_submit_button("Move") and moved and to:
-            decided = session.editing().catalog.decisions
+            decided = session.open_for_changes().catalog.decisions
             for report_id in moved:
                 decided.choose(report_id, {_RULES: None, _OUT: LEFT_OUT}.get(to, to))
             st.rerun()

@@ -7,20 +7,20 @@ from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.ui import url_widgets
 from app.views.trends import changes, chart, heat, members, run_series, series_table
-from app.views.trends.url_state import AXES, AXIS, MEASURE, SERIES, asked_series
+from app.views.trends.url_state import AXES, AXIS, MEASURE, SERIES, read_series
 from profiledb.studies.trends.measures import MEASURES
 from profiledb.studies.trends.series import Series
 from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.series_lines import MAIN
 
 
-def page() -> None:
-    board = session.board()
-    chosen = asked_series(board)
+def draw_page() -> None:
+    board = session.read_board()
+    chosen = read_series(board)
     if chosen is None:
         st.header("Trends", anchor=False)
-        series_table.show(board)
-        run_series.show()
+        series_table.draw_series(board)
+        run_series.draw_runs()
         series_table.explain_rules()
         return
     _draw_series(board, chosen)
@@ -35,22 +35,22 @@ def _draw_series(board: Board, series: Series) -> None:
     having = board.measures(series)
     if not having:
         st.info("No report of this series has figures to draw.")
-        members.show(board, series, None)
+        members.draw_members(board, series, None)
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         measure = st.selectbox(
             "Measure", having, format_func=lambda name: MEASURES[name].title, width=240,
-            **url_widgets.option(MEASURE, having, MAIN if MAIN in having else having[0]),
+            **url_widgets.bind_option(MEASURE, having, MAIN if MAIN in having else having[0]),
         )  # fmt: skip
         axis = st.segmented_control("Axis", list(AXES), format_func=AXES.__getitem__, required=True,
-                                    **url_widgets.option(AXIS, list(AXES), "order"))  # fmt: skip
+                                    **url_widgets.bind_option(AXIS, list(AXES), "order"))  # fmt: skip
     trend = board.one(series, measure)
     assert trend is not None  # the measure is one of those that the series has
-    chart.show(trend, axis)
-    changes.show(board, trend)
+    chart.draw_chart(trend, axis)
+    changes.draw_changes(board, trend)
     with ui.boundary():
-        heat.show(series)
-    members.show(board, series, trend)
+        heat.draw_heat(series)
+    members.draw_members(board, series, trend)
 
 
 def _leave_series() -> None:
@@ -58,4 +58,4 @@ def _leave_series() -> None:
         st.query_params.pop(name, None)
 
 
-page()
+draw_page()

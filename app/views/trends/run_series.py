@@ -10,7 +10,7 @@ from app import page_list, session
 from app.ui import format as fmt
 from app.ui import navigation, tables
 from app.ui.table_columns import Col
-from app.views.trends.sentences import signed_share, value
+from app.views.trends.sentences import format_share, format_value
 from app.views.trends.series_table import LEAST_SPARK
 from profiledb.studies import run_gate
 from profiledb.studies.run_figures import RUN_MEASURES
@@ -33,19 +33,19 @@ COLUMNS = (
 )
 
 
-def show() -> None:
+def draw_runs() -> None:
     """Draw the table, and open the run of a clicked row; nothing without a run that has been worked out."""
     found = run_gate.list_series(session.run_lines())
     if not found:
         return
     st.subheader("Runs on several GPUs", anchor=False)
-    chosen = tables.table(frame(found), COLUMNS, key="trends-runs", download="runs.csv", select=True)
+    chosen = tables.draw_table(build_frame(found), COLUMNS, key="trends-runs", download="runs.csv", select=True)
     if chosen is not None:
         newest = found[chosen].lines[-1].run.reports[0]
         navigation.to(page_list.get_script("run"), {session.PARAMETER: newest})
 
 
-def frame(found: Sequence[RunSeries]) -> pd.DataFrame:
+def build_frame(found: Sequence[RunSeries]) -> pd.DataFrame:
     """Return one row per series of runs."""
     return pd.DataFrame([_make_row(one) for one in found])
 
@@ -58,7 +58,7 @@ def _make_row(one: RunSeries) -> dict[str, Any]:
     return {
         "series": fmt.visible(one.name), "measure": measure.title,
         "spark": values[-RECENT:] if len(values) >= LEAST_SPARK else None,
-        "newest": value(measure, values[-1]) if values else fmt.MISSING, "change": signed_share(share),
+        "newest": format_value(measure, values[-1]) if values else fmt.MISSING, "change": format_share(share),
         "kind": _VERDICTS[told.verdict] if told else "First run", "straggler": last.straggler,
         "runs": len(one.lines), "last": f"{pd.Timestamp(last.run.begin_ns or 0):%Y-%m-%d}",
     }  # fmt: skip

@@ -18,22 +18,22 @@ _VALUES: dict[str, Callable[[Any], str]] = {
 }  # fmt: skip
 
 
-def value(measure: Measure, number: float) -> str:
+def format_value(measure: Measure, number: float) -> str:
     """Format a value of a measure with its unit."""
     return _VALUES[measure.unit](number)
 
 
-def signed_share(share: float | None) -> str:
+def format_share(share: float | None) -> str:
     """Format a change relative to the level before it: ``+11.1 %``."""
     return fmt.MISSING if share is None else format_percent_change(100 * share)
 
 
-def when(point: Point | LineChange) -> str:
+def format_point(point: Point | LineChange) -> str:
     """Return a report's short commit, else its date."""
     return point.commit[:10] if point.commit else f"{point.at:%Y-%m-%d %H:%M}"
 
 
-def labels(points: Sequence[Point]) -> tuple[str, ...]:
+def format_labels(points: Sequence[Point]) -> tuple[str, ...]:
     """Return x-axis labels for reports: commits if they distinguish most of them, else dates, else times."""
     commits = [point.commit[:7] if point.commit else "" for point in points]
     if 2 * len({*commits} - {""}) > len(points):
@@ -42,18 +42,19 @@ def labels(points: Sequence[Point]) -> tuple[str, ...]:
     return tuple(f"{point.at:%Y-%m-%d}" if apart else f"{point.at:%m-%d %H:%M}" for point in points)
 
 
-def sentence(shift: Shift, measure: Measure) -> str:
+def describe_change(shift: Shift, measure: Measure) -> str:
     """Describe a change in a sentence (Markdown)."""
     change = shift.change
-    text = f"**{measure.title} {signed_share(change.share)}**: {value(measure, change.before)} →"
-    text += f" {value(measure, change.after)}"
+    text = f"**{measure.title} {format_share(change.share)}**: {format_value(measure, change.before)} →"
+    text += f" {format_value(measure, change.after)}"
     if change.low is not None and change.high is not None:
-        text += f" (95 % interval {signed_share(change.low)} to {signed_share(change.high)})"
+        text += f" (95 % interval {format_share(change.low)} to {format_share(change.high)})"
     chance = "below 0.001" if change.p < 0.001 else f"{change.p:.3f}"
-    return f"{text}. First report: {fmt.plain(shift.point.facts.name)}, {fmt.plain(when(shift.point))}. p {chance}."
+    first = f"{fmt.plain(shift.point.facts.name)}, {fmt.plain(format_point(shift.point))}"
+    return f"{text}. First report: {first}. p {chance}."
 
 
-def beside(shift: Shift) -> str:
+def list_other_changes(shift: Shift) -> str:
     """Say what else changed at the same report (Markdown); "" if nothing did."""
     told = []
     if shift.around:

@@ -9,7 +9,7 @@ import streamlit as st
 from app.ui import format as fmt
 from app.ui import tables, url_widgets
 from app.ui.table_columns import Col
-from app.views.trends.sentences import KINDS, signed_share, value, when
+from app.views.trends.sentences import KINDS, format_point, format_share, format_value
 from app.views.trends.url_state import MEASURE, SERIES
 from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.series_changes import LEAST
@@ -34,7 +34,7 @@ COLUMNS = (
 )
 
 
-def show(board: Board) -> None:
+def draw_series(board: Board) -> None:
     """Draw the table, and open a clicked series."""
     if board.waiting:
         verb = "is" if board.waiting == 1 else "are"
@@ -45,15 +45,15 @@ def show(board: Board) -> None:
     if not found:
         st.info("No series yet. A series needs a report with a timeline; two reports of one program make a trend.")
         return
-    text = st.text_input("Search", placeholder="A part of a name", width=240, **url_widgets.text("q"))
+    text = st.text_input("Search", placeholder="A part of a name", width=240, **url_widgets.bind_text("q"))
     matching = [line for line in found if text.casefold() in line.series.casefold()]
     if not matching:
         st.info("No series matches.")
     else:
-        rows = frame(matching[:MOST])
+        rows = build_frame(matching[:MOST])
         if common := find_common_parts([line.series for line in matching[:MOST]]):
             st.caption(f"All of these: {fmt.plain(_SEPARATOR.join(common))}")
-        chosen = tables.table(rows, COLUMNS, key="trends-series", download="series.csv", select=True)
+        chosen = tables.draw_table(rows, COLUMNS, key="trends-series", download="series.csv", select=True)
         if len(matching) > MOST:
             st.caption(f"{fmt.count(len(matching) - MOST)} more: search for them.")
         if chosen is not None:
@@ -63,7 +63,7 @@ def show(board: Board) -> None:
             st.rerun()
 
 
-def frame(found: Sequence[Line]) -> pd.DataFrame:
+def build_frame(found: Sequence[Line]) -> pd.DataFrame:
     """Return one row per series, named by what not all of them have."""
     common = find_common_parts([line.series for line in found])
     return pd.DataFrame([_make_row(line, common) for line in found])
@@ -89,12 +89,12 @@ def _make_row(line: Line, common: Sequence[str]) -> dict[str, Any]:
         "series": _SEPARATOR.join(part for part in line.series.split(_SEPARATOR) if part not in common),
         "measure": line.measure.title,
         "spark": line.recent if len(line.recent) >= LEAST_SPARK else None,
-        "newest": value(line.measure, line.recent[-1]),
+        "newest": format_value(line.measure, line.recent[-1]),
         "reports": line.reports, "last": f"{line.last:%Y-%m-%d}",
         "change": None, "kind": _explain_no_change(line), "where": None, "state": None,
     }  # fmt: skip
     if last is not None:
-        row |= {"change": signed_share(last.share), "kind": KINDS[last.kind], "where": when(last)}
+        row |= {"change": format_share(last.share), "kind": KINDS[last.kind], "where": format_point(last)}
         row["state"] = "Open" if last.note is None else last.note.state.capitalize()
     return row
 

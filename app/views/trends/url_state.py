@@ -12,7 +12,7 @@ SERIES, MEASURE, AXIS = "series", "measure", "axis"
 AXES = {"order": "By report", "date": "By date"}
 
 
-def asked_series(board: Board) -> Series | None:
+def read_series(board: Board) -> Series | None:
     """Return the series that the URL names; None if it names none, or an unknown one, after a warning."""
     asked = st.query_params.get(SERIES, "")
     if not asked:

@@ -32,10 +32,10 @@ COLUMNS = (
 )
 
 
-def show() -> None:
+def draw_page() -> None:
     manifest = session.report()
     with st.spinner("Replaying the program…"):
-        every = predicted(manifest, ())
+        every = predict_changes(manifest, ())
     asked, without_effect = _predict_asked(manifest, every)
     options = {_format_change(one): one for one in [*every.predictions, *asked]}
     chosen = st.multiselect(
@@ -44,13 +44,13 @@ def show() -> None:
         format_func=lambda text: options[text].title if text in options else text,
         placeholder="Choose, or type one of all changes, such as another_gpu=H200",
         accept_new_options=True,
-        **url_widgets.options("change", list(options), default=list(options)[:1]),
+        **url_widgets.bind_options("change", list(options), default=list(options)[:1]),
     )
     for reason in without_effect:
         st.caption(fmt.plain(reason))
     with st.expander("All changes"):
         _list_changes()
-    found = predicted(manifest, tuple(chosen)).together if chosen else None
+    found = predict_changes(manifest, tuple(chosen)).together if chosen else None
     _draw_facts(every, found)
     _draw_bars(every, found)
     _draw_steps(every, found)
@@ -66,23 +66,23 @@ def show() -> None:
             "predicted_ns": one.predicted_ns,
             "low_ns": one.low_ns,
             "high_ns": one.high_ns,
-            "next": path_table.kind_title(one.next),
+            "next": path_table.get_kind_title(one.next),
             "next_pct": one.next_pct,
         }
         for one in sorted(options.values(), key=lambda one: one.predicted_ns)
     ]
     if rows:
-        tables.table(pd.DataFrame(rows), COLUMNS, key="what-if", download="what_if.csv")
+        tables.draw_table(pd.DataFrame(rows), COLUMNS, key="what-if", download="what_if.csv")
     _explain_refused(every)
-    path_table.show(manifest)
+    path_table.draw_path(manifest)
 
 
-def predicted(manifest: Manifest, changes: Sequence[str]) -> WhatIf:
+def predict_changes(manifest: Manifest, changes: Sequence[str]) -> WhatIf:
     """Return the predictions for a report, computed once and shared by all sessions."""
     library = session.library()
     ranks = family.find_ranks(library, manifest)
-    key = session.key(manifest.id, f"what_if {VERSION}", {}, (*changes, *ranks))
-    return session.worked_out(key, lambda: prediction.predict(library, manifest.id, prediction.parse(changes), ranks))
+    key = session.make_key(manifest.id, f"what_if {VERSION}", {}, (*changes, *ranks))
+    return session.work_out(key, lambda: prediction.predict(library, manifest.id, prediction.parse(changes), ranks))
 
 
 def _predict_asked(manifest: Manifest, every: WhatIf) -> tuple[list[Predicted], list[str]]:
@@ -93,7 +93,7 @@ def _predict_asked(manifest: Manifest, every: WhatIf) -> tuple[list[Predicted], 
         if text in known:
             continue
         try:
-            answer = predicted(manifest, (text,))
+            answer = predict_changes(manifest, (text,))
         except AnalysisError as error:
             reasons.append(f"{error.message} {error.hint or ''}".strip())
             continue
@@ -131,7 +131,7 @@ def _draw_facts(every: WhatIf, found: Predicted | None) -> None:
     if every.ranks > 1:
         items.append(("Ranks", fmt.count(every.ranks), "Reports of one run, replayed together."))
     items.append(("Unexplained", fmt.percent(every.error_pct), "Time of waits that nothing in the report explains."))
-    page_elements.facts(items)
+    page_elements.draw_facts(items)
     if every.alone:
         st.caption(fmt.plain(every.alone))
 
@@ -144,15 +144,15 @@ _INTERVAL = (
 def _draw_bars(every: WhatIf, found: Predicted | None) -> None:
     """Draw the critical path now and with the changes, on one axis."""
     st.caption("Critical path now")
-    chart_element.chart(
-        charts.share_bar(_list_parts(prediction.kinds(every.path), every), theme.theme()), "what-if-now"
+    chart_element.draw_chart(
+        charts.share_bar(_list_parts(prediction.kinds(every.path), every), theme.get_theme()), "what-if-now"
     )
     if not found:
         return
     st.caption("Critical path then")
     parts = _list_parts(found.parts, every)
-    parts.append(charts.Part(_SAVED, max(0.0, found.saving_pct), "", theme.tint(charts.NEUTRAL[theme.theme()])))
-    chart_element.chart(charts.share_bar(parts, theme.theme()), "what-if-then")
+    parts.append(charts.Part(_SAVED, max(0.0, found.saving_pct), "", theme.tint(charts.NEUTRAL[theme.get_theme()])))
+    chart_element.draw_chart(charts.share_bar(parts, theme.get_theme()), "what-if-then")
 
 
 def _draw_steps(every: WhatIf, found: Predicted | None) -> None:
@@ -165,21 +165,21 @@ def _draw_steps(every: WhatIf, found: Predicted | None) -> None:
     ]
     st.caption("The step in the middle" if every.steps else "All of it")
     length = max(step.length_ns for _, step in drawn)
-    chart_element.chart(charts.lanes(rows, length, theme.theme()), "what-if-step")
+    chart_element.draw_chart(charts.plot_lanes(rows, length, theme.get_theme()), "what-if-step")
 
 
 def _make_stretch(one: Stretch) -> charts.Stretch:
-    return charts.Stretch(one.begin_ns, one.end_ns, path_table.kind_title(one.kind), _color(one.kind))
+    return charts.Stretch(one.begin_ns, one.end_ns, path_table.get_kind_title(one.kind), _color(one.kind))
 
 
 def _color(kind: str) -> str:
-    colors = theme.class_colors()
-    return share_bar.color(kind) if kind in path_table.KINDS else colors.get(kind, colors[OTHER])
+    colors = theme.get_class_colors()
+    return share_bar.get_color(kind) if kind in path_table.KINDS else colors.get(kind, colors[OTHER])
 
 
 def _list_parts(kinds: Sequence[tuple[str, int]], every: WhatIf) -> list[charts.Part]:
     return [
-        charts.Part(path_table.kind_title(kind), every.share_pct(ns), fmt.duration(ns), _color(kind))
+        charts.Part(path_table.get_kind_title(kind), every.share_pct(ns), fmt.duration(ns), _color(kind))
         for kind, ns in kinds
     ]
 
@@ -191,4 +191,4 @@ def _explain_refused(every: WhatIf) -> None:
         st.markdown("\n".join(f"- {fmt.plain(one.title)}: {fmt.plain(one.reason)}" for one in every.refused))
 
 
-show()
+draw_page()

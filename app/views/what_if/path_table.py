@@ -35,13 +35,13 @@ COLUMNS = {
 _MOST = 200
 
 
-def show(manifest: Manifest) -> None:
+def draw_path(manifest: Manifest) -> None:
     st.subheader("Critical path", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         by = str(
             st.segmented_control(
                 "Rows", list(GROUPINGS), format_func=_BY.__getitem__, required=True,
-                **url_widgets.option("by", GROUPINGS, GROUPINGS[0]),
+                **url_widgets.bind_option("by", GROUPINGS, GROUPINGS[0]),
             )
         )  # fmt: skip
         steps = _read(manifest, by, None).steps
@@ -55,12 +55,12 @@ def show(manifest: Manifest) -> None:
         st.info(f"The steps contain no {by}s.")
         return
     rows = pd.DataFrame([asdict(row) for row in found.rows[:_MOST]])
-    rows["kind"] = rows["kind"].map(kind_title)
+    rows["kind"] = rows["kind"].map(get_kind_title)
     if by != "kernel":
         rows["name"] = rows["name"].replace("", f"Outside of {by}s")
     counts = ["least_ns", "median_ns", "critical", "count", "ns"]
     rows[counts] = rows[counts].astype("Int64")
-    tables.table(rows, COLUMNS[by], key=f"critical-path-{by}", download="critical_path.csv")
+    tables.draw_table(rows, COLUMNS[by], key=f"critical-path-{by}", download="critical_path.csv")
     if len(found.rows) > _MOST:
         st.caption(f"The first {_MOST} of {fmt.count(len(found.rows))}.")
 
@@ -69,7 +69,7 @@ def _choose_step(steps: tuple[int, ...]) -> int | None:
     numbers = {"all": None} | {str(one): one for one in steps}
     chosen = st.selectbox(
         "Step", list(numbers), width=160, format_func=lambda text: "All steps" if text == "all" else f"Step {text}",
-        help="By its number on the page Ranges", **url_widgets.option("step", list(numbers), "all"),
+        help="By its number on the page Ranges", **url_widgets.bind_option("step", list(numbers), "all"),
     )  # fmt: skip
     return numbers[str(chosen)]
 
@@ -78,10 +78,10 @@ def _read(manifest: Manifest, by: str, step: int | None) -> PathTable:
     """Return the path, computed once and shared by all sessions."""
     library = session.library()
     ranks = family.find_ranks(library, manifest)
-    key = session.key(manifest.id, f"critical_path {VERSION}", {}, (by, step, *ranks))
-    return session.worked_out(key, lambda: path_table.read(library, manifest.id, by, step, ranks))
+    key = session.make_key(manifest.id, f"critical_path {VERSION}", {}, (by, step, *ranks))
+    return session.work_out(key, lambda: path_table.read(library, manifest.id, by, step, ranks))
 
 
-def kind_title(kind: str) -> str:
+def get_kind_title(kind: str) -> str:
     """Return the display name of a critical-path kind: a kernel class, an idle reason, or copies."""
-    return KINDS.get(kind) or theme.class_titles().get(kind, kind)
+    return KINDS.get(kind) or theme.get_class_titles().get(kind, kind)

@@ -38,11 +38,11 @@ def test_pages_change_the_library_as_editors_only() -> None:
         if path.is_relative_to(ROOT / "app" / "web") or path.is_relative_to(ROOT / "app" / "api"):
             continue  # there the middleware asks for an editor, below
         text = path.read_text(encoding="utf-8")
-        editing = "session.editing()" in text or "session.administering()" in text
+        editing = "session.open_for_changes()" in text or "session.open_for_admin()" in text
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
                 of = owner(node.func.value)
-                if not ("library" in of or "catalog" in of or "shelf" in of or "editing" in of):
+                if not ("library" in of or "catalog" in of or "shelf" in of or "open_for" in of):
                     continue
                 found += 1
                 assert editing, f"{path}: {ast.unparse(node)}"
@@ -61,10 +61,10 @@ def test_the_library_is_for_editors_to_change(tmp_path: Path, monkeypatch: pytes
     for standing in (Standing.ANONYMOUS, Standing.STRANGER, Standing.VIEWER):
         monkeypatch.setattr(access, "get_standing", lambda standing=standing: standing)
         with pytest.raises(NotAllowedError):
-            session.editing()
+            session.open_for_changes()
     for standing in set(Standing) - {Standing.ADMIN}:
         monkeypatch.setattr(access, "get_standing", lambda standing=standing: standing)
         with pytest.raises(NotAllowedError):
-            session.administering()
+            session.open_for_admin()
     monkeypatch.setattr(access, "get_standing", lambda: Standing.EDITOR)
-    assert session.editing().folder == tmp_path / "library"
+    assert session.open_for_changes().folder == tmp_path / "library"
