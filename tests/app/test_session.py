@@ -66,7 +66,7 @@ def test_a_question_of_a_page_is_eight_calls_away_from_its_sql(gaps: str, monkey
     monkeypatch.setattr(analysis, "table", note_walk)
     session.run(gaps, "idle_gaps")
     (walk,) = walks
-    assert walk[::-1] == ["run", "whole", "answer", "answer", "_work_out_answer", "rows", "first_rows"], "and table"
+    assert walk[::-1] == ["run", "run_whole", "answer", "answer", "_work_out_answer", "rows", "first_rows"], "and table"
 
 
 def test_analyses_of_idle_time_are_answered_together(library: Library, gaps: str) -> None:

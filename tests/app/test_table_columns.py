@@ -37,7 +37,7 @@ def first(call: ast.Call) -> str | None:
 def tables() -> Iterator[tuple[str, str, ast.Call]]:
     """Every table of an analysis: the file, the analysis, the call."""
     for file in sorted(APP.rglob("*.py")):
-        for call in called(ast.parse(file.read_text(encoding="utf-8")), "of"):
+        for call in called(ast.parse(file.read_text(encoding="utf-8")), "choose_columns"):
             if name := first(call):
                 yield file.name, name, call
 
@@ -48,14 +48,14 @@ def test_pages_name_columns_that_their_analysis_has() -> None:
     for file, name, call in found:
         known = {column.name for column in header.get(name).columns}
         named = [arg.value for arg in call.args[1:] if isinstance(arg, ast.Constant)]
-        named += [first(one) for one in called(call, "use", "bar") if first(one)]
+        named += [first(one) for one in called(call, "use", "make_bar") if first(one)]
         assert not set(named) - known, (file, name)
 
 
 def test_no_page_says_again_what_the_header_says() -> None:
     for file, name, call in tables():
         known = {column.name: column for column in header.get(name).columns}
-        for one in called(call, "use", "bar"):
+        for one in called(call, "use", "make_bar"):
             column = known.get(first(one) or "")
             said = {word.arg: word.value.value for word in one.keywords if isinstance(word.value, ast.Constant)}
             if column is not None:
