@@ -1,4 +1,4 @@
-"""How much of the tree of ranges is shown at first (analysis ``nvtx_tree``), and which range."""
+"""Choose the depth to which the tree of ranges (analysis ``nvtx_tree``) opens, and the range that the page shows."""
 
 import pandas as pd
 
@@ -11,22 +11,22 @@ FEW = 60
 
 
 def levels(top: pd.DataFrame) -> list[int]:
-    """How many rows the tree has down to each of its levels; ``top`` are the largest paths of ``nvtx_tree``."""
+    """Count the rows of the tree down to each of its levels; ``top`` are the largest paths of ``nvtx_tree``."""
     return [int(level) for level in (top["level"] - top["level"].min() + 1).value_counts().sort_index().cumsum()]
 
 
 def opened(top: pd.DataFrame) -> int:
-    """The number of levels at which the tree opens."""
+    """Return the number of levels to which the tree opens."""
     return max([depth for depth, count in enumerate(levels(top), 1) if count <= FEW], default=1)
 
 
 def asked_depth(top: pd.DataFrame, depth: int) -> int | None:
-    """What ``nvtx_tree`` takes for so many levels: None for all there are."""
+    """Return the parameter ``depth`` of ``nvtx_tree`` for a number of levels; None for all of them."""
     return None if depth == len(levels(top)) and len(top) < int(top["paths"].iloc[0]) else depth
 
 
 def outermost(top: pd.DataFrame) -> str:
-    """The outermost range with most time, which the page shows where none is named."""
+    """Return the outermost range with the most time, which the page shows unless the URL names one."""
     rows = top[top["level"] == top["level"].min()]
     plain = rows[~rows["warmup"].fillna(False).astype(bool)]
     rows = plain if len(plain) else rows

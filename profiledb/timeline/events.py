@@ -17,7 +17,7 @@ COLUMNS = "lane, row, s, e, name, ref"
 
 
 def events_sql(opened: Lanes, lanes: Sequence[LaneInfo], low: int | None = None, high: int | None = None) -> str:
-    """A query of the events of lanes that end at or after ``low`` and begin before ``high`` (ns)."""
+    """Return a query for the events of lanes that end at or after ``low`` and begin before ``high`` (ns)."""
     window = "" if low is None or high is None else f" AND e >= {low} AND s < {high}"
     stored = [lane.id for lane in lanes if not lane.direct and lane.kind != "line"]
     queries = [f"SELECT {COLUMNS} FROM event WHERE {among('lane', stored)}{window}"] if stored else []
@@ -31,7 +31,7 @@ def events_sql(opened: Lanes, lanes: Sequence[LaneInfo], low: int | None = None,
 
 
 def read_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane_id: int, ref: int) -> Event:
-    """The event of a lane with a number.
+    """Return the event with a number in a lane.
 
     Raises:
         AnalysisError: there is no such lane, or no such event in it.
@@ -46,14 +46,14 @@ def read_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane_id: int, 
 
 
 def lane(opened: Opened, lane_id: int) -> LaneInfo:
-    """A lane with events by its number; raises AnalysisError where there is none."""
+    """Return the lane with this number; raise AnalysisError if there is none, or it has no events."""
     if not 0 <= lane_id < len(opened.lanes) or opened.lanes[lane_id].group is None:
         raise AnalysisError("There is no such lane.")
     return opened.lanes[lane_id]
 
 
 def item(opened: Opened, event: Event) -> dict[str, int]:
-    """An event as the door answers it."""
+    """Return an event as the browser gets it."""
     import numpy as np
 
     lane_id, row, start, end, name, ref = event
@@ -62,5 +62,5 @@ def item(opened: Opened, event: Event) -> dict[str, int]:
 
 
 def among(column: str, ids: Sequence[int]) -> str:
-    """A condition that a column has one of these numbers."""
+    """Return a condition that a column has one of these numbers."""
     return f"{column} IN ({', '.join(map(str, ids))})" if ids else "false"

@@ -18,7 +18,7 @@ FOUND = 1
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
+    """Add the command to a parser."""
     command = terminal.add(
         commands, "findings", "say what holds a report back, what it costs and what to do",
         "my.nsys-rep --format md --fail-on high", parents=[common],
@@ -45,7 +45,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> int:
-    """Prints the findings, or writes them to a file."""
+    """Print the findings, or write them to a file."""
     from profiledb import config
     from profiledb.findings import judge, output, rulebook
     from profiledb.studies.summary import document

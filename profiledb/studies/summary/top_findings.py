@@ -20,7 +20,7 @@ FUNCTIONS = "functions"
 
 
 def section(answers: Answers, without: Container[str] = ()) -> str:
-    """What costs most, with what mending it saves and the first advice; then why figures may mislead.
+    """Write the costliest findings, each with its saving and the first advice; then reasons why figures may mislead.
 
     ``without`` names rules whose findings other sections give.
     """
@@ -83,7 +83,7 @@ def _explain_part(text: str, findings: Sequence[Finding], *, gives_basis: bool) 
 
 
 def idle_remark(findings: Iterable[Finding]) -> str:
-    """What has to be added where the GPU is said to be idle, with a space before it.
+    """Return the remark to add to a statement that the GPU is idle, with a space before it.
 
     That is what the profiler costs, or why nobody can judge it, and what to do where no other finding explains it.
     """
