@@ -64,16 +64,9 @@ SELECT name.name_id, coalesce(name.short, name.demangled, ''), coalesce(name.cla
 FROM kernel_name AS name LEFT JOIN product_name USING (name_id) LEFT JOIN double_kernel USING (name_id)
 """
 _PEAKS = """
-SELECT precision, min(peak_flops_per_s) FROM (
-    SELECT 'fp64' AS precision, peak_flops_per_s * CASE WHEN compute_capability IN ('8.0', '9.0') THEN 2 ELSE 1 END
-        AS peak_flops_per_s
-    FROM gpu_peak('fp64') JOIN gpu USING (gpu_id)  -- tensor cores of these compute FP64 at twice the rate
-    UNION ALL SELECT 'fp32', peak_flops_per_s FROM gpu_peak('fp32')
-    UNION ALL SELECT 'tf32', peak_flops_per_s FROM gpu_peak('tf32')
-    UNION ALL SELECT 'fp16', peak_flops_per_s FROM gpu_peak('fp16')
-    UNION ALL SELECT 'bf16', peak_flops_per_s FROM gpu_peak('bf16')
-    UNION ALL SELECT 'fp8', peak_flops_per_s FROM gpu_peak('fp8')
-) GROUP BY precision HAVING count(*) = count(peak_flops_per_s)
+SELECT precision, min(  -- tensor cores of these compute FP64 at twice the rate
+    peak_flops_per_s * CASE WHEN precision = 'fp64' AND compute_capability IN ('8.0', '9.0') THEN 2 ELSE 1 END)
+FROM gpu_peaks JOIN gpu USING (gpu_id) GROUP BY precision HAVING count(*) = count(peak_flops_per_s)
 """
 
 _GPU = """

@@ -83,8 +83,7 @@ WITH fact AS (
         sum(flops) FILTER (part IN ('scores', 'output')) OVER w AS both_flops
     FROM work WINDOW w AS (PARTITION BY variant, tokens, batch, heads, head_size)
 ), peak AS (
-    FROM attention_peak((SELECT precision FROM fact))
-    UNION FROM attention_peak((SELECT peak_precision('softmax', precision) FROM fact))
+    FROM attention_peak((SELECT [precision, peak_precision('softmax', precision)] FROM fact))
 )
 SELECT variant, tokens, part, calls, kernels, cpu_ns, kernel_ns, matmul_ns, 100.0 * kernel_ns / nullif(all_ns,
     0) AS share_pct,

@@ -26,18 +26,13 @@ CREATE OR REPLACE MACRO size_names() AS ['head_size', 'head_dim', 'd_head', 'hea
 CREATE OR REPLACE MACRO whole(text) AS
 CASE WHEN TRY_CAST(text AS DOUBLE) BETWEEN 1 AND 1e9 THEN TRY_CAST(text AS DOUBLE)::BIGINT END;
 
--- The outermost fact under one of several names that is a whole number.
-CREATE OR REPLACE MACRO meta_whole(names) AS (
-    SELECT whole(value) FROM meta_fact(names) WHERE whole(value) IS NOT NULL ORDER BY depth, key LIMIT 1
-);
-
 -- Sequences that this process computed: the first number of the shape of its tokens, [16, 513]. The batch that the
 -- program was asked for may cover all ranks together.
-CREATE OR REPLACE MACRO meta_sequences() AS coalesce((
+CREATE OR REPLACE MACRO meta_sequences() AS (
     SELECT whole(first.value) FROM meta AS first JOIN meta AS second ON second.key = regexp_replace(first.key, '0$',
         '1')
     WHERE regexp_matches(first.key, '(^|\.)(tokens|input_ids)\.0$') ORDER BY first.key LIMIT 1
-), meta_whole(batch_names()));
+);
 
 -- Bytes of a number.
 CREATE OR REPLACE MACRO element_bytes(kind) AS
@@ -49,13 +44,14 @@ CASE kind WHEN 'fp8' THEN 1 WHEN 'bf16' THEN 2 WHEN 'fp16' THEN 2 WHEN 'tf32' TH
 CREATE OR REPLACE MACRO peak_precision(part, kind) AS
 CASE WHEN part = 'softmax' AND kind <> 'fp64' THEN 'fp32' ELSE kind END;
 
--- Peak of the report's GPU in a precision (`gpu_peak`): the slowest if several worked.
-CREATE OR REPLACE MACRO attention_peak(kind) AS TABLE
-SELECT kind AS peak_precision, min(peak_flops_per_s) AS peak_flops_per_s, arg_min(source,
+-- Peak of the report's GPU in each of some precisions (`gpu_peaks`): the slowest if several worked.
+CREATE OR REPLACE MACRO attention_peak(precisions) AS TABLE
+SELECT precision AS peak_precision, min(peak_flops_per_s) AS peak_flops_per_s, arg_min(source,
     peak_flops_per_s) AS peak_from,
     min(memory_bandwidth_bytes_per_s) AS peak_bytes_per_s
-FROM gpu_peak(kind) JOIN gpu USING (gpu_id)
-WHERE gpu_id IN (SELECT device_id FROM busy) OR NOT EXISTS (FROM busy);
+FROM gpu_peaks JOIN gpu USING (gpu_id)
+WHERE list_contains(precisions, precision) AND (gpu_id IN (SELECT device_id FROM busy) OR NOT EXISTS (FROM busy))
+GROUP BY precision;
 
 -- Every path with its attention part, or the part that encloses it: the outermost one whose name matches a pattern. The
 -- variant is the name of the range around the part. Tokens come from the innermost name that states them.
@@ -139,9 +135,15 @@ FROM every_part LEFT JOIN size USING (range_id);
 
 -- Parts by variant and size: sizes that the ranges do not state are given, or are facts in the sidecar.
 CREATE OR REPLACE MACRO selected_attention_part(of_scores, of_softmax, of_output, b, h, t, d) AS TABLE
-WITH fact AS (
-    SELECT coalesce(whole(b), meta_sequences()) AS b, coalesce(whole(h), meta_whole(head_names())) AS h,
-        coalesce(whole(t), meta_whole(token_names())) AS t, coalesce(whole(d), meta_whole(size_names())) AS d
+WITH told AS (  -- facts that are whole numbers; of several with one meaning the outermost counts
+    SELECT whole(value) AS n, (depth, key) AS place, lower(regexp_extract(key, '[^.]*$')) AS name
+    FROM meta_fact(batch_names() || head_names() || token_names() || size_names()) WHERE whole(value) IS NOT NULL
+), fact AS (
+    SELECT coalesce(whole(b), meta_sequences(), arg_min(n, place) FILTER (list_contains(batch_names(), name))) AS b,
+        coalesce(whole(h), arg_min(n, place) FILTER (list_contains(head_names(), name))) AS h,
+        coalesce(whole(t), arg_min(n, place) FILTER (list_contains(token_names(), name))) AS t,
+        coalesce(whole(d), arg_min(n, place) FILTER (list_contains(size_names(), name))) AS d
+    FROM told
 ), whole_part AS (
     SELECT variant, coalesce(tokens, fact.t) AS tokens, coalesce(whole(b), batch, fact.b) AS batch,
         coalesce(whole(h), heads, fact.h) AS heads, coalesce(whole(d), head_size, fact.d) AS head_size, part,

@@ -38,9 +38,10 @@ SELECT 0::DOUBLE AS value, NULL AS saving_ns, NULL AS is_choice, false AS is_cau
 FROM finding_window WHERE ns > 0 AND NOT EXISTS (FROM double_kernel);
 
 WITH double_name AS MATERIALIZED (FROM double_kernel), board AS (
-    SELECT gpu.gpu_id, fp64.peak_flops_per_s / tf32.peak_flops_per_s AS cuda_part,
-        CASE WHEN tf32.peak_flops_per_s IS NULL THEN 'FP32' ELSE 'TF32' END AS precision
-    FROM gpu LEFT JOIN gpu_peak('tf32') AS tf32 USING (gpu_id) LEFT JOIN gpu_peak('fp64') AS fp64 USING (gpu_id)
+    SELECT gpu_id, any_value(peak_flops_per_s) FILTER (precision = 'tf32') AS tf32,
+        any_value(peak_flops_per_s) FILTER (precision = 'fp64') / tf32 AS cuda_part,
+        CASE WHEN tf32 IS NULL THEN 'FP32' ELSE 'TF32' END AS precision
+    FROM gpu_peaks GROUP BY gpu_id
 ), ran AS (
     SELECT device_id, name_id, is_product, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches,
         any_value(precision) AS precision,

@@ -43,13 +43,16 @@ FROM finding_window CROSS JOIN (
 
 WITH board AS (
     SELECT gpu.gpu_id, CASE WHEN cc >= 8 THEN 'TF32' WHEN cc >= 7 THEN 'FP16' END AS precision,
-        CASE WHEN cc >= 8 THEN tf32.peak_flops_per_s ELSE fp16.peak_flops_per_s END / fp32.peak_flops_per_s AS faster
+        CASE WHEN cc >= 8 THEN tf32 ELSE fp16 END / fp32 AS faster
     FROM (
         SELECT *, TRY_CAST(compute_capability AS DOUBLE) AS cc FROM gpu
         WHERE NOT coalesce(chip IN ('TU116', 'TU117'), false)
-    ) AS gpu
-    LEFT JOIN gpu_peak('tf32') AS tf32 USING (gpu_id) LEFT JOIN gpu_peak('fp16') AS fp16 USING (gpu_id)
-    LEFT JOIN gpu_peak('fp32') AS fp32 USING (gpu_id)
+    ) AS gpu JOIN (
+        SELECT gpu_id, any_value(peak_flops_per_s) FILTER (precision = 'tf32') AS tf32,
+            any_value(peak_flops_per_s) FILTER (precision = 'fp16') AS fp16,
+            any_value(peak_flops_per_s) FILTER (precision = 'fp32') AS fp32
+        FROM gpu_peaks GROUP BY gpu_id
+    ) USING (gpu_id)
 ), ran AS (
     SELECT device_id, name_id, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches
     FROM finding_kernel_sum GROUP BY device_id, name_id
