@@ -9,7 +9,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle, work, waiting
 -- selects: part
--- once: idle, compute, finding_steps, kernel_iterations
+-- once: idle, compute, finding_steps
 -- param: min_ns = 2000 shorter gaps count as "between operations"
 -- param: limit = 12 at most so many steps
 -- column: step | text | | name of the step

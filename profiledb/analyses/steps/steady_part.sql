@@ -10,9 +10,9 @@
 -- on the GPU. The last one has no known end, so one less is enough, but only if no more than an iteration's time
 -- follows. Leading iterations, within the first third, that take longer than the others are warm-up.
 -- needs: kernel or memop or graph_launch
--- includes: selection, step, waiting
+-- includes: selection, waiting
 -- selects: part
--- once: finding_steps, kernel_iterations, busy
+-- once: finding_steps, unnamed_iterations, busy
 -- param: least_steps = 4 fewest steps of a steady part; of kernel iterations one less if the capture ends with them
 -- param: denser = 5 factor between the GPUs' working share inside and outside, for steps with little work
 -- param: kernels_pct = 10 smallest share of the time that kernel iterations must cover, percent
@@ -28,8 +28,7 @@
 -- column: after_ns | ns | | time from the end to that of the last operation of any GPU
 WITH named AS MATERIALIZED (SELECT pid, start_ns, end_ns FROM finding_step
 ), told AS MATERIALIZED (
-    SELECT number, start_ns, end_ns, ns, count(*) OVER () AS iterations
-    FROM selected_step_time(CASE WHEN EXISTS (FROM named) THEN '' ELSE 'kernels' END)
+    SELECT *, count(*) OVER () AS iterations FROM unnamed_iteration
 ), iteration AS MATERIALIZED (
     SELECT * FROM told
     CROSS JOIN (SELECT warmup_limit(median(ns), mad(ns)) AS usual_ns FROM told WHERE 3 * number > iterations)
@@ -65,6 +64,6 @@ WHERE (
     AND (steps >= $least_steps::BIGINT OR after_ns * steps <= high - low)
     AND 100.0 * (before_ns + after_ns) >= (last_ns - first_ns)
         * CASE WHEN told_by = 'ranges' THEN $least_pct::DOUBLE
-            WHEN (SELECT max(kernels_cv_pct) FROM selected_iteration) = 0 THEN $same_pct::DOUBLE
+            WHEN (SELECT max(kernels_cv_pct) FROM told) = 0 THEN $same_pct::DOUBLE
             ELSE $outside_pct::DOUBLE
         END;

@@ -106,6 +106,20 @@ def test_rows_of_a_table_without_rows_are_not_made(library: Library, gaps: str) 
     library._attached.close(gaps)
 
 
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [("transformer_training.nsys-rep", "no_iteration"), ("attention.nsys-rep", "unnamed_iteration")],
+)
+def test_iterations_of_kernels_are_looked_for_where_ranges_tell_no_steps(
+    nsys_samples: Library, name: str, read: str
+) -> None:
+    asked = header.get("steady_part")
+    with shared_rows.opened(nsys_samples, nsys_samples.find(name).id, Selection(), asked.includes) as part:
+        part.prepare(asked)
+        assert part.cursor.execute("SELECT getvariable('unnamed')").fetchone() == (read,)
+        assert captures.has_rows(part.cursor, "finding_step") == (read == "no_iteration")
+
+
 def test_two_at_once_have_a_cursor_each(library: Library, gaps: str) -> None:
     opened = (library, gaps, Selection())
     with shared_rows.opened(*opened, ()) as one, shared_rows.opened(*opened, ()) as other:

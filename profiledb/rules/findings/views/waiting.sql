@@ -43,6 +43,16 @@ SELECT told.pid, number, told.name, told.start_ns, told.end_ns, ns, steps, media
 FROM told JOIN loop USING (pid) JOIN instance USING (pre) JOIN range_path USING (path_id)
 WHERE said OR counts;
 
+-- The iterations that kernels tell, once for each process, if ranges tell no steps that count.
+CREATE OR REPLACE VIEW unnamed_iteration AS
+SELECT number, one.start_ns, one.end_ns, one.end_ns - one.start_ns AS ns, kernels_cv_pct
+FROM selected_iteration AS one CROSS JOIN (SELECT DISTINCT pid_of(global_pid) AS pid FROM selected_kernel)
+WHERE NOT EXISTS (FROM finding_step);
+
+CREATE OR REPLACE VIEW no_iteration AS
+SELECT NULL::BIGINT AS number, NULL::BIGINT AS start_ns, NULL::BIGINT AS end_ns, NULL::BIGINT AS ns,
+    NULL::DOUBLE AS kernels_cv_pct WHERE false;
+
 -- Times from which threads run on a core (`on_core`) or do not, and how long they ran before. Before its first event a
 -- thread was in the other state.
 CREATE OR REPLACE MACRO finding_core() AS TABLE
