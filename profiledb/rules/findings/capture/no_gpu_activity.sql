@@ -27,9 +27,13 @@ WITH launching AS MATERIALIZED (  -- names are few and calls many
     WHERE function LIKE '%StreamBeginCapture%' OR function LIKE '%StreamEndCapture%'
 ), captured AS (
     SELECT global_tid, t, sum(depth) OVER (PARTITION BY global_tid ORDER BY t) AS depth FROM capturing
-), issued AS (  -- without calls that a capture puts into a CUDA graph instead of running them
-    SELECT api_call.* FROM api_call ASOF LEFT JOIN captured
-        ON captured.global_tid = api_call.global_tid AND captured.t <= api_call.start_ns
+), launched AS (
+    SELECT call_id, global_tid, start_ns, end_ns, function FROM api_call JOIN launching USING (name_id)
+), issued AS (  -- without calls that a capture puts into a CUDA graph instead of running them; few reports have one
+    FROM launched WHERE NOT EXISTS (FROM capturing)
+    UNION ALL
+    SELECT one.* FROM (FROM launched WHERE EXISTS (FROM capturing)) AS one
+    ASOF LEFT JOIN captured ON captured.global_tid = one.global_tid AND captured.t <= one.start_ns
     WHERE coalesce(depth, 0) <= 0
 ), ran AS (
     SELECT call_id FROM kernel UNION ALL SELECT call_id FROM memop UNION ALL SELECT call_id FROM graph_launch
@@ -39,11 +43,11 @@ WITH launching AS MATERIALIZED (  -- names are few and calls many
                 PARTITION BY global_tid ORDER BY start_ns, end_ns DESC, call_id
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
             ), start_ns) AS is_outermost
-    FROM issued JOIN launching USING (name_id)
+    FROM issued
+), nested AS MATERIALIZED (SELECT global_tid, start_ns FROM call WHERE NOT is_outermost AND has_run
 ), within AS (  -- libraries that wrap CUDA functions nest calls: one of them has the operation
-    SELECT one.call_id FROM (FROM call WHERE NOT is_outermost AND has_run) AS inner_call
-    ASOF JOIN (FROM call WHERE is_outermost) AS one
-        ON one.global_tid = inner_call.global_tid AND one.start_ns <= inner_call.start_ns
+    SELECT one.call_id FROM nested ASOF JOIN (FROM call WHERE is_outermost AND EXISTS (FROM nested)) AS one
+        ON one.global_tid = nested.global_tid AND one.start_ns <= nested.start_ns
 ), alone AS MATERIALIZED (
     SELECT function, count(*) AS calls FROM call ANTI JOIN within USING (call_id)
     WHERE is_outermost AND NOT has_run GROUP BY function
