@@ -251,23 +251,31 @@ def _build_window_sql(
     """
     low = _build_time_sql(selection.from_ns, begin) if selection.from_ns is not None else "start_ns"
     high = _build_time_sql(selection.to_ns, begin) if selection.to_ns is not None else "end_ns"
-    source = _build_projected_sql("chosen", selection.mode) if chosen else "SELECT start_ns, end_ns FROM capture_window"
-    gone = _build_projected_sql("skipped", "process") if skipped else "SELECT start_ns, end_ns FROM busy LIMIT 0"
-    units = "FROM unit" if within else source
+    covers = {"kept": "SELECT start_ns, end_ns FROM capture_window"}
+    if chosen:
+        covers["kept"] = _build_projected_sql("chosen", selection.mode)
+    if skipped:
+        covers["gone"] = _build_projected_sql("skipped", "process")
+    if within:
+        covers["units"] = "FROM unit"
+    edges = " UNION ALL ".join(
+        f"SELECT unnest([start_ns, end_ns]) AS t, unnest([1, -1]) AS step, '{kind}' AS kind FROM ({sql})"
+        for kind, sql in covers.items()
+    )
+    depths = ", ".join(
+        f"coalesce(sum(sum(step) FILTER (kind = '{kind}')) OVER (ORDER BY t), 0) AS {kind}" for kind in covers
+    )
+    holds = " AND ".join(f"{kind} = 0" if kind == "gone" else f"{kind} > 0" for kind in covers)
     return f"""
 CREATE OR REPLACE TEMP VIEW selected_window AS
 WITH edge AS (
-    SELECT start_ns AS t, 1 AS kept, 0 AS gone, 0 AS units FROM ({source})
-    UNION ALL SELECT end_ns, -1, 0, 0 FROM ({source})
-    UNION ALL SELECT start_ns, 0, 1, 0 FROM ({gone}) UNION ALL SELECT end_ns, 0, -1, 0 FROM ({gone})
-    UNION ALL SELECT start_ns, 0, 0, 1 FROM ({units}) UNION ALL SELECT end_ns, 0, 0, -1 FROM ({units})
+    {edges}
 ), depth AS (
-    SELECT t AS start_ns, lead(t) OVER (ORDER BY t) AS end_ns, sum(sum(kept)) OVER (ORDER BY t) AS kept,
-        sum(sum(gone)) OVER (ORDER BY t) AS gone, sum(sum(units)) OVER (ORDER BY t) AS units
+    SELECT t AS start_ns, lead(t) OVER (ORDER BY t) AS end_ns, {depths}
     FROM edge GROUP BY t
 ), piece AS (
     SELECT greatest(start_ns, {low}) AS start_ns, least(end_ns, {high}) AS end_ns
-    FROM depth WHERE kept > 0 AND gone = 0 AND units > 0
+    FROM depth WHERE {holds}
 ), swept AS (
     SELECT *, (start_ns IS DISTINCT FROM lag(end_ns) OVER (ORDER BY start_ns))::INTEGER AS begins
     FROM piece WHERE end_ns > start_ns
