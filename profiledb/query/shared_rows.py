@@ -98,10 +98,13 @@ class Part:
 
     def _make_once(self, once: Iterable[str]) -> None:
         for name in once:
+            if name in self._made:
+                continue
             one = files()[name]
             self._make_once(one.once)
-            if not one.of or name in self._made or captures.has_rows(self.cursor, one.of):
-                self.run(name, one.sql)
+            if not one.of or captures.has_rows(self.cursor, one.of):
+                self.cursor.execute(one.sql)
+            self._made[name] = True
 
     def run(self, name: str, sql: str) -> None:
         """Run SQL unless it has run by this name."""

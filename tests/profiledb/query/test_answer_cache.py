@@ -178,13 +178,6 @@ def test_an_answer_that_is_read_often_takes_no_more_memory(library: Library, rep
         tracemalloc.stop()
 
 
-def test_an_answer_holds_no_room_for_rows_that_it_has_not(library: Library, report_id: str) -> None:
-    rows = analysis.rows(library, asked(library, report_id))
-    sizes = [buffer.size for column in rows.columns for chunk in column.chunks for buffer in chunk.buffers() if buffer]
-    assert sizes
-    assert max(sizes) <= 64 * rows.num_rows  # DuckDB reserves 16,384 bytes for a vector of times
-
-
 def test_only_what_is_not_in_memory_is_waited_for_aside(library: Library, report_id: str) -> None:
     times = []
 
