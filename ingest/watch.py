@@ -1,24 +1,12 @@
 """Find the finished files of an inbox, to which nobody has written between two looks."""
 
-import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from watchdog.events import (
-    EVENT_TYPE_CLOSED,
-    EVENT_TYPE_CREATED,
-    EVENT_TYPE_DELETED,
-    EVENT_TYPE_MODIFIED,
-    EVENT_TYPE_MOVED,
-    FileSystemEvent,
-    FileSystemEventHandler,
-)
-from watchdog.observers import Observer
-from watchdog.observers.api import BaseObserver
+from typing import TYPE_CHECKING
 
 from ingest.formats import nsys_report
 from ingest.formats.nsys_sqlite import is_export
@@ -27,8 +15,9 @@ from profiledb.library.inbox.file_stamp import State
 from profiledb.library.inbox.folder import PAUSE_S as QUICK_S
 from profiledb.report.file_names import is_accepted
 
-CHANGES = frozenset((EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED, EVENT_TYPE_CLOSED, EVENT_TYPE_DELETED))
-"""Events that report a change, unlike opening, and closing without writing."""
+if TYPE_CHECKING:
+    from watchdog.observers.api import BaseObserver
+
 DEEPEST = 64
 """Levels of folders below the inbox that are searched."""
 SWEEP_SHARE = 25
@@ -73,14 +62,9 @@ class Watch:
         """Start listening to events; without them the looks alone find everything, later."""
         if (folder := self.inbox.folder) is None:
             return
-        handler = _WakeHandler(folder, self.wake, self._whole, self._changed)
-        try:
-            observer = Observer()
-            observer.schedule(handler, str(folder), recursive=True)
-            observer.start()
-        except OSError:  # no inotify left, or a file system without events
-            return
-        self._observer = observer
+        from ingest import folder_events  # imports watchdog, which a single look does without
+
+        self._observer = folder_events.listen(folder, self.wake, self._whole, self._changed, MOST_CHANGES)
 
     def stop(self) -> None:
         if self._observer:
@@ -238,34 +222,3 @@ def _is_complete_report(path: Path) -> bool:
         return nsys_report.matches(path) and nsys_report.is_complete(path)
     except OSError:
         return False
-
-
-class _WakeHandler(FileSystemEventHandler):
-    """Wakes the worker after any change; the worker finds out what changed. Reads do not count, because the worker
-    reads itself.
-
-    A file that moves from a hidden name inside the inbox is complete, as uploads and ``warpdeck open`` move it. It goes
-    to ``whole``, so that nobody waits for it to stop growing.
-    """
-
-    def __init__(self, folder: Path, wake: threading.Event, whole: set[Path], changed: set[Path]) -> None:
-        self._folder = folder
-        self._wake = wake
-        self._whole = whole
-        self._changed = changed
-
-    def on_any_event(self, event: FileSystemEvent) -> None:
-        """Wake the worker after a write, creation, move or deletion, except of hidden names, under which uploads
-        grow."""
-        paths = [Path(os.fsdecode(path)) for path in (event.src_path, event.dest_path) if path]
-        if event.event_type == EVENT_TYPE_MOVED and len(paths) == 2 and self._is_hidden(paths[0]):
-            self._whole.add(paths[1])
-        if event.event_type in CHANGES and not all(path.name.startswith(".") for path in paths):
-            if len(self._changed) < MOST_CHANGES:
-                self._changed.update(paths)
-            self._wake.set()
-
-    def _is_hidden(self, path: Path) -> bool:
-        return path.is_relative_to(self._folder) and any(
-            part.startswith(".") for part in path.relative_to(self._folder).parts
-        )

@@ -1,20 +1,22 @@
 """Serve the metrics and the health of a process to Prometheus, on an address of its own.
 
 Off unless a setting names the address: anyone who reaches it can read it, and the dashboard's own port never serves
-it. It consists of numbers and words of ours. Only this module imports the package ``prometheus_client``.
+it. It consists of numbers and words of ours. Only this module imports the package ``prometheus_client``. That and
+``http.server`` are imported once something listens.
 """
 
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 from profiledb.errors import ConfigError, WarpdeckError
 from profiledb.monitoring.counters import ALL, Counts, Seconds
 
 if TYPE_CHECKING:
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric
 
@@ -134,8 +136,9 @@ class Listener:
             self._server = None
 
 
-def _make_server_class(where: Address) -> type[ThreadingHTTPServer]:
+def _make_server_class(where: Address) -> "type[ThreadingHTTPServer]":
     import socket
+    from http.server import ThreadingHTTPServer
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
@@ -144,7 +147,9 @@ def _make_server_class(where: Address) -> type[ThreadingHTTPServer]:
     return Server
 
 
-def _make_handler_class(figures: Figures, health: Health) -> type[BaseHTTPRequestHandler]:
+def _make_handler_class(figures: Figures, health: Health) -> "type[BaseHTTPRequestHandler]":
+    from http.server import BaseHTTPRequestHandler
+
     class Handler(BaseHTTPRequestHandler):
         timeout = PATIENCE_S
         server_version = "Warpdeck"

@@ -36,6 +36,7 @@ def test_the_worker_imports_nothing_that_reads_files() -> None:
     modules = imported("import ingest.__main__, ingest.command")
     assert "ingest.worker" in modules
     assert not modules & (HEAVY | {"ingest.conversion.job", "profiledb.query"})
+    assert not modules & {"http.server", "watchdog"}, "which only a worker that stays needs, for metrics and events"
 
 
 def test_the_conversion_of_an_export_needs_no_arrays(tmp_path: Path) -> None:
