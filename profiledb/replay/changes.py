@@ -51,6 +51,7 @@ from profiledb.replay.part import (
     without,
     without_waits_of,
 )
+from profiledb.replay.recomputation import without_recomputation, without_recomputation_cautious
 from profiledb.replay.recording import Flags, Integers
 from profiledb.replay.speed_changes import (
     another_gpu,
@@ -271,6 +272,12 @@ CHANGES = {
             "Elementwise kernels, reductions, normalizations, softmax and casts that follow each other take as long as"
             f" the longest of them, and the host needs {LAUNCH_NS / 1e3:g} µs before each launch.",
             compiled, cautious=compiled_cautious, hopeful=compiled_hopeful,
+        ),
+        Change(
+            "without_recomputation", "Activations are kept, not computed again",
+            "Memory has room for them. Where a stretch that runs again begins and ends, the host's work before a launch"
+            " is as long as usual.",
+            without_recomputation, cautious=without_recomputation_cautious,
         ),
         Change(
             "without_allocations", "Memory is allocated once",

@@ -28,6 +28,7 @@ class Part:
         drivers: the threads that work for another one, each with that thread.
         profiler: what the profiler did meanwhile, as rows of thread, start and end.
         roofs: reads the fractions of its time that each operation takes at its roof, two for ``Roofs.find``.
+        recomputed: reads which operations compute activations again.
     """
 
     calls: Flags
@@ -38,6 +39,7 @@ class Part:
     drivers: Mapping[int, int] = field(default_factory=dict)
     profiler: Integers = field(default_factory=lambda: np.empty((0, 3), np.int64))
     roofs: Callable[[], tuple[Floats, Floats]] = lambda: (np.empty(0), np.empty(0))
+    recomputed: Callable[[], Flags] = lambda: np.empty(0, np.bool_)
 
 
 def cut_part(graph: Graph, part: Part, begin_ns: int, end_ns: int) -> Part:
@@ -161,11 +163,29 @@ def shorten_leads(graph: Graph, calls: Flags, most_ns: Integers | int) -> Intege
     ``most_ns`` may differ by call. Pieces of ``HOST_WORK_NS`` or more stay: they are not the framework's.
     """
     led, gap = find_led(graph), graph.gap.copy()
-    short = (led >= 0) & calls[led] & (gap > 0) & (gap < HOST_WORK_NS)
-    took = np.bincount(led[short], gap[short], minlength=len(gap))
-    share = np.minimum(1.0, most_ns / np.maximum(took, 1))
+    short = _find_short(graph, led) & calls[led]
+    share = np.minimum(1.0, most_ns / np.maximum(measure_leads(graph), 1))
     gap[short] = (gap[short] * share[led[short]]).astype(np.int64)
     return gap
+
+
+def measure_leads(graph: Graph) -> Integers:
+    """Return the host's own work that leads to each call, in pieces below ``HOST_WORK_NS``."""
+    led = find_led(graph)
+    short = _find_short(graph, led)
+    return np.bincount(led[short], graph.gap[short], minlength=len(graph.gap)).astype(np.int64)
+
+
+def _find_short(graph: Graph, led: Integers) -> Flags:
+    short: Flags = (led >= 0) & (graph.gap > 0) & (graph.gap < HOST_WORK_NS)
+    return short
+
+
+def order_launched(graph: Graph) -> Integers:
+    """Return the operations whose calls are known, by chain and call."""
+    of = graph.recording.operations.call
+    launched = np.flatnonzero(of >= 0)
+    return launched[np.lexsort((of[launched], graph.chain[of[launched]]))]
 
 
 def find_after_reads(graph: Graph, reads: Flags) -> Flags:

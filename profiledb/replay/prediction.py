@@ -274,6 +274,7 @@ def _build_part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | 
     return Part(
         inside, launched, every, len(first.window.steps), operators, drivers, np.concatenate(profiler),
         cache(partial(_read_shares, built.recording, launched, [one.roofs for one in sources], joined)),
+        cache(partial(_read_recomputed, built.recording, launched, [one.recomputed for one in sources], joined)),
     )  # fmt: skip
 
 
@@ -286,13 +287,35 @@ def _read_shares(
     """Return ``Roofs.find`` of the chosen kernels of all ranks; NaN for all other operations."""
     operations = recorded.operations
     found = np.full(len(operations), np.nan), np.full(len(operations), np.nan)
-    for rank, read in enumerate(roofs):
-        mine = chosen & (operations.kind == KERNEL)
-        if joined:
-            mine[mine] = joined.rank_of_call[operations.call[mine]] == rank
+    for mine, read in zip(_split_kernels(recorded, chosen, len(roofs), joined), roofs, strict=True):
         for shares, values in zip(found, read().find(operations.id[mine]), strict=True):
             shares[mine] = values
     return found
+
+
+def _read_recomputed(
+    recorded: recording.Recording,
+    chosen: Flags,
+    recomputed: Sequence[Callable[[], Integers]],
+    joined: ranks.Joined | None,
+) -> Flags:
+    """Return which of the chosen operations of all ranks compute activations again."""
+    found = np.zeros(len(recorded.operations), np.bool_)
+    for mine, read in zip(_split_kernels(recorded, chosen, len(recomputed), joined), recomputed, strict=True):
+        found[mine] = np.isin(recorded.operations.id[mine], read())
+    return found
+
+
+def _split_kernels(
+    recorded: recording.Recording, chosen: Flags, count: int, joined: ranks.Joined | None
+) -> Iterator[Flags]:
+    """Yield the chosen kernels of each rank."""
+    kernels = chosen & (recorded.operations.kind == KERNEL)
+    for rank in range(count):
+        mine = kernels.copy()
+        if joined:
+            mine[mine] = joined.rank_of_call[recorded.operations.call[mine]] == rank
+        yield mine
 
 
 def usual(built: Graph) -> Graph:

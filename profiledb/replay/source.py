@@ -12,6 +12,7 @@ from profiledb.library.library import Library
 from profiledb.query import views
 from profiledb.query.views import Views
 from profiledb.replay import recording
+from profiledb.replay.recomputation import read_recomputed
 from profiledb.replay.recording import KERNEL, Integers
 from profiledb.replay.roofs import Roofs, read_roofs
 from profiledb.replay.window import Window, read_drivers, read_operators, read_profiler, read_ranges
@@ -22,7 +23,7 @@ MOST_ORPHANS = 0.05
 
 @dataclass(frozen=True)
 class Source:
-    """The input of a replay from one report: recording and window; the rest as in ``Part``."""
+    """The input of a replay from one report: recording and window; the rest as in ``Part``, ``recomputed`` by id."""
 
     recording: recording.Recording
     window: Window
@@ -31,6 +32,7 @@ class Source:
     drivers: Mapping[int, int]
     profiler: Integers
     roofs: Callable[[], Roofs]
+    recomputed: Callable[[], Integers]
 
 
 @cache
@@ -51,6 +53,7 @@ def read_source(library: Library, report_id: str, db: duckdb.DuckDBPyConnection,
     return Source(
         recorded, window, read_ranges(db, window), read_operators(db), read_drivers(db), read_profiler(db, window),
         cache(partial(read_roofs, library, report_id, window.begin_ns, window.end_ns)),
+        cache(partial(read_recomputed, library, report_id)),
     )  # fmt: skip
 
 

@@ -29,6 +29,7 @@
 -- advice: [PyTorch] Checkpoint only activations that are large and cheap to recompute, and keep the results of matrix products and attention: `create_selective_checkpoint_contexts`.
 -- advice: [not PyTorch] If memory allows, keep the activations of more layers; recompute only those that are large and cheap.
 -- advice: If memory is scarce, free some first: sharded optimizer states, lower precision, a fused loss, a smaller batch.
+-- change: without_recomputation
 -- source: ours; PyTorch's documentation of torch.utils.checkpoint (it trades computation for memory)
 SELECT NULL AS value, 'No thread and no range of the selection is that of a backward pass.' AS unjudged, 0 AS saving_ns,
     NULL AS again_ns, NULL AS launches, NULL AS held_pct, NULL AS kernel, NULL AS evidence
@@ -36,36 +37,8 @@ FROM finding_trained WHERE kind = 'kernel' AND is_backward
 HAVING count(*) = 0 AND NOT EXISTS (FROM memory_event) AND NOT EXISTS (FROM tensor_event);
 
 WITH trained AS MATERIALIZED (
-    SELECT * FROM finding_trained WHERE kind = 'kernel' AND is_backward IS NOT NULL
-), forward_name AS (  -- kernels that only a forward pass runs
-    SELECT name_id FROM kernel_name WHERE NOT is_fused(demangled)
-        AND NOT regexp_matches(demangled, '(?i)backward|grad|bwd|bprop|(^|[^a-z])bw_')
-        AND (class IN ('attention', 'normalization', 'softmax', 'random') OR class = 'elementwise' AND regexp_matches(
-            demangled,
-            '(?i)gelu|silu|[^a-z]s?elu_|mish|hardswish|softplus|leaky_?relu|tanh_kernel|launch_clamp'
-        ))
-), told AS (
-    SELECT least(1, sum(again) / nullif(sum(once), 0)) AS share FROM (
-        SELECT count(*) FILTER (is_backward) AS again, count(*) FILTER (NOT is_backward) AS once
-        FROM trained WHERE name_id IN (FROM forward_name) GROUP BY device_id, shape
-    ) WHERE once > 0
-), placed AS (
-    SELECT *, lag(shape) OVER lane AS before, coalesce(lag(is_backward) OVER lane = is_backward, false) AS goes_on
-    FROM trained WHERE (SELECT share FROM told) >= $least_pct::DOUBLE / 100
-    WINDOW lane AS (PARTITION BY device_id, stream_id ORDER BY start_ns, id)
-), follows AS MATERIALIZED (  -- pairs of consecutive kernels of the forward pass
-    SELECT DISTINCT before, shape FROM placed WHERE NOT is_backward AND goes_on
-), chained AS (
-    SELECT placed.*, sum(CASE WHEN goes_on AND follows.shape IS NOT NULL THEN 0 ELSE 1 END) OVER (
-            PARTITION BY device_id, stream_id ORDER BY start_ns, id ROWS UNBOUNDED PRECEDING
-        ) AS chain
-    FROM placed LEFT JOIN follows USING (before, shape) WHERE is_backward
-), again AS MATERIALIZED (
-    SELECT * FROM (
-        SELECT *, bool_or(name_id IN (FROM forward_name) AND shape IN (SELECT shape FROM trained WHERE NOT is_backward))
-            OVER (PARTITION BY device_id, stream_id, chain) AS is_again
-        FROM chained
-    ) WHERE is_again
+    SELECT is_backward FROM finding_trained WHERE kind = 'kernel' AND is_backward IS NOT NULL
+), again AS MATERIALIZED (FROM finding_recomputed($least_pct::DOUBLE)
 ), by_kernel AS (
     SELECT kernel, any_value(readable) AS name, sum(end_ns - start_ns + waited_ns)::BIGINT AS ns,
         count(*) AS launches

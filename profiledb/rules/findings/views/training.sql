@@ -1,5 +1,5 @@
 -- Building blocks of the rules about training: which operations a backward pass or an optimizer launched.
--- includes: idle
+-- includes: idle, finding
 
 -- Kernels, copies and memsets of the selection: whether a backward pass launched them, and how long the GPU was idle
 -- before each (`waited_ns`). PyTorch's autograd launches on its own threads, named pt_autograd_0 and so on. Without
@@ -30,6 +30,43 @@ FROM operation
 LEFT JOIN (SELECT call_id, global_tid FROM api_call WHERE EXISTS (FROM autograd)) AS call USING (call_id)
 LEFT JOIN (SELECT pre, path_id FROM range WHERE EXISTS (FROM named)) AS around USING (pre)
 WHERE EXISTS (FROM autograd) OR EXISTS (FROM named);
+
+-- Kernels of a backward pass that repeat those of the forward pass, with the same grid and block. Kernels that only a
+-- forward pass has (normalization, softmax, attention, activations, dropout, by their names) identify them: if at least
+-- `least_pct` percent of their launches recur, they count, and with them the kernels beside them that follow each other
+-- as in the forward pass.
+CREATE OR REPLACE MACRO finding_recomputed(least_pct) AS TABLE
+WITH trained AS MATERIALIZED (
+    SELECT * FROM finding_trained WHERE kind = 'kernel' AND is_backward IS NOT NULL
+), forward_name AS (  -- kernels that only a forward pass runs
+    SELECT name_id FROM kernel_name WHERE NOT is_fused(demangled)
+        AND NOT regexp_matches(demangled, '(?i)backward|grad|bwd|bprop|(^|[^a-z])bw_')
+        AND (class IN ('attention', 'normalization', 'softmax', 'random') OR class = 'elementwise' AND regexp_matches(
+            demangled,
+            '(?i)gelu|silu|[^a-z]s?elu_|mish|hardswish|softplus|leaky_?relu|tanh_kernel|launch_clamp'
+        ))
+), told AS (
+    SELECT least(1, sum(again) / nullif(sum(once), 0)) AS share FROM (
+        SELECT count(*) FILTER (is_backward) AS again, count(*) FILTER (NOT is_backward) AS once
+        FROM trained WHERE name_id IN (FROM forward_name) GROUP BY device_id, shape
+    ) WHERE once > 0
+), placed AS (
+    SELECT *, lag(shape) OVER lane AS before, coalesce(lag(is_backward) OVER lane = is_backward, false) AS goes_on
+    FROM trained WHERE (SELECT share FROM told) >= least_pct / 100
+    WINDOW lane AS (PARTITION BY device_id, stream_id ORDER BY start_ns, id)
+), follows AS MATERIALIZED (  -- pairs of consecutive kernels of the forward pass
+    SELECT DISTINCT before, shape FROM placed WHERE NOT is_backward AND goes_on
+), chained AS (
+    SELECT placed.*, sum(CASE WHEN goes_on AND follows.shape IS NOT NULL THEN 0 ELSE 1 END) OVER (
+            PARTITION BY device_id, stream_id ORDER BY start_ns, id ROWS UNBOUNDED PRECEDING
+        ) AS chain
+    FROM placed LEFT JOIN follows USING (before, shape) WHERE is_backward
+)
+SELECT * EXCLUDE (is_again) FROM (
+    SELECT *, bool_or(name_id IN (FROM forward_name) AND shape IN (SELECT shape FROM trained WHERE NOT is_backward))
+        OVER (PARTITION BY device_id, stream_id, chain) AS is_again
+    FROM chained
+) WHERE is_again;
 
 -- Names of ranges for the update of parameters: optimizer, `Optimizer.step#AdamW.step`, adam, sgd.
 CREATE OR REPLACE MACRO is_update(path) AS regexp_matches(path, '(?i)(^|[^a-z])(optimizer|optim|[nr]?adam(w|ax)?|sgd'
