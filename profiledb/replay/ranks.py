@@ -15,7 +15,7 @@ MOST_RANKS = 16
 """Maximum number of reports that are replayed together."""
 LEAST_MATCHED = 0.9
 """Minimum fraction of the operations between ranks that are known to be one with those of the others."""
-_BY_NAME = ("names", "classes", "precisions", "of_vectors")
+_BY_NAME = ("names", "classes", "precisions", "of_vectors", "conditions")
 """Fields of operations that are lists by name."""
 _THREAD_BITS = 52
 """Bits of a thread's id that differ within a machine: process and thread."""

@@ -60,7 +60,8 @@ SELECT name.name_id, coalesce(name.short, name.demangled, ''), coalesce(name.cla
         WHEN product_name.unit = 'tensor' THEN
             CASE bits WHEN 8 THEN 'fp8' WHEN 16 THEN 'fp16' WHEN 32 THEN 'tf32' ELSE '' END
         ELSE '' END AS precision,
-    coalesce(name.class = 'matmul' AND is_vector_product(name.demangled), false) AS of_vectors
+    coalesce(name.class = 'matmul' AND is_vector_product(name.demangled), false) AS of_vectors,
+    coalesce(is_condition(name.demangled), false) AS conditions
 FROM kernel_name AS name LEFT JOIN product_name USING (name_id) LEFT JOIN double_kernel USING (name_id)
 """
 _PEAKS = """
@@ -107,10 +108,10 @@ class Operations:
     """Kernels, copies, memory sets and whole CUDA graphs, by start; times in ns of the capture.
 
     ``call`` is the index in ``Calls`` of the call that launched the operation, or -1 if the capture lacks it. ``name``
-    is an index into ``names``, ``classes``, ``precisions`` and ``of_vectors``, or -1 if the operation is not a kernel.
-    ``precisions`` are those of products (fp32 on CUDA cores, tf32, fp16, fp8, fp64), "double" of other kernels in FP64,
-    or "" if the name does not tell. ``of_vectors`` tells products with a vector or a few. ``blocks`` is the size of the
-    grid, or 0 if unknown.
+    is an index into ``names``, ``classes``, ``precisions``, ``of_vectors`` and ``conditions``, or -1 if the operation
+    is not a kernel. ``precisions`` are those of products (fp32 on CUDA cores, tf32, fp16, fp8, fp64), "double" of other
+    kernels in FP64, or "" if the name does not tell. ``of_vectors`` tells products with a vector or a few,
+    ``conditions`` kernels whose result is of truth values. ``blocks`` is the size of the grid, or 0 if unknown.
     ``id`` is that of the report's table of the kind.
     """
 
@@ -131,6 +132,7 @@ class Operations:
     classes: list[str]
     precisions: list[str] = field(default_factory=list)
     of_vectors: list[bool] = field(default_factory=list)
+    conditions: list[bool] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.start)
@@ -146,6 +148,10 @@ class Operations:
     def with_vectors(self) -> Flags:
         """Return which operations are matrix products with a vector or a few."""
         return self._find_kernels(self.of_vectors)
+
+    def of_conditions(self) -> Flags:
+        """Return which operations are kernels whose result is of truth values."""
+        return self._find_kernels(self.conditions)
 
     def _find_kernels(self, chosen: Iterable[bool]) -> Flags:
         """Return which operations are kernels of the chosen names."""
@@ -215,7 +221,7 @@ def _read_operations(
     table = {name: np.ma.getdata(values) for name, values in db.execute(_OPERATIONS, bounds).fetchnumpy().items()}
     known: dict[int, Sequence[Any]] = {int(name_id): told for name_id, *told in db.execute(_KERNEL_NAMES).fetchall()}
     ids, name = np.unique(_convert_integers(table["name_id"]), return_inverse=True)
-    listed = [known.get(int(one), ("", "", "", False)) for one in ids]
+    listed = [known.get(int(one), ("", "", "", False, False)) for one in ids]
     name = np.where(_convert_integers(table["kind"]) == KERNEL, name.reshape(-1), -1)
     keys = np.stack([_convert_integers(table[key]) for key in ("global_pid", "device_id", "context_id", "stream_id")])
     _, stream = np.unique(keys, axis=1, return_inverse=True)
@@ -225,7 +231,7 @@ def _read_operations(
         _look_up(_convert_integers(table["call_id"]), call_ids, places), stream.reshape(-1), keys[1],
         _convert_integers(table["kind"]), name, _convert_integers(table["bytes"]),
         to_host, from_host, pageable, _convert_integers(table["blocks"]),
-        _convert_integers(table["id"]), *([told[place] for told in listed] for place in range(4)),
+        _convert_integers(table["id"]), *([told[place] for told in listed] for place in range(5)),
     )  # fmt: skip
 
 

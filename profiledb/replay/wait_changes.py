@@ -12,11 +12,12 @@ from profiledb.replay.part import (
     find_calls,
     find_waiting,
     only_launching,
+    order_launched,
     shorten_leads,
     without,
     without_waits_of,
 )
-from profiledb.replay.recording import COPY, KERNEL, Flags, Integers
+from profiledb.replay.recording import COPY, KERNEL, MEMSET, Flags, Integers
 
 LEAST_WAITS = 5
 """Minimum number of waits of a name from which the framework's time around them is told."""
@@ -29,7 +30,8 @@ them after it: CUB's, which PyTorch's `nonzero` launches."""
 
 
 def without_waits(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Remove all waits of the host for the GPU, and searches for positions whose number it reads.
+    """Remove all waits of the host for the GPU, searches for positions whose number it reads, and conditions that it
+    reads.
 
     Other results of a few bytes are read later, many at once.
     """
@@ -72,17 +74,31 @@ def _remove_waits(graph: Graph, part: Part, chosen: Flags, *, one_by_one: bool =
     awaited = reads & (find_waiting(graph) | _find_before(graph, after))
     cost[awaited] = 0
     changed = replace(graph, cost=cost, waits=kept, gap=_remove_reading(graph, gap, awaited | after))
-    searches = _find_searches(graph, awaited)
-    shorter = replace(changed, gap=shorten_leads(changed, only_launching(graph, searches), 0))
-    return without(shorter, searches) or changed
+    useless = _find_searches(graph, awaited) | _find_conditions(graph, awaited)
+    shorter = replace(changed, gap=shorten_leads(changed, only_launching(graph, useless), 0))
+    return without(shorter, useless) or changed
+
+
+def _find_conditions(graph: Graph, reads: Flags) -> Flags:
+    """Return the operations right before these reads on their chain that make the one truth value that is read."""
+    operations = graph.recording.operations
+    found, launched = np.zeros(len(operations), np.bool_), order_launched(graph)
+    of_one = reads[operations.call[launched]] & (operations.bytes[launched] == 1)
+    makes = operations.of_conditions()[launched].tolist()
+    small = (operations.kind == MEMSET) & (operations.bytes <= FEW_BYTES)  # a reduction counts its blocks in memory
+    begins = small[launched].tolist()
+    for place in np.flatnonzero(of_one).tolist():
+        first = place
+        while first > 0 and (makes[first - 1] or (first < place and begins[first - 1])):
+            first -= 1
+        found[launched[first:place]] = True
+    return found
 
 
 def _find_searches(graph: Graph, reads: Flags) -> Flags:
     """Return the kernels right around these reads on their chain that search a mask for positions."""
     operations = graph.recording.operations
-    found = np.zeros(len(operations), np.bool_)
-    launched = np.flatnonzero(operations.call >= 0)
-    launched = launched[np.lexsort((operations.call[launched], graph.chain[operations.call[launched]]))]
+    found, launched = np.zeros(len(operations), np.bool_), order_launched(graph)
     counting, choosing = (_find_named(graph, names)[launched].tolist() for names in (COUNTING, CHOOSING))
     for place in np.flatnonzero(reads[operations.call[launched]]).tolist():
         first, last = place, place + 1

@@ -45,17 +45,18 @@ class Operation:
     blocks: int = 1
     precision: str = ""
     of_vectors: bool = False
+    condition: bool = False
 
 
-def _describe_kernel(one: Operation) -> tuple[str, str, bool]:
-    return one.class_, one.precision, one.of_vectors
+def _describe_kernel(one: Operation) -> tuple[str, str, bool, bool]:
+    return one.class_, one.precision, one.of_vectors, one.condition
 
 
 def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recording:
     """Convert calls and operations, both sorted by start, to arrays."""
     names = sorted({one.name for one in calls})
     kernels: list[Any] = sorted({_describe_kernel(one) for one in operations})
-    classes, precisions, of_vectors = ([told[place] for told in kernels] for place in range(3))
+    classes, precisions, of_vectors, conditions = ([told[place] for told in kernels] for place in range(4))
 
     def numbers(values: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         return np.array(values, np.int64)
@@ -76,7 +77,7 @@ def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recordi
             numbers([kernels.index(_describe_kernel(one)) for one in operations]),
             numbers([one.bytes for one in operations]),
             to_host, from_host, pageable, numbers([one.blocks for one in operations]), numbers(range(len(operations))),
-            classes, classes, precisions, of_vectors,
+            classes, classes, precisions, of_vectors, conditions,
         ),
         [PID + number for number in range(max((one.thread for one in calls), default=0) + 1)],
         MULTIPROCESSORS, peaks=PEAKS, bandwidth=BANDWIDTH,

@@ -1,5 +1,7 @@
 """Waits and reads of results that go, by hand: what goes with them and what stays."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -124,3 +126,32 @@ def test_the_search_for_positions_goes_with_the_read_of_their_number(behind: str
     led = np.array(kernels)
     assert not edited.gap[led].any()
     assert edited.gap[1:][~led[1:]].all()
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_a_condition_goes_with_the_read_of_its_truth_value(size: int) -> None:
+    """`if torch.isnan(x).any()` after each layer: a comparison, a memory set, a reduction, and a read of one byte.
+
+    The memory set before the comparison is that of another kernel. A read of four bytes is that of a number.
+    """
+    row: list[dict[str, Any]] = [
+        {"class_": "matmul"}, {"kind": "memset", "bytes": 4}, {"class_": "compare", "condition": True},
+        {"kind": "memset", "bytes": 8}, {"class_": "any", "condition": True},
+        {"kind": "copy", "bytes": size, "to_host": True}, {"class_": "matmul"},
+    ]  # fmt: skip
+    calls, operations, now = list[Call](), list[Operation](), 0
+    for _ in range(6):
+        for told in row:
+            operations.append(Operation(now + 3_000, now + 4_000, len(calls), **told))
+            is_copy = told.get("kind") == "copy"
+            calls.append(Call(COPY if is_copy else LAUNCH, now, now + (5_000 if is_copy else 2_000)))
+            now += 6_000
+    recorded = recording(calls, operations)
+    edited, kept = (apply(recorded, "without_waits", bound=bound) for bound in ("apply", "cautious"))
+    assert edited is not None
+    assert kept is not None
+    gone = [size == 1 and place in (1, 2, 3, 4) for place in range(len(row))] * 6
+    assert [length == 0 for length in edited.length.tolist()] == gone
+    assert [cost == 0 for cost in edited.cost.tolist()] == [one or n % 7 == 5 for n, one in enumerate(gone)]
+    assert not edited.gap[np.array(gone)][1:].any()
+    assert kept.length.all(), "the interval reaches to conditions that are computed as before"

@@ -31,6 +31,10 @@ WHERE class IN ('matmul', 'convolution', 'attention') AND NOT regexp_matches(dem
 CREATE OR REPLACE MACRO is_vector_product(name) AS regexp_matches(name,
     '(?i)gemv|gemmk1|(^|[^a-z])dot_kernel|mat_?vec|nvjet_(sm\d+_)?[a-z]+_(\d+x8|8x\d+)_');
 
+-- Return true for a kernel of PyTorch whose result is of truth values: a comparison, or whether any or all are true.
+CREATE OR REPLACE MACRO is_condition(name) AS
+regexp_matches(name, 'ReduceOp<bool,|(Binary|AUnary|BUnary)Functor<([\w:]+, )+bool,');
+
 -- Kernels that compute in FP64. In a name that also has a smaller type, `double` counts only as a pointer or as the
 -- first argument of a template: elsewhere it is a number passed to the kernel.
 CREATE OR REPLACE VIEW double_kernel AS
