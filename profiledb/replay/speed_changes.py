@@ -88,7 +88,7 @@ def parse_precision(value: str) -> tuple[str]:
 def precision(graph: Graph, part: Part, value: str) -> Graph | None:
     """Compute matrix products in a narrower precision: as many times as fast as its peak is higher.
 
-    A product takes a fixed time and the time of its arithmetic.
+    A product takes a fixed time and the time of its arithmetic; with vectors, that of its data.
     """
     return _change_precision(graph, part, value, lambda _, ratio: ratio)
 
@@ -123,21 +123,22 @@ def _change_precision(
         if unknown and name == "fp32" and mine.any():
             mine |= operations.in_class("convolution") & operations.in_precision("") & part.operations
         if ratio > 1 and bits >= PRECISIONS[wanted] and mine.any():
-            _speed_up(length, mine, fixed, min(ratio, speed_up(bits / PRECISIONS[wanted], ratio)))
+            _speed_up_products(graph, length, mine, fixed, bits / PRECISIONS[wanted], ratio, speed_up)
     return replace(graph, length=length) if np.any(length != graph.length) else None
 
 
 def without_fp64(graph: Graph, part: Part, value: str) -> Graph | None:
     """Compute products in FP64 in a narrower precision, and other kernels in FP64 with numbers of its size.
 
-    Products are as many times as fast as the peak is higher, other kernels as their numbers are shorter, both beyond
-    their fixed time.
+    Products are as many times as fast as the peak is higher, those with vectors and other kernels as their numbers are
+    shorter, all beyond their fixed time.
     """
     return _replace_fp64(graph, part, value, lambda _, ratio: ratio)
 
 
 def without_fp64_cautious(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Limit products by memory, too."""
+    """Limit products by memory, too, and compute those of TF32 on CUDA cores: frameworks use TF32 only if asked."""
+    value = "fp32" if value.lower() == "tf32" else value
     return _replace_fp64(graph, part, value, lambda narrower, _: narrower)
 
 
@@ -156,7 +157,7 @@ def _replace_fp64(graph: Graph, part: Part, value: str, speed_up: Callable[[floa
     ratio = peaks[wanted] / peaks["fp64"] if "fp64" in peaks else 1.0
     if ratio > 1:
         products = operations.in_precision("fp64") & part.operations
-        _speed_up(length, products, fixed, min(ratio, speed_up(narrower, ratio)))
+        _speed_up_products(graph, length, products, fixed, narrower, ratio, speed_up)
     return replace(graph, length=length) if np.any(length != graph.length) else None
 
 
@@ -179,6 +180,21 @@ def _speed_up(length: Integers, chosen: Flags, fixed: int, times: float) -> None
     """Divide the time of the chosen operations by ``times``, except for their fixed part."""
     moved = np.maximum(length[chosen] - fixed, 0)
     length[chosen] -= (moved * (1 - 1 / times)).astype(np.int64)
+
+
+def _speed_up_products(
+    graph: Graph,
+    length: Integers,
+    products: Flags,
+    fixed: int,
+    narrower: float,
+    ratio: float,
+    speed_up: Callable[[float, float], float],
+) -> None:
+    """Divide the time of products as ``speed_up`` says; memory limits those with vectors."""
+    of_vectors = graph.recording.operations.with_vectors()
+    _speed_up(length, products & ~of_vectors, fixed, min(ratio, speed_up(narrower, ratio)))
+    _speed_up(length, products & of_vectors, fixed, min(ratio, narrower))
 
 
 def parse_gpu(value: str) -> tuple[str]:

@@ -84,6 +84,27 @@ def test_kernels_in_fp64_gain_alone(value: str, bound: str, expected: list[int])
     assert edited.length.tolist() == expected
 
 
+def test_frameworks_may_compute_in_fp32_on_cuda_cores() -> None:
+    """Where their peak is that of FP64, as on H100s, products take as long as before."""
+    recorded = replace(DOUBLES, peaks={**DOUBLES.peaks, "fp64": DOUBLES.peaks["fp32"]})
+    edited, least = (apply(recorded, "without_fp64", "tf32", bound=bound) for bound in ("apply", "cautious"))
+    assert edited is not None
+    assert least is not None
+    assert edited.length.tolist() == [100, 300, 200, 740]
+    assert least.length.tolist() == [100, 300, 900, 740]
+
+
+def test_memory_limits_products_with_vectors() -> None:
+    calls = [Call(LAUNCH, 10 * i, 10 * i + 10) for i in range(2)]
+    recorded = recording(calls, [
+        Operation(1_000, 1_100, 0, class_="elementwise"),
+        Operation(1_100, 2_000, 1, class_="matmul", precision="fp32", of_vectors=True),
+    ])  # fmt: skip
+    edited = apply(recorded, "precision", "bf16")
+    assert edited is not None
+    assert edited.length.tolist() == [100, 500], "half the bytes, and no sixteenth of the operations"
+
+
 def test_products_in_fp64_stay_without_their_peak() -> None:
     edited = apply(DOUBLES, "without_fp64", "fp32")
     assert edited is not None

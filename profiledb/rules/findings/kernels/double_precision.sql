@@ -30,6 +30,7 @@
 -- advice: [else, Fortran] Declare `real(4)` unless you need FP64: `real(8)`, `1.0d0` and `-r8` are double precision.
 -- advice: [else, products] Multiply in FP32 or TF32 (`sgemm` instead of `dgemm`) unless you need FP64.
 -- advice: [else] Write `1.0f` and `sqrtf` unless you need FP64: constants such as `1.0` and functions such as `sqrt` are double in C.
+-- advice: [PyTorch, products] Let products of FP32 use TF32 where ten bits of precision do: `torch.set_float32_matmul_precision("high")`. Without it they may take as long as in FP64.
 -- advice: If only sums need FP64, compute in FP32 and accumulate in FP64.
 -- change: without_fp64={precision}
 -- source: ours; peaks of NVIDIA's data sheets. Pair on H100: a network in FP64 takes ten times as long as in TF32
