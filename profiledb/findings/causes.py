@@ -11,10 +11,10 @@ stand side by side. The other one comes first if it saves at least half as much,
 symptom whose range is that of a place is nested under it by the same rule. A remark that names a rule among its parts
 is nested under it if both fire with the same cause.
 
-A place leads the causes within it if none of them explains a quarter of it (``LEAST_OF_PLACE``), or if its rule says
-that none removes it (``is_cause``). So does a symptom whose rule knows its cause (``is_cause``). For example, if the
-GPU waits for `save` 78 % of the time, that finding comes before the output and the copies inside it, which are then
-nested under it.
+No fix of a finding saves more than the time that its saving comes from (``reach_ns``): the parts of its rule and the
+idle time, but for what findings of its level and of earlier ones explain of the latter. A replay knows no such bound:
+with CUDA graphs, for example, the CPU gets ahead by so much that it also hides work in a range that another finding
+names.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -28,6 +28,8 @@ CAUSE, PLACE, SYMPTOM = LEVELS[:3]
 RANGE = "range"
 """The fact of a finding that names its range."""
 
+IDLE = "idle"
+"""The kind of the parts in which GPUs are idle."""
 ALL = "all"
 """The name by which a rule claims all parts of the time."""
 LEAST_OF_PLACE = 0.25
@@ -67,11 +69,39 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
     _join_ranges(costs, leading, parents)
     placed = (
         replace(
-            one, own_saving_ns=own.get(one.rule.name), parent=parents.get(one.rule.name), leads=one.rule.name in leading
+            one, own_saving_ns=own.get(one.rule.name), parent=parents.get(one.rule.name),
+            leads=one.rule.name in leading, reach_ns=_measure_reach(one, costs, parts, took, parents),
         )
         for one in every
-    )
+    )  # fmt: skip
     return nest_remarks(placed)
+
+
+def _measure_reach(
+    one: Finding,
+    costs: Iterable[Finding],
+    parts: Sequence[Part],
+    took: Mapping[str, Mapping[str, int]],
+    parents: Mapping[str, str],
+) -> int | None:
+    """Return the most that any fix of a finding saves: its parts and all idle time but for what other findings explain.
+
+    It is at least the bound of the rule. A finding explains idle time to those of its level and of later ones, unless
+    they are nested together.
+    """
+    names = claimed(one.rule, parts)
+    if not names or one.saving_ns is None:
+        return None
+    mine, level = parents.get(one.rule.name, one.rule.name), LEVELS.index(one.rule.level)
+    others = {
+        other.rule.name
+        for other in costs
+        if LEVELS.index(other.rule.level) <= level and parents.get(other.rule.name, other.rule.name) != mine
+    }
+    idle = [part for part in parts if part.kind == IDLE]
+    explained = sum(ns for part in idle for name, ns in took.get(part.name, {}).items() if name in others)
+    every = sum(part.ns for part in parts if part.kind == IDLE or part.name in names)
+    return max(one.saving_ns, every - explained)
 
 
 def nest_remarks(found: Iterable[Finding]) -> list[Finding]:
@@ -104,7 +134,8 @@ def _join_rules(costs: Iterable[Finding], leading: Container[str], parents: dict
         other = next((top[name] for name in one.rule.parts if name in top and top[name] is not one), None)
         if other is None or one.rule.level == CAUSE:
             continue
-        is_first = one.rule.name in leading or 2 * (other.saving_ns or 0) < (one.saving_ns or 0)
+        alike = one.rule.level == other.rule.level and other.rule.name in leading
+        is_first = (one.rule.name in leading and not alike) or 2 * (other.saving_ns or 0) < (one.saving_ns or 0)
         _move(*((other, one) if is_first else (one, other)), parents)
 
 

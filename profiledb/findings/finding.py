@@ -55,6 +55,7 @@ class Finding:
         saving_pct: its share of the time from the first to the last operation over all GPUs, or of the capture if no
             GPU worked.
         at_most_ns: the upper bound that the rule knows.
+        reach_ns: the time that its saving comes from, which no prediction exceeds (causes.py); None if unknown.
         prediction: what a replay with the change of the rule tells.
         together: what the changes of the first findings save if all are made.
         own_saving_ns: the part of the saving that no earlier finding claims. Savings overlap; own savings add up.
@@ -90,6 +91,7 @@ class Finding:
     is_cause: bool = False
     is_little: bool = False
     at_most_ns: int | None = None
+    reach_ns: int | None = None
     prediction: Prediction | None = None
     together: Together | None = None
 

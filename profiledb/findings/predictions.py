@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from profiledb.findings.causes import LEAST_OF_PLACE
 from profiledb.findings.finding import SLASH, Finding, Prediction, Together
 from profiledb.findings.program import names
 from profiledb.findings.rule import LEVELS, PLACE
@@ -19,9 +20,9 @@ MOST_TOGETHER = 3
 def predict(found: Iterable[Finding], savings: Savings, window_ns: int | None) -> list[Finding]:
     """Return the findings with predicted savings where their rules declare a change that the report can replay.
 
-    Findings with the same change have the same saving, so they are nested under the one that obtained most time. One
-    whose change saves ``MORE`` times as much as that of the finding above it takes its place. ``window_ns`` is the time
-    that savings are a share of.
+    Findings with the same change have the same saving, so they are nested under one of them: a cause before a place,
+    then the one that obtained most time. One whose change saves ``MORE`` times as much as that of the finding above it
+    takes its place. ``window_ns`` is the time that savings are a share of.
     """
     return _promote(_nest_same_changes([_predict_finding(one, savings, window_ns or 0) for one in found]))
 
@@ -56,17 +57,30 @@ def _saves_more(one: Finding, above: Finding) -> bool:
 
 def _nest_same_changes(found: Sequence[Finding]) -> list[Finding]:
     most: dict[tuple[str, ...], Finding] = {}
-    for one in sorted(found, key=lambda one: (-(one.own_saving_ns or 0), one.rule.name)):
+    for one in sorted(found, key=_make_sort_key):
         if one.prediction and one.parent is None:
             most.setdefault(one.prediction.changes, one)
     parents = {
         one.rule.name: most[one.prediction.changes].rule.name
         for one in found
-        if one.prediction and one.parent is None and one is not most[one.prediction.changes]
+        if one.prediction
+        and one.parent is None
+        and one is not (first := most[one.prediction.changes])
+        and _is_same(one, first)
     }
     return [
         replace(one, parent=parents.get(one.rule.name) or parents.get(one.parent or "", one.parent)) for one in found
     ]
+
+
+def _make_sort_key(one: Finding) -> tuple[int, int, str]:
+    return LEVELS.index(one.rule.level), -(one.own_saving_ns or 0), one.rule.name
+
+
+def _is_same(one: Finding, most: Finding) -> bool:
+    """Return False for a place of which the change of a cause removes too little to explain it."""
+    is_later = LEVELS.index(one.rule.level) > LEVELS.index(most.rule.level)
+    return not is_later or (one.saving_ns or 0) >= LEAST_OF_PLACE * (one.at_most_ns or 0)
 
 
 def combine(found: Sequence[Finding], savings: Savings, window_ns: int | None) -> list[Finding]:
@@ -93,7 +107,7 @@ def _predict_finding(finding: Finding, savings: Savings, window_ns: int) -> Find
     saving = savings.find((change,)) if change else None
     if saving is None or not saving.stands_for(window_ns):
         return finding
-    told = _convert_saving((change,), saving, window_ns)
+    told = _bound_prediction(_convert_saving((change,), saving, window_ns), finding.reach_ns)
     own = None if finding.own_saving_ns is None else min(finding.own_saving_ns, told.ns)
     return replace(finding, saving_ns=told.ns, saving_pct=told.pct, own_saving_ns=own, prediction=told)
 
@@ -103,6 +117,17 @@ def _convert_saving(changes: tuple[str, ...], saving: Saving, window_ns: int) ->
     pct, low, high = (min(100.0, max(0.0, one)) for one in (saving.pct, saving.low_pct, saving.high_pct))
     ns, low_ns, high_ns = (int(window_ns * one / 100) for one in (pct, low, high))
     return Prediction(changes, ns, low_ns, high_ns, pct, high)
+
+
+def _bound_prediction(told: Prediction, most_ns: int | None) -> Prediction:
+    """Return a prediction that saves, and whose interval holds, no more than the time that the saving comes from."""
+    if most_ns is None or told.high_ns <= most_ns:
+        return told
+    pct = told.high_pct * most_ns / told.high_ns
+    return replace(
+        told, ns=min(told.ns, most_ns), low_ns=min(told.low_ns, most_ns), high_ns=most_ns, pct=min(told.pct, pct),
+        high_pct=pct,
+    )  # fmt: skip
 
 
 def _fill_change(change: str, finding: Finding) -> str:

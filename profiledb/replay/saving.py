@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from profiledb.replay.prediction import Case
 
-VERSION = 12
+VERSION = 14
 """The version of the changes and the prediction model. Stored predictions of another version are recomputed."""
 LEAST_COVERED = 0.9
 """Minimum ratio, either way, of the time that is judged and the time that the replay stands for."""

@@ -98,6 +98,28 @@ def test_a_place_leads_causes_that_explain_little_of_it() -> None:
     ]
 
 
+def test_a_saving_reaches_no_further_than_the_time_it_comes_from() -> None:
+    """By hand: 450 of idle time, of which a place explains 60 to other places and a cause 20 to all, and kernels.
+
+    A cause reaches what a place explains; rules under one another have the same time; and no reach is below a bound.
+    """
+    several = [
+        finding("launches", 30, "launch call", "place"), finding("encode", 60, "host code", "place"),
+        finding("collector", 20, "host code"), finding("more", 20, "launches, launch call", "place"),
+        finding("products", 100, "matmul"),
+    ]  # fmt: skip
+    found = {one.rule.name: one for one in causes.nest(several, PARTS)}
+    assert found["more"].parent == "launches"
+    assert found["launches"].reach_ns == 450 - 60 - 20
+    assert found["encode"].reach_ns == 450 - 30 - 20 - 20
+    assert found["collector"].reach_ns == 450
+    assert found["products"].reach_ns == 500 + 450 - 20
+    (large,) = causes.nest([finding("large", 600, "host code")], PARTS)
+    assert large.reach_ns == 600
+    (none,) = causes.nest([Finding(rules.parse("none", HEADER + "SELECT 1;", "idle"), "fires", saving_ns=5)], PARTS)
+    assert none.reach_ns is None, "it names no parts"
+
+
 def test_a_frame_stands_under_no_finding_that_explains_little_of_it() -> None:
     """By hand: 450 of idle time, of which 300 are taken; the largest taker is below a quarter of it, or is above."""
     several = [finding(f"loading_{n}", 100, "data loading") for n in range(3)]
@@ -137,6 +159,11 @@ def test_two_rules_that_share_a_cause_never_stand_side_by_side() -> None:
     known = nested(large, replace(busy, is_cause=True))
     assert known == {"launches": (0, "busy"), "busy": (150, None)}, "samples name the function"
     assert nested(busy)["busy"] == (150, None)
+    short = finding("short", 30, "launches, host code", "place")
+    collector = finding("collector", 5, "host code")
+    assert nested(collector, short, finding("launches", 80, "host code", "place"))["short"][1] == "launches", (
+        "of two places that lead causes, the one that saves more"
+    )
 
 
 def test_what_nobody_explains_stands_by_itself() -> None:

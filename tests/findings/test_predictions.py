@@ -143,6 +143,52 @@ def test_findings_with_the_same_change_are_one(publish: Publish, empty_library: 
     assert [(one.rule.name, one.parent) for one in found] == [("slow", None), ("slower", "slow")]
 
 
+def test_a_place_that_a_change_does_not_explain_stands_by_itself(publish: Publish, empty_library: Library) -> None:
+    """Of 6 µs of products, twice as fast saves half: a quarter of 12 µs, and more of what a smaller place is about.
+
+    A cause with the same change comes first, although it explains less.
+    """
+    report = by_hand(publish, [(0, 10, 100, 2_100), (10, 20, 2_100, 4_100), (20, 30, 4_100, 6_100)])
+    cause = rule("cause", TWICE, 1_000)
+    place = rule("place", f"{TWICE}\n-- level: place", 5_000)
+    assert [(one.rule.name, one.parent) for one in judged(empty_library, report, place, cause)] == [
+        ("cause", None), ("place", "cause"),
+    ]  # fmt: skip
+    slightly = "faster_kernels=matmul:1.1"  # a tenth of the time, less than a quarter of 5 µs
+    cause, place = rule("cause", slightly, 1_000), rule("place", f"{slightly}\n-- level: place", 5_000)
+    assert [(one.rule.name, one.parent) for one in judged(empty_library, report, place, cause)] == [
+        ("cause", None), ("place", None),
+    ]  # fmt: skip
+
+
+def test_a_prediction_saves_no_more_than_the_time_that_it_comes_from(publish: Publish, empty_library: Library) -> None:
+    """By hand: five launches of 100 ns every 3 µs, each of a kernel of 1 µs, so the GPU is idle for 8 of 13 µs.
+
+    As a CUDA graph they take little more than the kernels. If another cause explains 5 of these 8 µs, 3 are left.
+    """
+    launches = [(3_000 * i, 3_000 * i + 100, 3_000 * i + 200, 3_000 * i + 1_200) for i in range(5)]
+    report = by_hand(publish, launches)
+    waits = "-- parts: host code, launch call, launch latency, between operations"
+    (alone,) = judged(empty_library, report, rule("graph", f"cuda_graph\n{waits}", 1_000))
+    several = [rule("graph", f"cuda_graph\n{waits}", 1_000), rule("other", f"host_code=none\n{waits}", 5_000)]
+    found = {one.rule.name: one for one in judged(empty_library, report, *several)}
+    assert alone.prediction is not None
+    assert found["graph"].prediction is not None
+    reach = found["graph"].reach_ns
+    assert reach is not None
+    assert 1_000 < reach < alone.prediction.ns
+    told = found["graph"].prediction
+    assert (told.ns, told.high_ns) == (reach, reach) == (alone.reach_ns - 5_000, told.high_ns)  # type: ignore[operator]
+    assert told.low_ns == min(alone.prediction.low_ns, reach)
+    assert (found["graph"].saving_ns, found["graph"].saving_pct) == (told.ns, told.pct)
+    assert told.pct == pytest.approx(alone.prediction.pct * reach / alone.prediction.ns, rel=1e-3)
+
+
+def test_reads_are_what_launches_that_wait_for_results_need() -> None:
+    one = rulebook.load()["launch_bound"]
+    assert [one.find_change(cause) for cause in ("reads", None)] == ["without_waits", "cuda_graph"]
+
+
 @pytest.mark.parametrize("one", MENDED, ids=lambda one: one.name)
 def test_rules_declare_changes_that_exist(one: Rule) -> None:
     columns = {column.name: column.unit for column in one.analysis.columns}

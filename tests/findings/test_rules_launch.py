@@ -49,7 +49,7 @@ def test_reads_of_a_few_bytes_are_named(
     found = judged(library, by_hand(publish, work, memop=moved, api_call=copied), "launch_bound")
     told = reads if (reads, size) == (20, 64) and kernels <= 1000 else None
     assert (found.verdict, found.facts["reads"], found.cause) == ("fires", told, "reads" if told else None)
-    assert ("to read a few bytes back" in sentences.plain(found)) == bool(told)
+    assert ("reads a few bytes back" in sentences.plain(found)) == bool(told)
     said = " ".join(found.rule.advised(found.cause, ["CuPy"]))
     assert ("cupy.fuse" in said, "`x.get()`" in said) == (not told, bool(told)), "what reads is no CUDA graph"
     assert "CUDA graph" in " ".join(found.rule.advised(found.cause, ["PyTorch", "decode"])), "between two tokens it may"

@@ -28,8 +28,8 @@
 -- column: range | name | | innermost range with at least half of this time; * stands for its last number
 -- column: range_pct | % | .1f | share of this time in the range, the ranges inside it included
 -- column: reads | count | | copies of at most 64 bytes to the host, if they are many enough to be named
--- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). The CPU also stops {reads} times to read a few bytes back from the GPU.
--- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). The CPU also stops {reads} times to read a few bytes back from the GPU.
+-- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). The CPU also reads a few bytes back from the GPU {reads} times.
+-- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). The CPU also reads a few bytes back from the GPU {reads} times.
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- clear: The GPU waits {value} of the time for kernels to be launched one by one.
@@ -40,7 +40,8 @@
 -- advice: [else, training, PyTorch, eager, not fused optimizer] Launch fewer and larger kernels: a fused optimizer (`fused=True`), a larger batch.
 -- advice: [else, CuPy or Numba] Launch fewer and larger kernels: work on more at a time.
 -- advice: [else] Launch fewer and larger kernels: fuse neighboring ones, work on more at a time.
--- change: cuda_graph
+-- change: [reads] without_waits
+-- change: [else] cuda_graph
 -- source: TensorRT-LLM thresholds (launch overhead ratio > 0.10); HTA breakdown of idle time; TensorRT-LLM gap histogram (Python below 0.5 ms)
 WITH RECURSIVE piece AS MATERIALIZED (
     SELECT gap_id, device_id, start_ns, duration_ns, pre, reason, function, ns, next FROM selected_idle(2000, NULL)

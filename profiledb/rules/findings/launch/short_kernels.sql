@@ -9,6 +9,7 @@
 -- includes: finding, idle
 -- selects: part
 -- once: span, names, functions, idle
+-- parts: launch_bound
 -- parts: launch call, launch latency, between operations, host code
 -- level: place
 -- unit: %
