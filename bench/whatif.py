@@ -88,6 +88,18 @@ CHANGES: Mapping[str, str] = {
     "edit_distance.python_between_launches": "host_code=word_error_rate",
     "moving_average.optimizer_per_parameter": "fused_optimizer=average",
     "clip_by_hand.many_synchronizations": "without_waits",
+    "adapters.checkpointing_without_need": "without_recomputation",
+    "diffusion.checkpointing_without_need": "without_recomputation",
+    "guarded_layers.many_synchronizations": "without_waits",
+    "retrieval.same_data_each_step": "data_on_gpu",
+    "tracker.double_precision": "without_fp64=tf32",
+    "listener.checkpointing_without_need": "without_recomputation",
+    "tidy.allocation_in_each_step": "without_allocations",
+    "tokenizer.python_between_launches": "host_code=encode",
+    "hand_written_gelu.unfused_elementwise": "fused_elementwise",
+    "tiny_network.decoding_without_graph": "cuda_graph",
+    "upscaler.pageable_batches": "pinned_copies",
+    "assistant.decoding_one_by_one": "batch=8",
 }
 """Changes that mend a fault, for the faults and programs that have one."""
 SAMPLES = {
