@@ -1,28 +1,25 @@
 """Predict how long a program would take with a change, and with what uncertainty."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
 
 import numpy as np
 
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
-from profiledb.replay import critical_path, graph, lanes, ranks, recording, simulation, slack
+from profiledb.replay import critical_path, graph, lanes, ranks, simulation, slack
 from profiledb.replay.changes import CHANGES, Apply, Change
 from profiledb.replay.critical_path import Piece, Segment
 from profiledb.replay.graph import Graph
+from profiledb.replay.joined_part import build_part, find_inside
 from profiledb.replay.lanes import Lanes
 from profiledb.replay.moments import find_first_call, map_moments, measure_step_lengths
-from profiledb.replay.part import Part, cut_part, find_launched
+from profiledb.replay.part import cut_part, find_launched
 from profiledb.replay.ranks import MOST_RANKS
-from profiledb.replay.recording import KERNEL, Flags, Floats, Integers
-from profiledb.replay.roofs import Roofs
 from profiledb.replay.simulation import Replayed
 from profiledb.replay.source import Source, find_views, read_source
 from profiledb.replay.window import (
-    Window,
     bound_steps,
     choose_window,
     read_steps,
@@ -248,74 +245,9 @@ def _join_ranks(library: Library, report_id: str, own: Source, peers: Sequence[s
             window = replace(window, represents_ns=own.window.represents_ns)
             sources.append(read_source(library, one, db, window))
     joined = ranks.join([one.recording for one in sources], [
-        find_launched(one.recording, _find_inside(one.recording.calls, one.window)) for one in sources
+        find_launched(one.recording, find_inside(one.recording.calls, one.window)) for one in sources
     ])  # fmt: skip
     return Case(graph.build(joined.recording, joined.collectives), *sources, joined=joined)
-
-
-def _find_inside(calls: recording.Calls, window: Window, shift: int = 0) -> Flags:
-    return np.asarray((calls.start - shift >= window.begin_ns) & (calls.start - shift < window.end_ns))
-
-
-def _build_part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | None) -> Part:
-    calls, first = built.recording.calls, sources[0]
-    inside, shifts = np.zeros(len(calls), np.bool_), joined.shift_ns if joined else [0]
-    spans: dict[str, list[Integers]] = {}
-    drivers, profiler = dict[int, int](), list[Integers]()
-    for rank, (one, shift) in enumerate(zip(sources, shifts, strict=True)):
-        inside |= _find_inside(calls, one.window, shift) & (joined is None or joined.rank_of_call == rank)
-        for name, found in one.ranges.items():
-            spans.setdefault(name, []).append(ranks.move_spans(found, rank, shift))
-        profiler.append(ranks.move_spans(one.profiler, rank, shift))
-        drivers |= {ranks.thread_id(rank, tid): ranks.thread_id(rank, driver) for tid, driver in one.drivers.items()}
-    every = {name: np.concatenate(found) for name, found in spans.items()}
-    operators = frozenset[str]().union(*(one.operators for one in sources))
-    launched = find_launched(built.recording, inside)
-    return Part(
-        inside, launched, every, len(first.window.steps), operators, drivers, np.concatenate(profiler),
-        cache(partial(_read_shares, built.recording, launched, [one.roofs for one in sources], joined)),
-        cache(partial(_read_recomputed, built.recording, launched, [one.recomputed for one in sources], joined)),
-    )  # fmt: skip
-
-
-def _read_shares(
-    recorded: recording.Recording,
-    chosen: Flags,
-    roofs: Sequence[Callable[[], Roofs]],
-    joined: ranks.Joined | None,
-) -> tuple[Floats, Floats]:
-    """Return ``Roofs.find`` of the chosen kernels of all ranks; NaN for all other operations."""
-    operations = recorded.operations
-    found = np.full(len(operations), np.nan), np.full(len(operations), np.nan)
-    for mine, read in zip(_split_kernels(recorded, chosen, len(roofs), joined), roofs, strict=True):
-        for shares, values in zip(found, read().find(operations.id[mine]), strict=True):
-            shares[mine] = values
-    return found
-
-
-def _read_recomputed(
-    recorded: recording.Recording,
-    chosen: Flags,
-    recomputed: Sequence[Callable[[], Integers]],
-    joined: ranks.Joined | None,
-) -> Flags:
-    """Return which of the chosen operations of all ranks compute activations again."""
-    found = np.zeros(len(recorded.operations), np.bool_)
-    for mine, read in zip(_split_kernels(recorded, chosen, len(recomputed), joined), recomputed, strict=True):
-        found[mine] = np.isin(recorded.operations.id[mine], read())
-    return found
-
-
-def _split_kernels(
-    recorded: recording.Recording, chosen: Flags, count: int, joined: ranks.Joined | None
-) -> Iterator[Flags]:
-    """Yield the chosen kernels of each rank."""
-    kernels = chosen & (recorded.operations.kind == KERNEL)
-    for rank in range(count):
-        mine = kernels.copy()
-        if joined:
-            mine[mine] = joined.rank_of_call[recorded.operations.call[mine]] == rank
-        yield mine
 
 
 def usual(built: Graph) -> Graph:
@@ -350,7 +282,7 @@ class Case:
     def __init__(self, built: Graph, *sources: Source, joined: ranks.Joined | None = None) -> None:
         self.graph, self.window = built, sources[0].window
         self.ranks, self.alone = len(sources), ""
-        self.part = _build_part(built, sources, joined)
+        self.part = build_part(built, sources, joined)
         own = np.ones(len(built.chain), np.bool_) if joined is None else joined.rank_of_call == 0
         self._own = self.part.operations & find_launched(built.recording, own)
         self._original = simulation.replay(built)
