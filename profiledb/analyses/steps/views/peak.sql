@@ -16,7 +16,8 @@ FROM sm_rate JOIN (VALUES
 -- The rows of data sheets that fit each GPU of the report. Patterns are compiled for each pair: GPUs of one kind count
 -- once.
 CREATE OR REPLACE VIEW gpu_on_sheet AS
-SELECT unnest(ids) AS gpu_id, sheet.* FROM (SELECT name, memory_bytes, list(gpu_id) AS ids FROM gpu GROUP BY ALL) AS kind
+SELECT unnest(ids) AS gpu_id, sheet.*
+FROM (SELECT name, memory_bytes, list(gpu_id) AS ids FROM gpu GROUP BY ALL) AS kind
 JOIN gpu_sheet AS sheet ON regexp_matches(name, pattern)
     AND coalesce(memory_bytes <= gigabytes * 1e9, gigabytes IS NULL);
 
@@ -64,8 +65,8 @@ WITH sheet AS (
 SELECT gpu_id, coalesce(nullif(memory_bandwidth_bytes_per_s, 0), tb_per_s * 1e12) AS peak_bytes_per_s
 FROM gpu LEFT JOIN sheet USING (gpu_id);
 
--- Short form of a program's precision (torch.bfloat16, fp16-mixed); NULL if unknown. A list, because a subquery would be
--- planned once for each time that a macro names its argument.
+-- Short form of a program's precision (torch.bfloat16, fp16-mixed); NULL if unknown. It goes over a list, because a
+-- subquery is planned once for each time that a macro names its argument.
 CREATE OR REPLACE MACRO short_precision(text) AS list_transform([text], LAMBDA one: CASE
     WHEN regexp_matches(one, 'bf16|bfloat16', 'i') THEN 'bf16'
     WHEN regexp_matches(one, 'fp8|float8|e4m3|e5m2', 'i') THEN 'fp8'
