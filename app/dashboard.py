@@ -31,7 +31,7 @@ from profiledb.errors import (
     WarpdeckError,
 )
 from profiledb.library.catalog import LAUNCHES, TIMELINE, Manifest
-from profiledb.library.report_list import kind_of
+from profiledb.library.report_list import get_kind
 from profiledb.monitoring import counters, logs
 
 LOGO = Path(__file__).with_name("static") / "logo.svg"
@@ -117,7 +117,7 @@ def _count_page(page: str, report: Manifest | None) -> None:
     """Count and log a page that was drawn to its end."""
     seconds = time.perf_counter() - _STARTED_AT
     counters.PAGES.add(page, seconds)
-    logs.event("page", page=page, report=report.id if report else None, seconds=round(seconds, 3))
+    logs.log_event("page", page=page, report=report.id if report else None, seconds=round(seconds, 3))
 
 
 def _draw_guest_notice(library: StreamlitPage, scripts: menu.Scripts, shared: Manifest | None) -> None:
@@ -185,7 +185,7 @@ def _prepare_report_page(view: page_list.View, library: StreamlitPage, scripts: 
         return True
     assert view.subject is not None, "a page for every subject fits every report"
     st.info(
-        f"{fmt.plain(manifest.shown_name)} is a report of {ui.get_kind_title(kind_of(manifest))}. This page shows"
+        f"{fmt.plain(manifest.shown_name)} is a report of {ui.get_kind_title(get_kind(manifest))}. This page shows"
         f" {_SUBJECT_TITLES[view.subject]}, which it does not have."
     )
     fitting = page_list.get_first_view(manifest)

@@ -56,7 +56,7 @@ try:
     startup.prepare_server()
     monitoring.check_settings()
 except (ConfigError, RefusedError) as error:
-    sys.exit(f"Warpdeck does not start: {terminal.sentence(error)}")
+    sys.exit(f"Warpdeck does not start: {terminal.describe_error(error)}")
 
 announcement = ServerAnnouncement()
 mcp_server = McpServer()

@@ -83,14 +83,14 @@ def start_monitoring() -> None:
             _log.error("%s %s", error.message, error.hint)
         else:
             _listeners.append(listener)
-    logs.event("server_started", port=st.get_option("server.port"))
+    logs.log_event("server_started", port=st.get_option("server.port"))
 
 
 def stop_monitoring() -> None:
     """Stop serving metrics, and log that the server ends."""
     while _listeners:
         _listeners.pop().stop()
-    logs.event("server_ended")
+    logs.log_event("server_ended")
 
 
 def check_settings() -> None:
@@ -139,7 +139,7 @@ def _measure_queue_age() -> dict[str, float]:
 
 
 def _measure_disk() -> dict[str, float]:
-    return {"": float(disk.free_bytes(visitors.get_whole_library().folder))}
+    return {"": float(disk.measure_free(visitors.get_whole_library().folder))}
 
 
 def _count_reports() -> dict[str, float]:

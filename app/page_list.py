@@ -92,7 +92,7 @@ class View:
         if self.tables:
             return any(map(manifest.rows.get, self.tables))
         analyses = [
-            entry for entry in header.analyses().values() if self.answer == entry.name or self.url == entry.page
+            entry for entry in header.list_analyses().values() if self.answer == entry.name or self.url == entry.page
         ]
         return any(all(any(map(manifest.rows.get, tables)) for tables in entry.needs) for entry in analyses)
 

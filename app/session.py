@@ -31,7 +31,7 @@ from profiledb.studies import run_lookup
 from profiledb.studies.run_lookup import RunLine
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.trends.series_board import Board
-from profiledb.studies.trends.team_summary_store import summaries_of
+from profiledb.studies.trends.team_summary_store import open_summaries
 
 Value = TypeVar("Value")
 PARAMETER = "report"
@@ -196,7 +196,11 @@ def read_board() -> Board:
     """Return the library's series; recomputed only after a change to a report, a summary, a rule or a user's note."""
     shelf = library()
     rules = get_settings().series
-    versions = (shelf.catalog.version(), summaries_of(shelf).version(), request.stamp(rules) if rules else 0)
+    versions = (
+        shelf.catalog.version(),
+        open_summaries(shelf).version(),
+        request.read_modified_ns(rules) if rules else 0,
+    )
     with script_queue.page_scripts.step_aside():
         return _read_board(shelf.folder, versions, shelf.catalog.visibility.cache_key())
 
@@ -214,7 +218,7 @@ def _read_board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:
 def run_of(report_id: str) -> Run | None:
     """Return the run on several GPUs that a report is of; looked for again only after a change to a summary."""
     shelf = library()
-    versions = (shelf.catalog.version(), summaries_of(shelf).version())
+    versions = (shelf.catalog.version(), open_summaries(shelf).version())
     return _find_run(shelf.folder, versions, shelf.catalog.visibility.cache_key(), report_id)
 
 
@@ -229,7 +233,7 @@ def run_lines() -> list[RunLine]:
     In a team no version changes when a run is worked out, so what is not known yet is looked for each time.
     """
     shelf = library()
-    versions = (shelf.catalog.version(), summaries_of(shelf).version())
+    versions = (shelf.catalog.version(), open_summaries(shelf).version())
     lines = _list_runs(shelf.folder, versions, shelf.catalog.visibility.cache_key())
     return run_lookup.complete_lines(shelf, lines)
 
@@ -354,7 +358,7 @@ def answer(shelf: Library, report_id: str, name: str, /, **params: Any) -> pd.Da
 
 
 def make_key(report_id: str, version: str, params: Mapping[str, Any], more: Hashable = ()) -> Key:
-    """Return the cache key of a value computed from several answers about a report (``request.key``).
+    """Return the cache key of a value computed from several answers about a report (``request.make_key``).
 
     Args:
         report_id: the report.
@@ -362,9 +366,9 @@ def make_key(report_id: str, version: str, params: Mapping[str, Any], more: Hash
         params: the selection.
         more: everything else that the value depends on.
     """
-    every = {"trace": read_links("trace"), **digest.links(read_links)}
+    every = {"trace": read_links("trace"), **digest.read_links(read_links)}
     partners = {kind: ids[report_id] for kind, ids in every.items() if report_id in ids}
-    return request.key(library(), report_id, version, (model.parse(params), more), partners)
+    return request.make_key(library(), report_id, version, (model.parse(params), more), partners)
 
 
 def work_out(key: Key, make: Callable[[], Value]) -> Value:
@@ -404,8 +408,8 @@ def list_missing(report_id: str) -> list[Capture]:
     """Return the data that a report lacks, and how to capture it."""
 
     def read() -> list[Capture]:
-        with library().cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
-            return captures.missing(cursor)
+        with library().cursor(report_id, views=views.list_needed(captures.INCLUDES)) as cursor:
+            return captures.list_missing(cursor)
 
     return work_out(make_key(report_id, "captures", {}), read)
 
@@ -414,7 +418,7 @@ def name_program(report_id: str, command: str) -> str:
     """Put the program of a report into a command, for ``captures.PROGRAM``."""
 
     def read() -> str:
-        with library().cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
+        with library().cursor(report_id, views=views.list_needed(captures.INCLUDES)) as cursor:
             return captures.find_program(cursor)
 
     return captures.name_program(command, work_out(make_key(report_id, "program", {}), read))

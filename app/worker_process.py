@@ -24,7 +24,7 @@ from profiledb.library.locations import refuse_newer
 from profiledb.library.worker_lock import is_library_locked
 from profiledb.library.workers import WorkerInfo, Workers
 from profiledb.monitoring import logs
-from profiledb.terminal import sentence
+from profiledb.terminal import describe_error
 
 EXIT_LIBRARY_BUSY = 3
 """Exit status of a worker that found the library locked by another."""
@@ -79,7 +79,7 @@ def explain_refusal(settings: Settings | None = None) -> str:
     try:
         refuse_newer(settings or config.load())
     except NewerLibraryError as error:
-        return sentence(error)
+        return describe_error(error)
     return ""
 
 

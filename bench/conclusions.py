@@ -25,7 +25,7 @@ from bench.ingestion import run_ingest
 from profiledb.findings import judge, rulebook, sentences
 from profiledb.findings.finding import Finding
 from profiledb.library.library import Library
-from profiledb.studies.summary.document import page_params
+from profiledb.studies.summary.document import get_page_params
 
 HALVES = ("bad", "good")
 LEAST_PCT = 10.0
@@ -70,9 +70,9 @@ class Row:
 def list_findings(library: Library, name: str) -> list[Finding]:
     """Return the findings of a capture that cost time and have no parent, in the order of pages."""
     report = library.find(name)
-    params = page_params(library, report, {})
-    part = judge.steady_part(library, report, params)
-    return judge.costly(judge.judge(library, report, params, rulebook.load(None).values(), part))
+    params = get_page_params(library, report, {})
+    part = judge.find_steady_part(library, report, params)
+    return judge.select_costly(judge.judge(library, report, params, rulebook.load(None).values(), part))
 
 
 def fault_of(pair: str) -> Fault:
@@ -134,7 +134,7 @@ def judge_pairs(library: Library, folder: Path, rival: str = "") -> list[Row]:
 def mended(library: Library, folder: Path) -> list[str]:
     """Return a line for each finding above "low" in mended halves; only people can tell which are false."""
     return [
-        f"- {pair}, {one.rule.name} ({one.severity}): {sentences.plain(one)}"
+        f"- {pair}, {one.rule.name} ({one.severity}): {sentences.strip_sentence(one)}"
         for pair in pairs(folder)
         for one in list_findings(library, f"{pair}.good.sqlite")
         if one.severity in ("high", "medium")

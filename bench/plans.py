@@ -156,9 +156,9 @@ class _Watched:
 def _names() -> dict[str, str]:
     """Return the name of each text that the program runs."""
     named = {sql: f"rule {name}" for name, rule in rulebook.load().items() for sql in rule.analysis.queries}
-    named |= {sql: name for name, one in header.analyses().items() for sql in one.queries}
-    named |= {one.sql: f"once {name}" for name, one in shared_rows.files().items()}
-    named |= {one.sql: f"views {name}" for name, one in views.files().items()}
+    named |= {sql: name for name, one in header.list_analyses().items() for sql in one.queries}
+    named |= {one.sql: f"once {name}" for name, one in shared_rows.list_files().items()}
+    named |= {one.sql: f"views {name}" for name, one in views.list_files().items()}
     return {sql.strip(): name for sql, name in named.items()}
 
 

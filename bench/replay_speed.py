@@ -23,7 +23,7 @@ from profiledb.replay import path_table, prediction
 QUESTIONS: Mapping[str, Callable[[Library, str], object]] = {
     "one change": lambda library, report: prediction.predict(library, report, [("cuda_graph", "")]),
     "all changes": prediction.predict,
-    "critical path": path_table.read,
+    "critical path": path_table.read_path,
 }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import duckdb
 
-from profiledb.report.schema import identifier, quote
+from profiledb.report.schema import quote, quote_identifier
 
 LEFT_OUT = ("stored_result", "result.")
 """Starts of names of optional tables: answers that can be computed again."""
@@ -58,7 +58,7 @@ def _list_columns(db: duckdb.DuckDBPyConnection, catalog: str) -> dict[str, list
 
 def _count_rows(db: duckdb.DuckDBPyConnection, table: str) -> tuple[int, int]:
     """Return rows that only one report has, and rows that only the other one has, as often as they occur."""
-    name = ".".join(map(identifier, table.split("."))) if "." in table else f"main.{identifier(table)}"
+    name = ".".join(map(quote_identifier, table.split("."))) if "." in table else f"main.{quote_identifier(table)}"
     (row,) = db.execute(f"""
         WITH a AS (SELECT hash(t) AS h, count(*) AS n FROM one.{name} AS t GROUP BY h),
             b AS (SELECT hash(t) AS h, count(*) AS n FROM other.{name} AS t GROUP BY h)

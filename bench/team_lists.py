@@ -50,7 +50,7 @@ from profiledb.studies.trends import change_points, gate
 from profiledb.studies.trends.budget import Budget
 from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.series_lines import RECENT
-from profiledb.studies.trends.team_summary_store import summaries_of
+from profiledb.studies.trends.team_summary_store import open_summaries
 from tests.support import serial
 from tests.support.s3 import S3
 
@@ -83,7 +83,7 @@ def list_made_up_reports(library: Library, inbox: Path, objects: Path, count: in
             Job(
                 str(path),
                 path.name,
-                fingerprints.fingerprint(FolderInbox(inbox), path) or "",
+                fingerprints.make_fingerprint(FolderInbox(inbox), path) or "",
                 "ready",
                 f"{number:016x}",
             )
@@ -161,7 +161,7 @@ def put_report_of_series(library: Library, number: int) -> Manifest:
 
 def put_series_rows(library: Library, count: int) -> None:
     """Put made-up reports into series of 500, each with the line of the first one."""
-    store = summaries_of(library)
+    store = open_summaries(library)
     for number in range(RECENT):
         store.put(serial.facts(number), "", serial.rows(9e6 + number, {"gemm": 5e6}))
     assert Board(library).listed

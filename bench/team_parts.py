@@ -117,7 +117,7 @@ def _take_in(settings: Mapping[str, str], *, prepared: bool = True) -> None:
     library = Place("", "", (), Path(), settings).library()
     for report in library.list() if prepared else ():
         prefetch.prepare(library, report.id)
-        prefetch.timeline(library, report.id)
+        prefetch.build_timeline(library, report.id)
         library.share_prepared(report.id)
 
 

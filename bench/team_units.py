@@ -104,7 +104,7 @@ def measure_report(root: Path, kernels: int) -> str:
     library.use_one_thread()  # as a worker does
     (report,) = library.list()
     prepared = time_cpu_s(partial(prefetch.prepare, library, report.id))
-    prepared += time_cpu_s(partial(prefetch.timeline, library, report.id))
+    prepared += time_cpu_s(partial(prefetch.build_timeline, library, report.id))
     before = sum(path.stat().st_size for path in source.iterdir())
     sizes = [library.path(report.id).stat().st_size]
     sizes += [sum(path.stat().st_size for path in library.derived.timelines.glob("*"))]

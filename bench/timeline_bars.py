@@ -75,7 +75,7 @@ def measure_timeline_file(prepared: Prepared) -> list[Bar]:
     library = Library(prepared.library)
     report, target = (
         library.path(prepared.report_id),
-        build.timeline_path(library.derived.timelines, prepared.report_id),
+        build.get_timeline_path(library.derived.timelines, prepared.report_id),
     )
     began = time.process_time()
     build.build(report, target, target.with_suffix(".making"))

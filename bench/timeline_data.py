@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     library = Library(chosen.library)
     report = library.path(chosen.report)
-    target = build.timeline_path(library.derived.timelines, chosen.report)
+    target = build.get_timeline_path(library.derived.timelines, chosen.report)
     before, began = time.process_time(), time.monotonic()
     build.build(report, target, target.with_suffix(".making"))
     spent = time.process_time() - before

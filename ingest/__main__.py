@@ -32,7 +32,7 @@ def execute(given: argparse.Namespace) -> int:
 
             return command.run(given, forks)
 
-    return terminal.guarded(action)
+    return terminal.run_guarded(action)
 
 
 if __name__ == "__main__":

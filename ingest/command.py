@@ -215,7 +215,7 @@ def _report_error(error: Exception) -> None:
     if trouble := disk.explain_error(error):
         _log.error("%s Check the free space and the permissions of the library's folder.", trouble.message)
     elif isinstance(error, WarpdeckError):
-        _log.error("%s", visible(terminal.sentence(error)))
+        _log.error("%s", visible(terminal.describe_error(error)))
     else:
         _log.error("The worker could not go on; it tries again", exc_info=error)
 

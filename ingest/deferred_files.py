@@ -43,7 +43,7 @@ class Deferrals:
     """
 
     clock: Callable[[], float] = time.monotonic
-    free: Callable[[Path], int] = disk.free_bytes
+    free: Callable[[Path], int] = disk.measure_free
     _waits: dict[str, _Wait] = field(default_factory=dict)
     _tried_at: float = 0.0
     _trouble: Trouble | None = None

@@ -6,7 +6,7 @@ from profiledb.library.inbox import Inbox
 from profiledb.report.file_names import NSYS_ENDINGS, NSYS_EXPORT
 
 
-def fingerprint(inbox: Inbox, path: Path) -> str | None:
+def make_fingerprint(inbox: Inbox, path: Path) -> str | None:
     """Return a text that changes with a file, with the right to read it, and with its export or report beside it;
     None if the file is gone."""
     state = inbox.look(path)

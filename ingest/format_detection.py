@@ -92,7 +92,7 @@ def detect(path: Path) -> Format:
         ConversionError: no format that can become a report; the message explains why.
     """
     if not path.is_file() or path.stat().st_size:
-        for one in formats.all_formats():
+        for one in formats.list_formats():
             if one.matches(path):
                 return one
     raise _explain_refusal(path)
@@ -110,11 +110,11 @@ def _explain_refusal(path: Path) -> ConversionError:
         )
     if other := _find_foreign(path):
         return ConversionError(f"{path.name} is {other.name}. Warpdeck cannot read it.", hint=other.hint)
-    for one in formats.all_formats():
+    for one in formats.list_formats():
         if path.name.lower().endswith(tuple(one.endings)):
             problem, hint = one.misnamed
             return ConversionError(f"{path.name} {problem}.", hint=hint)
-    names = "; ".join(_describe_format(one) for one in sorted(formats.all_formats(), key=lambda one: one.name))
+    names = "; ".join(_describe_format(one) for one in sorted(formats.list_formats(), key=lambda one: one.name))
     return ConversionError(
         f"Warpdeck cannot read {path.name}: it is not a known report format.", hint=f"Drop one of these: {names}."
     )

@@ -40,7 +40,9 @@ class WorkerMonitor:
         cause = job.cause if isinstance(job, EndedJob) else ""
         if job.state in ("failed", "deferred"):
             counters.FAILURES.add(cause or counters.OTHER)
-        logs.event("file", file=job.name, state=state, report=job.report_id, seconds=job.seconds, cause=cause or None)
+        logs.log_event(
+            "file", file=job.name, state=state, report=job.report_id, seconds=job.seconds, cause=cause or None
+        )
 
     def gauges(self) -> list[Gauge]:
         """Return the gauges, which are read on each scrape."""
@@ -85,7 +87,7 @@ def monitor_worker(settings: Settings, library: Callable[[], Library]) -> Iterat
 
         listener = Listener(address, Figures(monitor.gauges()), check_health)
         listener.start()
-    logs.event("worker_started")
+    logs.log_event("worker_started")
     if health.UNSUPPORTED in health.check_confinement().values():
         _log.warning("This kernel has no Landlock: conversions run without it, with all rights of the worker's user.")
     try:
@@ -93,4 +95,4 @@ def monitor_worker(settings: Settings, library: Callable[[], Library]) -> Iterat
     finally:
         if listener is not None:
             listener.stop()
-        logs.event("worker_ended")
+        logs.log_event("worker_ended")

@@ -69,5 +69,5 @@ def show_progress(log: str = "") -> Iterator[ProgressLines]:
     if not terminal.draws():
         yield ProgressLines()
         return
-    with terminal.progress() as progress:
+    with terminal.show_progress() as progress:
         yield ProgressBars(progress)

@@ -17,7 +17,7 @@ from psycopg_pool import PoolTimeout
 from profiledb.config import Settings
 from profiledb.errors import CatalogError
 from profiledb.library import catalog, database, postgres
-from profiledb.library.catalog import Job, now
+from profiledb.library.catalog import Job, read_clock
 from profiledb.library.database import Shared
 from profiledb.library.inbox import Inbox
 
@@ -44,7 +44,7 @@ def make_app(settings: Settings) -> App:
     )
 
 
-def nsys_queue(version: str) -> str:
+def name_queue(version: str) -> str:
     """Return the name of the queue of workers with this nsys version."""
     return f"nsys {version}"
 
@@ -78,7 +78,9 @@ class Queue:
         freed = f"state IN ('converting', 'loading') AND {_QUEUED % _WAITING} AND NOT {_QUEUED % _RUNNING}"
         with self._shared.connect(database.FILES) as db:
             if db.execute(f"SELECT 1 FROM job WHERE {freed} LIMIT 1").fetchone():  # each write makes pages look again
-                db.execute(f"UPDATE job SET state = 'waiting', message = '', changed_at = ? WHERE {freed}", [now()])
+                db.execute(
+                    f"UPDATE job SET state = 'waiting', message = '', changed_at = ? WHERE {freed}", [read_clock()]
+                )
 
     def give_back(self, number: int) -> None:
         """Record that a worker gives its job back, which does not count as the death of a worker."""
@@ -119,5 +121,5 @@ def _translate_errors() -> Iterator[None]:
 
 
 def _build_connection_arguments(url: str) -> dict[str, Any]:
-    arguments = postgres.connection_arguments(url)
+    arguments = postgres.build_connection_arguments(url)
     return arguments | {"options": f"{arguments['options']} -c search_path=procrastinate"}

@@ -13,7 +13,7 @@ from ingest.sidecars.files import ENDINGS
 from profiledb.library.catalog import Job
 from profiledb.library.inbox import Inbox
 from profiledb.library.library import Library
-from profiledb.report.sidecar import DROPPED, SUFFIX, Columns, Kind, stem
+from profiledb.report.sidecar import DROPPED, SUFFIX, Columns, Kind, get_stem
 
 ALONE = "alone"
 COLUMNS = "columns"
@@ -45,7 +45,7 @@ class SidecarIntake:
         for job in jobs:
             if job.report_id and job.state in ("ready", "duplicate") and job.file_kind == "report":
                 folder, name = os.path.split(job.path)
-                owners.setdefault((folder, stem(name)), set()).add(job.report_id)
+                owners.setdefault((folder, get_stem(name)), set()).add(job.report_id)
         return cls(library, inbox, owners)
 
     def find_owners(self, path: Path) -> list[str]:
@@ -68,7 +68,7 @@ class SidecarIntake:
             for owner in owners:
                 self.library.put_sidecar(owner, cast("Kind", outcome.kind), text)
             if not owners:
-                return replace(job, state=ALONE, message=f"{job.name} waits for the report {stem(job.name)}.")
+                return replace(job, state=ALONE, message=f"{job.name} waits for the report {get_stem(job.name)}.")
             return replace(job, state="ready", report_id=owners[0])
         in_use = any(self.library.has_sidecar(owner, kind) for owner in owners for kind in SUFFIX)
         if job.state == "failed" and in_use:
@@ -84,7 +84,7 @@ class SidecarIntake:
 
 def select_sidecars(paths: Sequence[Path], known: Mapping[str, Job], intake: SidecarIntake) -> set[Path]:
     """Return the files that their names make sidecars, now or later, and that are not known to be reports."""
-    endings = formats.all_endings()
+    endings = formats.list_endings()
     candidates = {path for path in paths if path.suffix.lower() in ENDINGS and not path.name.lower().endswith(endings)}
     if not candidates:
         return set()
@@ -97,7 +97,7 @@ def select_sidecars(paths: Sequence[Path], known: Mapping[str, Job], intake: Sid
 
 
 def _get_place(path: Path) -> Place:
-    return str(path.parent), stem(path.name)
+    return str(path.parent), get_stem(path.name)
 
 
 def _is_report(job: Job | None) -> bool:

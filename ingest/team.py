@@ -155,7 +155,7 @@ class _ErrorReporter:
         if isinstance(error, CONNECTION_ERRORS):
             self.note_loss(error)
         elif isinstance(error, StorageError):
-            _log.error("%s", terminal.sentence(error))
+            _log.error("%s", terminal.describe_error(error))
         else:
             _log.error("The worker could not go on; it tries again", exc_info=error)
         self._end.wait(self._pause_s)
@@ -184,7 +184,7 @@ async def _serve_jobs(
     async with app.open_async():
         taker = Taker(
             app=app,
-            queues=[queue.ANY_WORKER, queue.nsys_queue(worker.me.nsys)],
+            queues=[queue.ANY_WORKER, queue.name_queue(worker.me.nsys)],
             name=worker.me.id,
             wait=wait,
             install_signal_handlers=False,
@@ -291,7 +291,10 @@ def _lead_workers(worker: TeamWorker, end: EndEvent, errors: _ErrorReporter, not
         note_look()
 
     while not end.is_set():
-        with errors, psycopg.connect(**postgres.connection_arguments(worker.settings.database), autocommit=True) as db:
+        with (
+            errors,
+            psycopg.connect(**postgres.build_connection_arguments(worker.settings.database), autocommit=True) as db,
+        ):
             while not end.is_set():
                 is_leader = db.execute("SELECT pg_try_advisory_lock(%s)", [_LEADER_LOCK]).fetchone() == (True,)
                 errors.note_answer()

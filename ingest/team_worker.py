@@ -149,12 +149,12 @@ class TeamWorker(Worker):
         if job.state == "duplicate" and self._taken_over and not self._has_other_source(job):
             job = replace(job, state="ready")
         is_failed_report = job.state == "failed" and not is_ended and job.file_kind == "report"
-        best = workers.newest_nsys(self.workers.all()) if is_failed_report else ""
-        if workers.version_numbers(best) <= workers.version_numbers(self.me.nsys):
+        best = workers.find_newest_nsys(self.workers.all()) if is_failed_report else ""
+        if workers.parse_version(best) <= workers.parse_version(self.me.nsys):
             return super().record(job)
         text = f"{job.name} goes to a worker with nsys {best}."
         self.library.catalog.put_job(replace(job, state="waiting", message=text, hint="", detail="", report_id=None))
-        self.queue.put(job.path, queue.nsys_queue(best))
+        self.queue.put(job.path, queue.name_queue(best))
         return 0
 
     def _give_back(self) -> NoReturn:

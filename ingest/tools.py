@@ -231,6 +231,6 @@ def _build_plain_environment() -> dict[str, str]:
     return keep | {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 
 
-def converter_labels() -> str:
+def list_converter_labels() -> str:
     """Return the labels of the available converters; a failed report is tried again when they change."""
     return ", ".join(tool.label for tool in (find_nsys(), find_ncu()) if tool) or "no converter"

@@ -27,7 +27,7 @@ from profiledb.library.catalog import FIRST_SAMPLE, Job, Manifest
 from profiledb.library.inbox import Inbox
 from profiledb.library.inbox.file_stamp import read_state
 from profiledb.library.library import Library
-from profiledb.library.spaces import space_of
+from profiledb.library.spaces import find_space
 from profiledb.library.worker_lock import LOCK
 from profiledb.report.file_names import NSYS_ENDINGS
 from profiledb.report.sidecar import DROPPED
@@ -117,7 +117,7 @@ class Worker:
         folder = self.settings.samples
         if folder is None or not folder.is_dir():
             return []
-        endings = (*formats.all_endings(), *DROPPED)
+        endings = (*formats.list_endings(), *DROPPED)
         found = sorted((*folder.glob("*"), *folder.glob("*/*")), key=lambda path: (path.name != FIRST_SAMPLE, path))
         files = [path for path in found if path.is_file()]
         return [path for path in files if path.name.lower().endswith(endings)]
@@ -200,7 +200,7 @@ class Worker:
 
     def list_converters(self) -> str:
         """Return the labels of the available converters."""
-        return tools.converter_labels()
+        return tools.list_converter_labels()
 
     def describe_error(self, job: Job, error: Exception) -> Job:
         """Return the state of a file after an error of this program itself."""
@@ -281,7 +281,7 @@ class Worker:
             outcomes = list(self.runner.run([request for _, request in requests]))
             for (job, request), outcome in zip(requests, outcomes, strict=False):
                 if outcome.state == "report":
-                    fingerprint = fingerprints.fingerprint(self.inbox, Path(job.path)) or ""
+                    fingerprint = fingerprints.make_fingerprint(self.inbox, Path(job.path)) or ""
                     report = replace(job, fingerprint=fingerprint, tools=converters, file_kind="report")
                     count += self.take_one(report, known.get(job.path), job)
                 else:
@@ -303,7 +303,7 @@ class Worker:
 
     def _find_fresh(self, path: Path, known: Job | None, converters: str) -> str | None:
         """Return the fingerprint of a file that is to be converted; None for the others."""
-        fingerprint = fingerprints.fingerprint(self.inbox, path)
+        fingerprint = fingerprints.make_fingerprint(self.inbox, path)
         if fingerprint is None or known is None or self.is_due(known, fingerprint):
             return fingerprint
         is_lost = known.state in ("ready", "duplicate") and not self.library.is_intact(known.report_id or "")
@@ -416,8 +416,8 @@ class Worker:
     def _complete_manifest(self, path: Path, manifest: Manifest) -> Manifest:
         """Return a manifest with what its conversion does not know."""
         sample = self.settings.samples in path.parents
-        space = space_of(str(path), self.inbox.root)
-        return replace(manifest, ingested_at=catalog.now(), sample=sample, space=space)
+        space = find_space(str(path), self.inbox.root)
+        return replace(manifest, ingested_at=catalog.read_clock(), sample=sample, space=space)
 
     def record(self, job: Job) -> int:
         """Record the final state of a file and return 1. Forget it and return 0 if it is gone, changed meanwhile, or

@@ -22,7 +22,7 @@ _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 _S3 = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()=-]+)*")
 
 
-def user_data() -> Path:
+def find_user_data() -> Path:
     """Return the folder for a user's data (XDG Base Directory Specification, which ignores relative paths)."""
     named = Path(os.environ.get("XDG_DATA_HOME", ""))
     return (named if named.is_absolute() else Path("~/.local/share").expanduser()) / "warpdeck"
@@ -42,7 +42,7 @@ SETTINGS = (
     Setting(
         "data",
         "WARPDECK_DATA",
-        str(ROOT if CHECKOUT else user_data()),
+        str(ROOT if CHECKOUT else find_user_data()),
         "folder that holds inbox and library (default: the checkout; if installed, ~/.local/share/warpdeck)",
     ),
     Setting(
@@ -199,7 +199,7 @@ def load(**override: str | Path | None) -> Settings:
     """
     text = {s.field: os.environ.get(s.variable, "").strip() or s.default for s in SETTINGS}
     text |= {field: str(value) for field, value in override.items() if value is not None}
-    text["endpoint"] = endpoint()
+    text["endpoint"] = read_endpoint()
     return _build_settings(tuple(text.items()))
 
 
@@ -210,7 +210,9 @@ def _build_settings(given: tuple[tuple[str, str], ...]) -> Settings:
     cache = _parse_folder(text["cache"]) or data / "cache"
     url, inbox_url = _parse_bucket(text, "library"), _parse_bucket(text, "inbox")
     if url and inbox_url and f"{url}/".startswith(f"{inbox_url}/"):
-        raise ConfigError(f"{variable('library')} lies in {variable('inbox')}: name another prefix of the bucket.")
+        raise ConfigError(
+            f"{name_variable('library')} lies in {name_variable('inbox')}: name another prefix of the bucket."
+        )
     values: dict[str, Any] = {
         "data": data,
         "inbox": _choose_copy_folder(cache, inbox_url, text["endpoint"])
@@ -256,7 +258,7 @@ def _parse_folder(text: str) -> Path | None:
     return None if text in ("", "off") else Path(text).expanduser().absolute()
 
 
-def endpoint() -> str:
+def read_endpoint() -> str:
     """Return the server of buckets from the usual variables of S3 clients; empty for Amazon's."""
     return next((address for name in _ENDPOINTS if (address := os.environ.get(name, "").strip())), "")
 
@@ -269,7 +271,7 @@ def _parse_bucket(text: dict[str, str], field: str) -> str:
         return ""
     url = text[field].rstrip("/")
     if not _S3.fullmatch(url) or not {".", ".."}.isdisjoint(url.split("/")):
-        raise ConfigError(f"{variable(field)} must be a folder, or a bucket as s3://BUCKET/PREFIX.")
+        raise ConfigError(f"{name_variable(field)} must be a folder, or a bucket as s3://BUCKET/PREFIX.")
     return url
 
 
@@ -287,7 +289,7 @@ def _parse_database(text: str) -> str:
     return text
 
 
-def variables_with_prefix(prefix: str) -> list[str]:
+def list_variables(prefix: str) -> list[str]:
     """Return the variables of settings with this prefix that the environment sets."""
     return [s.variable for s in SETTINGS if s.variable.startswith(prefix) and os.environ.get(s.variable, "").strip()]
 
@@ -299,7 +301,7 @@ def _split_values(text: str) -> frozenset[str]:
 
 def _parse_choice(text: dict[str, str], field: str, words: tuple[str, ...]) -> str:
     if text[field] not in words:
-        raise ConfigError(f"{variable(field)} must be {' or '.join(words)}, not {text[field]!r}.")
+        raise ConfigError(f"{name_variable(field)} must be {' or '.join(words)}, not {text[field]!r}.")
     return text[field]
 
 
@@ -309,10 +311,10 @@ def _parse_number(text: dict[str, str], field: str, least: int = 0) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < least:
-        raise ConfigError(f"{variable(field)} must be a number from {least} up, not {text[field]!r}.")
+        raise ConfigError(f"{name_variable(field)} must be a number from {least} up, not {text[field]!r}.")
     return value
 
 
-def variable(field: str) -> str:
+def name_variable(field: str) -> str:
     """Return the environment variable of a field of ``Settings``."""
     return next(s.variable for s in SETTINGS if s.field == field)

@@ -26,22 +26,22 @@ _TCP = 0b11
 _TCP_SINCE = 4
 
 
-def version() -> int:
+def read_version() -> int:
     """Return the kernel's version of Landlock; below 1 for none."""
     if sys.platform != "linux":
         return 0
     return int(_make_syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG))
 
 
-def writes() -> int:
+def list_write_rights() -> int:
     """Return this kernel's rights that change files and folders."""
-    known = version()
+    known = read_version()
     return _WRITES | (_REFER if known >= 2 else 0) | (_TRUNCATE if known >= 3 else 0)
 
 
-def network() -> int:
+def list_network_rights() -> int:
     """Return this kernel's rights to use TCP; none if it cannot take them away."""
-    return _TCP if version() >= _TCP_SINCE else 0
+    return _TCP if read_version() >= _TCP_SINCE else 0
 
 
 def confine(files: int, tcp: int, allowed: Iterable[Path]) -> bool:
@@ -50,7 +50,7 @@ def confine(files: int, tcp: int, allowed: Iterable[Path]) -> bool:
     Returns:
         False if the kernel cannot.
     """
-    if version() < 1:
+    if read_version() < 1:
         return False
     ruleset = _create_ruleset(files, tcp)
     try:

@@ -42,7 +42,7 @@ def _set_session_niceness(nice: int) -> None:
             time.sleep(_POLL_S)
 
 
-def only_idle() -> None:
+def use_idle_only() -> None:
     """Run only on idle processors."""
     step_back(LATER)
     with suppress(AttributeError, OSError):  # Linux

@@ -6,7 +6,7 @@ from pathlib import Path
 from profiledb.errors import ConfigError
 
 
-def read(name: str) -> str:
+def read_secret(name: str) -> str:
     """Return the variable of this name, or the content of the file that ``NAME_FILE`` names; empty without either.
 
     Raises:

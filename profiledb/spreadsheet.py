@@ -27,7 +27,7 @@ _ENDS = re.compile(
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
-def defused(text: str) -> str:
+def defuse_text(text: str) -> str:
     """Put an apostrophe before anything that would begin a formula, and unify line ends; a number stays."""
     if _NUMBER.fullmatch(text):
         return text
@@ -39,7 +39,7 @@ def _defuse_match(match: re.Match[str]) -> str:
     return f"{match[0]}'" if match.start() or match[0].startswith(";") else f"'{match[0]}"
 
 
-def defused_sql(column: str) -> str:
+def build_defused_sql(column: str) -> str:
     """Return a DuckDB expression that does the same as ``defused`` to a column of texts."""
     quoted = {"skipped": _SKIPPED, "formula": _FORMULA, "separator": _SEPARATOR}
     begin = "'^{skipped}{formula}'".format(**quoted)
@@ -55,7 +55,7 @@ def defused_sql(column: str) -> str:
         ), '\\r\\n?', chr(10), 'g') END"""
 
 
-def csv_text(frame: "pd.DataFrame") -> str:
+def format_csv(frame: "pd.DataFrame") -> str:
     """Return a frame as CSV; texts and headings are defused, numbers stay."""
     import pandas as pd
 
@@ -69,7 +69,7 @@ def csv_text(frame: "pd.DataFrame") -> str:
     return safe.rename(columns=_defuse_cell).to_csv(index=False, lineterminator="\n")
 
 
-def csv_lines(rows: Iterable[Sequence[Any]]) -> str:
+def format_csv_lines(rows: Iterable[Sequence[Any]]) -> str:
     """Return rows as CSV with all texts defused."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([_defuse_cell(value) for value in row] for row in rows)
@@ -77,4 +77,4 @@ def csv_lines(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _defuse_cell(value: Any) -> Any:
-    return defused(value) if isinstance(value, str) else value
+    return defuse_text(value) if isinstance(value, str) else value

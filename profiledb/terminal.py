@@ -99,7 +99,7 @@ def draws(stream: TextIO | None = None) -> bool:
     return (stream or sys.stdout).isatty() and not plain
 
 
-def progress() -> "Progress":
+def show_progress() -> "Progress":
     """Return a progress display: a bar, text without markup, and the elapsed time of each task."""
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -107,7 +107,7 @@ def progress() -> "Progress":
     return Progress(SpinnerColumn(), BarColumn(bar_width=24), words, TimeElapsedColumn(), transient=True)
 
 
-def guarded(action: Callable[[], int | None], trouble: int = FAILED, damaged: int = FAILED) -> int:
+def run_guarded(action: Callable[[], int | None], trouble: int = FAILED, damaged: int = FAILED) -> int:
     """Run a command and return its exit status; print an error as one line on standard error.
 
     Args:
@@ -129,12 +129,12 @@ def guarded(action: Callable[[], int | None], trouble: int = FAILED, damaged: in
     except Exception as error:
         if sys.flags.dev_mode:
             raise
-        say(sentence(error), sys.stderr)
+        say(describe_error(error), sys.stderr)
         return damaged if isinstance(error, (CatalogError, DamagedError)) else trouble
     return status
 
 
-def sentence(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Describe an error for people."""
     if isinstance(error, RefusedError):
         return f"{error.message} It says: {error.detail}. {error.hint}".strip()

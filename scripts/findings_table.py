@@ -34,8 +34,8 @@ def main(library_folder: Path) -> None:
     parts = [HEAD]
     for report in sorted(library.list(), key=lambda one: one.name):
         if any((ROOT / "sample_reports" / folder / report.name).exists() for folder in ("", "ddp", "jax", "torch")):
-            params = document.page_params(library, report, {})
-            findings = judge.judge(library, report, params, rules, judge.steady_part(library, report, params))
+            params = document.get_page_params(library, report, {})
+            findings = judge.judge(library, report, params, rules, judge.find_steady_part(library, report, params))
             parts.append(format_section(report.name, findings))
     TARGET.write_text("\n".join(parts), encoding="utf-8")
 

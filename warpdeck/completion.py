@@ -40,7 +40,9 @@ def add_command(commands: Any, parser: Callable[[], argparse.ArgumentParser]) ->
         commands, "completion", "print a script with which the shell completes commands and reports", "", epilog=EPILOG
     )
     command.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash or zsh")
-    command.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _print_script(parser(), arguments.shell)))
+    command.set_defaults(
+        execute=lambda arguments: terminal.run_guarded(lambda: _print_script(parser(), arguments.shell))
+    )
 
 
 def _print_script(parser: argparse.ArgumentParser, shell: str) -> None:

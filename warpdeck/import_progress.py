@@ -77,7 +77,7 @@ def show_steps() -> Iterator[ProgressSteps]:
     if not terminal.draws():
         yield ProgressSteps()
         return
-    with terminal.progress() as progress:
+    with terminal.show_progress() as progress:
         yield ProgressBars(progress)
 
 

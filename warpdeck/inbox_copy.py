@@ -15,7 +15,7 @@ from profiledb.library.catalog import OPEN_STATES
 from profiledb.library.inbox import Inbox
 from profiledb.library.library import Library
 from profiledb.report import sidecar
-from profiledb.report.file_names import require_accepted, safe_name
+from profiledb.report.file_names import make_safe_name, require_accepted
 from warpdeck import sources
 
 FOLDER = "opened"
@@ -83,6 +83,6 @@ def _require_readable(source: Path) -> None:
 
 def _copy_file(source: Path, companions: Iterable[Path], inbox: Inbox, report_id: str) -> Path:
     """Copy a file after its companions and return its path."""
-    name = safe_name(source.name)
-    named = [(sidecar.stem(name) + one.name[len(sidecar.stem(source.name)) :], one) for one in companions]
+    name = make_safe_name(source.name)
+    named = [(sidecar.get_stem(name) + one.name[len(sidecar.get_stem(source.name)) :], one) for one in companions]
     return inbox.lay(f"{FOLDER}/{report_id}", [*named, (name, source)]) / name

@@ -27,7 +27,7 @@ GROUPS = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command and return its exit status (``terminal.guarded``)."""
+    """Run a command and return its exit status (``terminal.run_guarded``)."""
     words = _insert_default_command(sys.argv[1:] if argv is None else argv)
     arguments = make_parser(_read_version() if "--version" in words else "").parse_args(words)
     return int(arguments.execute(arguments))

@@ -14,7 +14,7 @@ def add_command(commands: Any) -> None:
     command.add_argument(
         "--down", metavar="REVISION", help="go back to an older revision; 'base' removes all tables with what they hold"
     )
-    command.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _migrate_tables(arguments.down)))
+    command.set_defaults(execute=lambda arguments: terminal.run_guarded(lambda: _migrate_tables(arguments.down)))
 
 
 def _migrate_tables(down: str | None) -> None:

@@ -45,7 +45,7 @@ def add_command(commands: Any) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Open the files; return when all are imported, or when the server that was started here ends."""
-    return terminal.guarded(lambda: _run_open(arguments))
+    return terminal.run_guarded(lambda: _run_open(arguments))
 
 
 def _run_open(arguments: argparse.Namespace) -> int:
@@ -123,7 +123,7 @@ def _import_files(
                     inbox_copy.copy_source(source, library, inbox, lambda name: progress.show(name, "reading"))
                 )
             except WarpdeckError as error:
-                terminal.say(terminal.sentence(error), sys.stderr)
+                terminal.say(terminal.describe_error(error), sys.stderr)
                 failed = True
         first = _FirstReport(files, show)
         for result in import_progress.follow_files(library, files, progress, make_check(settings, require_server)):

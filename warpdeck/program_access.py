@@ -14,7 +14,7 @@ def add_command(commands: Any) -> None:
         " pip install 'warpdeck[mcp]'",
     )  # fmt: skip
     _add_library_argument(mcp)
-    mcp.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _serve_mcp(arguments)))
+    mcp.set_defaults(execute=lambda arguments: terminal.run_guarded(lambda: _serve_mcp(arguments)))
     token = terminal.add(commands, "token", "make, list and remove tokens for programs", "new nightly --role editor")
     token.add_argument("action", choices=("new", "list", "remove"), help="what to do")
     token.add_argument("name", nargs="?", metavar="NAME", help="name of the token")
@@ -27,7 +27,7 @@ def add_command(commands: Any) -> None:
     token.add_argument("--days", type=int, metavar="N", help="how long a new token lasts (default: 90)")
     token.add_argument("--never", action="store_true", help="have a new token last until somebody removes it")
     _add_library_argument(token)
-    token.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _manage_tokens(arguments)))
+    token.set_defaults(execute=lambda arguments: terminal.run_guarded(lambda: _manage_tokens(arguments)))
 
 
 def _add_library_argument(command: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def _serve_mcp(arguments: argparse.Namespace) -> None:
     library = open_library(config.load(library=arguments.library))
     running = server_file.read_announcement(library.folder)
     address = f"http://127.0.0.1:{running.port}{running.base}" if running else ""
-    mcp_tools.server(lambda: library)  # reports missing packages before anybody waits
+    mcp_tools.create_server(lambda: library)  # reports missing packages before anybody waits
     import anyio
 
     anyio.run(mcp_tools.serve_stdio, library, address)

@@ -121,7 +121,7 @@ def add_command(commands: Any) -> None:
     )  # fmt: skip
     command.add_argument("files", metavar="FILE", nargs="+", type=Path, help="a report or an export")
     add_target(command)
-    command.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _run_push(arguments)))
+    command.set_defaults(execute=lambda arguments: terminal.run_guarded(lambda: _run_push(arguments)))
 
 
 def add_target(command: argparse.ArgumentParser) -> None:
@@ -139,7 +139,7 @@ def _run_push(arguments: argparse.Namespace) -> int:
         try:
             terminal.say(f"{path.name}  {server.address}{send(server, path, arguments.space)}")
         except WarpdeckError as error:
-            terminal.say(f"{path.name}: {terminal.sentence(error)}", sys.stderr)
+            terminal.say(f"{path.name}: {terminal.describe_error(error)}", sys.stderr)
             failed = True
     return terminal.FAILED if failed else 0
 

@@ -43,17 +43,17 @@ def port(text: str) -> int:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C, which is exit status 0."""
-    return terminal.guarded(lambda: _run_serve(arguments))
+    return terminal.run_guarded(lambda: _run_serve(arguments))
 
 
 def _run_serve(arguments: argparse.Namespace) -> int:
     for field in _FOLDERS:
         if value := getattr(arguments, field):
-            os.environ[config.variable(field)] = value
+            os.environ[config.name_variable(field)] = value
     settings = config.load()
     if arguments.port:
         require_free(arguments.address or "localhost", arguments.port)
-    if not config.CHECKOUT and settings.samples is None and not config.variables_with_prefix("WARPDECK_SAMPLES"):
+    if not config.CHECKOUT and settings.samples is None and not config.list_variables("WARPDECK_SAMPLES"):
         terminal.say(
             "No sample reports: they are part of a checkout, not of the installed package. --samples names a folder."
         )

@@ -64,7 +64,7 @@ class StartedServer:
     @classmethod
     def start(cls, settings: Settings, port: int | None) -> "StartedServer":
         """Start a server, without samples unless they were asked for: the opened files come first."""
-        samples = settings.samples if config.variables_with_prefix("WARPDECK_SAMPLES") else None
+        samples = settings.samples if config.list_variables("WARPDECK_SAMPLES") else None
         command = [
             *(sys.executable, "-m", "warpdeck", "serve", "--until-stdin-closes"),
             *("--inbox", settings.inbox_text, "--library", settings.library_text, "--samples", str(samples or "off")),

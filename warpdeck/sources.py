@@ -22,5 +22,5 @@ def list_companions(path: Path) -> list[Path]:
     if not os.path.isfile(path) or path.name.lower().endswith(sidecar.DROPPED):  # noqa: PTH113
         return []
     endings = [*sidecar.DROPPED, ".csv", *([NSYS_EXPORT] if path.suffix in NSYS_ENDINGS else [])]
-    candidates = [path.with_name(sidecar.stem(path.name) + ending) for ending in endings]
+    candidates = [path.with_name(sidecar.get_stem(path.name) + ending) for ending in endings]
     return [one for one in candidates if one != path and os.path.isfile(one)]  # noqa: PTH113 - False for a name that is too long

@@ -31,7 +31,7 @@ def add_command(commands: Any) -> None:
     )  # fmt: skip
     command.add_argument("folder", metavar="DIR", type=Path, help="a folder for reports")
     add_target(command)
-    command.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _run_watch(arguments)))
+    command.set_defaults(execute=lambda arguments: terminal.run_guarded(lambda: _run_watch(arguments)))
 
 
 def _run_watch(arguments: argparse.Namespace) -> int:
@@ -96,19 +96,19 @@ class FolderPush:
                 try:
                     terminal.say(f"{path.name}  {self.server.address}{send(self.server, path, self.space)}")
                 except ServerAwayError as error:
-                    terminal.say(f"{terminal.sentence(error)} Trying again in {AGAIN_S:.0f} s.", sys.stderr)
+                    terminal.say(f"{terminal.describe_error(error)} Trying again in {AGAIN_S:.0f} s.", sys.stderr)
                     self._away_until = time.monotonic() + AGAIN_S
                     self.watch.sweep_next()
                     return
                 except ConversionError as error:
-                    terminal.say(f"{path.name}: {terminal.sentence(error)}", sys.stderr)
+                    terminal.say(f"{path.name}: {terminal.describe_error(error)}", sys.stderr)
                 self._sent[path] = state
 
 
 def _is_report(path: Path) -> bool:
     """Return True for a file with the ending and the first bytes of a format; other files belong to the user."""
-    from ingest.formats import all_formats
+    from ingest.formats import list_formats
 
     return path.is_file() and any(
-        path.name.lower().endswith(tuple(one.endings)) and one.matches(path) for one in all_formats()
+        path.name.lower().endswith(tuple(one.endings)) and one.matches(path) for one in list_formats()
     )

@@ -33,7 +33,7 @@ class McpServer:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         # Stateless: LoginRequiredMiddleware checks the sender of each request anew, and no session outlives it.
-        server = mcp_tools.server(_library.get, run=_run_in_pool)
+        server = mcp_tools.create_server(_library.get, run=_run_in_pool)
         self._manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
         async with self._manager.run():
             yield

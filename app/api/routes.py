@@ -19,7 +19,7 @@ from app.web import url_paths, visitors
 from app.web.problem_json import make_error_response, make_problem_response
 from profiledb.access.operations import openapi
 from profiledb.access.operations.operation import FORMATS, MOST_BYTES, Operation, Values
-from profiledb.access.operations.registry import operations
+from profiledb.access.operations.registry import list_operations
 from profiledb.errors import AnalysisError, WarpdeckError
 from profiledb.library.library import Library
 
@@ -39,7 +39,7 @@ def build_routes() -> list[Route]:
         Route(f"{prefix}/uploads", uploads.receive_upload, methods=["POST"]),
         Route(f"{prefix}/uploads/{{sha256}}", uploads.find_part, methods=["GET"]),
         Route(f"{prefix}{openapi.TITLE_PATH}", _rename_report, methods=["PUT"]),
-        *(Route(prefix + one.path, _make_endpoint(one), methods=["GET"]) for one in operations().values()),
+        *(Route(prefix + one.path, _make_endpoint(one), methods=["GET"]) for one in list_operations().values()),
         Route(f"{prefix}/{{rest:path}}", _answer_unknown_path, methods=["GET"]),
     ]
 
@@ -119,7 +119,7 @@ async def _rename_report(request: Request) -> Response:
 
 
 async def _describe_api(_: Request) -> Response:
-    return JSONResponse(openapi.description())
+    return JSONResponse(openapi.build_description())
 
 
 async def _answer_unknown_path(_: Request) -> Response:

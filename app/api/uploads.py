@@ -22,7 +22,7 @@ from profiledb import config
 from profiledb.errors import CatalogError, ConversionError, StorageError
 from profiledb.library.locations import open_inbox
 from profiledb.library.space_registry import SpaceRegistry
-from profiledb.library.spaces import EVERYBODY, folder
+from profiledb.library.spaces import EVERYBODY, get_folder
 from profiledb.report.file_names import require_accepted
 
 CONTENT_TYPE = "application/octet-stream"
@@ -138,7 +138,7 @@ async def _place_file(request: Request, upload: Upload, name: str, space: str) -
     if file is None:
         return make_problem_response(400, "The upload broke off.")
     inbox, audit = open_inbox(config.load()), visitors.get_library(request.scope).catalog.audit
-    path = await to_thread.run_sync(inbox.place, file, name, folder(space), limiter=_writers)
+    path = await to_thread.run_sync(inbox.place, file, name, get_folder(space), limiter=_writers)
     await to_thread.run_sync(record_upload, audit, path, inbox, limiter=_writers)
     return JSONResponse({"name": path.name, "bytes": upload.size}, status_code=202)
 

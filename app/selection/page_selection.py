@@ -119,7 +119,7 @@ def swap_parameters(mine: Settled, theirs: Settled) -> dict[str, list[str]]:
 
 def _build_default(paths: pd.DataFrame) -> Selection:
     """Return the selection that applies without URL parameters."""
-    return model.default_selection(warmup=bool(paths["is_warmup"].any()))
+    return model.get_default(warmup=bool(paths["is_warmup"].any()))
 
 
 def _inherit_selection(like: Settled, paths: pd.DataFrame, places: pd.DataFrame) -> Selection:

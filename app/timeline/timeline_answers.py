@@ -11,7 +11,7 @@ import duckdb
 from profiledb.errors import AnalysisError
 from profiledb.library.library import Library
 from profiledb.timeline import alignment, area, event, events, names, neighbors, operators, search, tiles, trace
-from profiledb.timeline.lanes import pid_of, tid_of
+from profiledb.timeline.lanes import get_pid, get_tid
 from profiledb.timeline.open_timeline import Opened
 
 MAX_NUMBER_CHARS = 20
@@ -91,7 +91,7 @@ def _describe_lane(lane: dict[str, Any]) -> dict[str, Any]:
     owner = lane["tid"] or lane["pid"]
     optional = {
         "device": lane["device"], "stream": lane["stream"], "unit": lane["unit"], "max": lane["max"],
-        "tid": tid_of(lane["tid"]) if lane["tid"] else None, "pid": pid_of(owner) if owner else None,
+        "tid": get_tid(lane["tid"]) if lane["tid"] else None, "pid": get_pid(owner) if owner else None,
     }  # fmt: skip
     return described | {key: value for key, value in optional.items() if value is not None}
 
@@ -138,7 +138,7 @@ def answer_neighbor(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameter
         name = parameters.get_number("name") if parameters.get_texts("name") else None
         start_lane, start_ns = parameters.get_number("lane"), parameters.get_number("t")
         neighbor = neighbors.find_neighbor(cursor, opened, start_lane, start_ns, parameters.get_text("dir"), name)
-    return _encode_json(events.item(opened, neighbor) if neighbor else None)
+    return _encode_json(events.format_event(opened, neighbor) if neighbor else None)
 
 
 def answer_area(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameters: QueryParameters) -> bytes:

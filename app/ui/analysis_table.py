@@ -24,7 +24,7 @@ class AnalysisTable:
         analysis: its name.
         title: the heading of the section.
         empty: sentence for a selection without rows; "" hides the whole section.
-        changes: overrides of the listed columns (``table_columns.shown``).
+        changes: overrides of the listed columns (``table_columns.list_shown``).
         columns: replaces the listed columns, on pages other than the analysis's own.
         lead: sentence above the table; ``caption`` is a quieter one there, ``note`` a quieter one below.
         filled: hide columns without any value.

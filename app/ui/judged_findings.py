@@ -32,13 +32,13 @@ def read_rules() -> dict[str, Rule]:
 
 def read_version() -> str:
     """Return the version of this server's rules, with which reports are judged."""
-    return digest.version(read_rules().values())
+    return digest.hash_rules(read_rules().values())
 
 
 def find_part(manifest: Manifest, params: Mapping[str, Any] | None = None) -> judge.Steady | None:
     """Return the steady part of a report's selection, or of ``params``; None if there is none."""
     params = session.read_selected(manifest.id) if params is None else params
-    return judge.steady_part(
+    return judge.find_steady_part(
         session.library(), manifest, params, lambda name, given: session.run_whole(manifest.id, name, **given)
     )
 
@@ -53,7 +53,7 @@ def draw_covered(manifest: Manifest) -> judge.Steady | None:
         return None
     startup = st.session_state.get(_STARTUP, False)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(_STARTUP_TOO if startup else sentences.judged(steady), width="content")
+        st.caption(_STARTUP_TOO if startup else sentences.describe_judged(steady), width="content")
         st.toggle("Judge start-up too", key=_STARTUP)
     return None if startup else steady
 
@@ -67,7 +67,7 @@ def make_ask(manifest: Manifest, steady: judge.Steady | None) -> Callable[..., p
     """Return a function that runs an analysis by name on the steady part, or on the selection if there is none."""
     if steady is None:
         return partial(session.run, manifest.id)
-    return lambda name, **params: session.run(manifest.id, name, **answers.steady_params(steady, name) | params)
+    return lambda name, **params: session.run(manifest.id, name, **answers.restrict_params(steady, name) | params)
 
 
 def judge_report(
@@ -80,14 +80,14 @@ def judge_report(
     params = session.read_selected(manifest.id) if params is None else params
     every, library = read_rules().values(), session.library()
     steady = None if startup else find_part(manifest, params)
-    key = session.make_key(manifest.id, digest.version(every), params, steady)
+    key = session.make_key(manifest.id, digest.hash_rules(every), params, steady)
     return session.work_out(key, lambda: judge.judge(library, manifest, params, every, steady))
 
 
 def read_known(reports: Sequence[Manifest]) -> dict[str, tuple[Found, ...]]:
     """Return the findings of each already judged report, by id; this judges nothing."""
-    every, library, links = read_rules(), session.library(), digest.links(session.read_links)
-    read = ((one.id, digest.read(library, one.id, links, every)) for one in reports)
+    every, library, links = read_rules(), session.library(), digest.read_links(session.read_links)
+    read = ((one.id, digest.read_digest(library, one.id, links, every)) for one in reports)
     return {report_id: found for report_id, found in read if found is not None}
 
 

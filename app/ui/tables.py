@@ -106,7 +106,7 @@ def draw_table(
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(f"{len(frame):,} row" + ("" if len(frame) == 1 else "s"), width="content")
         counts = _draw_name_card(whole, present, config, key, opens=select)
-        _draw_download(lambda: spreadsheet.csv_text(frame[raw]).encode(), download, key)
+        _draw_download(lambda: spreadsheet.format_csv(frame[raw]).encode(), download, key)
     return _read_chosen_row(event.selection, len(frame), leading) if select and counts else None
 
 

@@ -99,7 +99,7 @@ def _load_classes(override: Path | None) -> list[classes.KernelClass]:
 
 @cache
 def _load_colors(override: Path | None, chosen: Theme) -> dict[str, str]:
-    return classes.colors(_load_classes(override), chosen)
+    return classes.get_colors(_load_classes(override), chosen)
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import Any
 
 from profiledb.config import Settings
 from profiledb.library.space_registry import OF_PROGRAMS
-from profiledb.library.visitor import NONE, Visitor, audit_name
+from profiledb.library.visitor import NONE, Visitor, clean_audit_name
 
 EVERYONE = "*"
 
@@ -59,7 +59,11 @@ def make_visitor(claims: Mapping[str, Any], settings: Settings, now: float) -> V
     """
     standing = get_standing(claims, settings, now)
     name, email, user_id = (claims.get(key) for key in ("name", "email", "sub"))
-    label = audit_name([name], [email, user_id]) if _is_verified(claims) else audit_name([name, email], [user_id])
+    label = (
+        clean_audit_name([name], [email, user_id])
+        if _is_verified(claims)
+        else clean_audit_name([name, email], [user_id])
+    )
     if standing < Standing.VIEWER:
         return Visitor(label, "login", frozenset(), NONE)
     groups = frozenset(role for role in _read_roles(claims, settings) if not role.startswith(OF_PROGRAMS))

@@ -41,7 +41,7 @@ def prepare_server() -> None:
     if login_cookie.has_login():
         check_login(login_cookie.load_auth_section() or {}, settings)
         _date_tokens(settings)
-    elif role_settings := config.variables_with_prefix("WARPDECK_LOGIN_"):
+    elif role_settings := config.list_variables("WARPDECK_LOGIN_"):
         raise ConfigError(
             f"{' and '.join(role_settings)} would limit who may do what, but nobody has to log in: Streamlit's secrets"
             " have no section [auth]."
@@ -69,7 +69,7 @@ def configure_logging(form: str) -> None:
     """Log in one of the forms of ``logs.FORMS``, Streamlit's own loggers included."""
     logs.configure(form)
     if form == logs.JSON:
-        streamlit_private.set_log_handler(logs.handler)
+        streamlit_private.set_log_handler(logs.make_handler)
 
 
 def check_login(auth: Mapping[str, Any], settings: Settings) -> None:

@@ -19,7 +19,7 @@ def read_sidecar(request: Request) -> Sidecar | None:
         ColumnsNeededError: a table whose columns no user has named.
         ConversionError: neither a report nor a sidecar.
     """
-    if any(one.matches(request.source) for one in formats.all_formats()):
+    if any(one.matches(request.source) for one in formats.list_formats()):
         return None
     return files.read_sidecar(request.source, Columns(**request.columns) if request.columns else None)
 

@@ -168,7 +168,7 @@ class ForkClient:
     def _connect_server(
         self, start: "Callable[[socket.socket], subprocess.Popen[bytes] | _Forked] | None" = None
     ) -> socket.socket | None:
-        if not processes.adopts():
+        if not processes.is_adopting():
             return None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.settimeout(ANSWER_TIMEOUT_S)

@@ -102,7 +102,7 @@ def import_modules(*, arrays: bool, more: Sequence[str] = ()) -> None:
     """
     from ingest import formats
 
-    readers = [module for one in formats.all_formats() for module in one.array_readers]
+    readers = [module for one in formats.list_formats() for module in one.array_readers]
     for name in (*_MODULES, *more, *((*_ARRAY_MODULES, *readers) if arrays else ())):
         try:
             import_module(name)
@@ -155,7 +155,7 @@ def _run_job(files: list[int]) -> int:
 
     for number, file in enumerate(files):
         os.dup2(file, number)
-    _close_files(set(prepared_files.ready().extensions.values()))
+    _close_files(set(prepared_files.list_ready().extensions.values()))
     try:
         return job.main()
     except BaseException:  # noqa: BLE001 - as the interpreter does at the end of a program

@@ -28,7 +28,7 @@ from profiledb.errors import ConversionError
 from profiledb.library import manifest_rebuild
 from profiledb.library.catalog import Manifest
 from profiledb.library.inbox.file_stamp import read_state
-from profiledb.library.report_folder import report_path
+from profiledb.library.report_folder import get_report_path
 from profiledb.report import damage, schema, store
 from profiledb.report.preview import is_preview
 
@@ -102,7 +102,7 @@ _TASKS = {
 
 def _find_duplicate(sha256: str, library: Path) -> Outcome | None:
     report_id = sha256[:16]
-    path = report_path(library, report_id)
+    path = get_report_path(library, report_id)
     if not path.exists() or not damage.can_open(path) or is_preview(path):
         return None
     return Outcome("duplicate", report_id)
@@ -120,7 +120,7 @@ def _build_report(request: Request, hashing: Future[str], size: int) -> Manifest
         request.work / DATABASE,
         config.load().memory_limit,
         reader.access(source),
-        prepared_files.ready(),
+        prepared_files.list_ready(),
         request.limits.threads,
     ) as db:
         with preview.offer(_offer_preview(request, hashing, size)):

@@ -32,7 +32,7 @@ _MB = 1 << 20
 
 def is_small(path: Path, source_bytes: int) -> bool:
     """Return True if a file of this size leaves room for others at the same time."""
-    return source_bytes * formats.expansion(path.name) <= SMALL_BYTES
+    return source_bytes * formats.estimate_expansion(path.name) <= SMALL_BYTES
 
 
 def compute_limits(source_bytes: int, folder: Path, settings: Settings) -> Limits:
@@ -40,7 +40,7 @@ def compute_limits(source_bytes: int, folder: Path, settings: Settings) -> Limit
     longest = settings.convert_timeout_s
     seconds = max(min(longest, LEAST_S), longest * min(1.0, source_bytes / FULL_TIME_BYTES))
     memory = settings.convert_memory_mb * _MB + (os.cpu_count() or 1) * PER_CORE_BYTES
-    free, setting = int(disk.free_bytes(folder) * FREE_SHARE), max(_MB, settings.convert_disk_mb * _MB)
+    free, setting = int(disk.measure_free(folder) * FREE_SHARE), max(_MB, settings.convert_disk_mb * _MB)
     return Limits(
         seconds, memory, max(_MB, min(setting, free)), idle_s=min(longest, IDLE_S), is_setting=setting <= free
     )

@@ -23,7 +23,7 @@ from profiledb.report.store import Ready
 _ready = Ready()
 
 
-def ready() -> Ready:
+def list_ready() -> Ready:
     """Return the files prepared for conversions of this process and of its forks."""
     return _ready
 
@@ -41,7 +41,7 @@ class PreparedFiles:
         if self._extensions:
             return
         with suppress(OSError, ConversionError):  # conversions then work without
-            (path,) = sqlite.access(Path()).extensions
+            (path,) = sqlite.get_access(Path()).extensions
             self._empty = os.memfd_create("empty report")
             self._extensions = {path.name: _make_anonymous(path)}
             self._maker = os.fork()

@@ -25,7 +25,7 @@ def adopt() -> None:
         _adopts = ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 
-def adopts() -> bool:
+def is_adopting() -> bool:
     """Return True if orphans below this process become its children."""
     return _adopts
 

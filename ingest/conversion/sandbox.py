@@ -27,7 +27,7 @@ def close(folder: Path) -> bool:
     temporary.mkdir(exist_ok=True)
     os.environ["TMPDIR"] = os.environ["HOME"] = str(temporary)
     allowed = [folder, *map(Path, _DEVICES)]
-    return confinement.confine(confinement.writes(), confinement.network(), allowed)
+    return confinement.confine(confinement.list_write_rights(), confinement.list_network_rights(), allowed)
 
 
 def close_reads(request: Request) -> bool:

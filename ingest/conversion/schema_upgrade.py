@@ -18,7 +18,7 @@ from profiledb import config
 from profiledb.errors import ConversionError
 from profiledb.library import manifest_rebuild
 from profiledb.report import schema, store
-from profiledb.report.schema import identifier, quote
+from profiledb.report.schema import quote, quote_identifier
 
 _ADDED = {"python_sample": "Python stacks", "openmp_event": "OpenMP events"}
 """Data that a conversion of an nsys report reads into tables that some earlier schemas lack."""
@@ -40,7 +40,7 @@ def upgrade(request: Request) -> Outcome:
         request.work / DATABASE,
         config.load().memory_limit,
         store.Access(reads=(request.source, Path(f"{request.source}.wal"))),  # DuckDB looks for a log
-        prepared_files.ready(),
+        prepared_files.list_ready(),
         request.limits.threads,
     ) as db:
         db.execute(f"ATTACH {quote(str(request.source))} AS {_OLDER} (READ_ONLY)")
@@ -58,11 +58,11 @@ def upgrade(request: Request) -> Outcome:
 
 def _copy_content(db: duckdb.DuckDBPyConnection) -> None:
     old_columns = _list_columns(db, "main")
-    for name in schema.tables().keys() - _COPIED_LAST:
+    for name in schema.read_tables().keys() - _COPIED_LAST:
         _copy_table(db, name, old_columns.get(name, {}))
     references = [
-        f"SELECT {identifier(column.name)} FROM {identifier(table.name)}"
-        for table in schema.tables().values()
+        f"SELECT {quote_identifier(column.name)} FROM {quote_identifier(table.name)}"
+        for table in schema.read_tables().values()
         for column in table.columns
         if column.comment.startswith(_STRING)
     ]
@@ -78,15 +78,15 @@ def _copy_content(db: duckdb.DuckDBPyConnection) -> None:
 
 def _copy_table(db: duckdb.DuckDBPyConnection, name: str, old_columns: dict[str, str], where: str = "") -> None:
     """Copy the rows of a table in order, column by column name; missing columns stay NULL."""
-    columns = [column for column in schema.tables()[name].columns if column.name in old_columns]
+    columns = [column for column in schema.read_tables()[name].columns if column.name in old_columns]
     if columns:
-        names = ", ".join(identifier(column.name) for column in columns)
+        names = ", ".join(quote_identifier(column.name) for column in columns)
         cells = ", ".join(
-            f"src.clean({identifier(column.name)})" if column.type == "VARCHAR" else identifier(column.name)
+            f"src.clean({quote_identifier(column.name)})" if column.type == "VARCHAR" else quote_identifier(column.name)
             for column in columns
         )
-        source = f"{_OLDER}.{identifier(name)}"
-        db.execute(f"INSERT INTO {identifier(name)} ({names}) SELECT {cells} FROM {source} {where}")
+        source = f"{_OLDER}.{quote_identifier(name)}"
+        db.execute(f"INSERT INTO {quote_identifier(name)} ({names}) SELECT {cells} FROM {source} {where}")
 
 
 def _copy_settings(db: duckdb.DuckDBPyConnection, name: str) -> None:
@@ -108,13 +108,13 @@ def _copy_raw(db: duckdb.DuckDBPyConnection) -> None:
     old_columns = _list_columns(db, "raw")
     for name in sorted(
         old_columns.keys()
-        & (column_allowlist.RAW | attach.wanted_columns().keys() | {"NVTX_OTHER"}) - set(column_allowlist.FACTS)
+        & (column_allowlist.RAW | attach.list_wanted_columns().keys() | {"NVTX_OTHER"}) - set(column_allowlist.FACTS)
     ):
         numbers = [column for column, type_ in old_columns[name].items() if type_ in column_allowlist.NUMBERS][
             : column_allowlist.MOST_COLUMNS
         ]
         if numbers:
-            names, table = ", ".join(map(identifier, numbers)), identifier(name)
+            names, table = ", ".join(map(quote_identifier, numbers)), quote_identifier(name)
             db.execute(f"CREATE TABLE raw.{table} AS SELECT {names} FROM {_OLDER}.raw.{table}")
 
 

@@ -21,7 +21,7 @@ def classify_kernels(db: duckdb.DuckDBPyConnection) -> None:
 
 def assign_classes(db: duckdb.DuckDBPyConnection) -> None:
     """Set the class of each kernel name."""
-    rule = classes.case_sql("demangled", classes.load(config.load().classes), "SELECT demangled FROM kernel_name")
+    rule = classes.build_case("demangled", classes.load(config.load().classes), "SELECT demangled FROM kernel_name")
     db.execute(f"UPDATE kernel_name SET class = {rule}")
 
 

@@ -11,7 +11,7 @@ import duckdb
 from ingest.derive import classes, staging
 from profiledb.report import preview, store
 from profiledb.report.schema import count_rows, quote
-from profiledb.selection.views import busy_sql
+from profiledb.selection.views import build_busy_sql
 
 LEAST = 200_000
 """Kernels from which on a preview is worth its time: smaller reports are complete a second later."""
@@ -58,8 +58,8 @@ def write(db: duckdb.DuckDBPyConnection, write_tables: Callable[[], None]) -> No
         db.execute("BEGIN")
         write_tables()
         for table in preview.PLACED:
-            db.execute(f"INSERT INTO {preview.rows_of(table)} BY NAME FROM staged_{table} WHERE end_ns >= start_ns")
-        db.execute(f"INSERT INTO busy {busy_sql()}")
+            db.execute(f"INSERT INTO {preview.name_rows(table)} BY NAME FROM staged_{table} WHERE end_ns >= start_ns")
+        db.execute(f"INSERT INTO busy {build_busy_sql()}")
         classes.assign_classes(db)
         announce = wanted.publish(db)
         db.execute("COMMIT")
@@ -80,7 +80,7 @@ def _read_kernels_from(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     It stays open until the connection closes, wherever the worker moves it.
     """
     db.execute(f"ATTACH {quote(str(path))} AS {_CATALOG} (READ_ONLY)")
-    rows = f"{_CATALOG}.{preview.rows_of('kernel')}"
+    rows = f"{_CATALOG}.{preview.name_rows('kernel')}"
     left_out = db.execute(f"SELECT (SELECT count(*) FROM staged_kernel) > (SELECT count(*) FROM {rows})").fetchone()
     if left_out == (False,):
         staging.forget(db, "kernel")

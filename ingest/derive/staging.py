@@ -20,7 +20,7 @@ from contextlib import suppress
 import duckdb
 
 from ingest import diagnostics
-from profiledb.report.schema import tables
+from profiledb.report.schema import read_tables
 
 PREFIX = "staged_"
 _OF_OPERATION = frozenset({"call_id", "thread_range", "process_range"})
@@ -65,7 +65,7 @@ def stage(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def _clear_tables(table: str, derived: frozenset[str]) -> str:
-    plain = (column for column in tables()[table].columns if column.name not in derived)
+    plain = (column for column in read_tables()[table].columns if column.name not in derived)
     return f"CREATE TEMP TABLE {PREFIX}{table} ({', '.join(f'{column.name} {column.type}' for column in plain)})"
 
 

@@ -56,21 +56,21 @@ class Format:
     array_readers: tuple[str, ...] = ()
 
 
-def all_formats() -> list[Format]:
+def list_formats() -> list[Format]:
     """Return all formats, cheapest test first."""
     declared: list[Format] = [import_module(name).FORMAT for name in FORMATS]
     return sorted(declared, key=lambda one: one.cost)
 
 
-def all_endings() -> tuple[str, ...]:
+def list_endings() -> tuple[str, ...]:
     """Return the endings of all formats in lower case."""
-    return tuple(ending for one in all_formats() for ending in one.endings)
+    return tuple(ending for one in list_formats() for ending in one.endings)
 
 
-def expansion(name: str) -> int:
+def estimate_expansion(name: str) -> int:
     """Return the factor by which a file of this name grows when unpacked; 1 if it is not compressed."""
     lower = name.lower()
-    factors = [factor for one in all_formats() for ending, factor in one.endings.items() if lower.endswith(ending)]
+    factors = [factor for one in list_formats() for ending, factor in one.endings.items() if lower.endswith(ending)]
     return max(factors, default=_PACKED_EXPANSION if lower.endswith(_PACKED) else 1)
 
 
@@ -78,5 +78,5 @@ def needs_arrays(name: str) -> bool:
     """Return True if the reader of a file of this name probably imports numpy or pyarrow."""
     lower = name.lower()
     return lower.endswith(_PACKED) or any(
-        lower.endswith(tuple(one.endings)) for one in all_formats() if one.array_readers
+        lower.endswith(tuple(one.endings)) for one in list_formats() if one.array_readers
     )

@@ -33,6 +33,6 @@ FORMAT = Format(
     kind="nsys",
     cost=0,
     matches=matches,
-    access=parquet.access,
+    access=parquet.get_access,
     convert=convert,
 )

@@ -39,11 +39,11 @@ def matches(path: Path) -> bool:
     return path.is_file() and _read_bytes(path, 0, len(MAGIC)) == MAGIC
 
 
-def access(source: Path) -> Access:
+def find_access(source: Path) -> Access:
     """Return the access of an SQLite export only if one will be read: loading the extension takes 0.2 s."""
     tool = tools.find_nsys()
     if tool is None or tool.version[:2] < PARQUET_SINCE or find_export(source):
-        return sqlite.access(source.with_suffix(".sqlite"))
+        return sqlite.get_access(source.with_suffix(".sqlite"))
     return Access()
 
 
@@ -208,7 +208,7 @@ FORMAT = Format(
     misnamed=("does not start like an Nsight Systems report", "Copy it again from its source."),
     cost=32,
     matches=matches,
-    access=access,
+    access=find_access,
     convert=convert,
     runs_tools=True,
 )

@@ -7,7 +7,7 @@ import duckdb
 from ingest import diagnostics
 from ingest.formats import Format
 from ingest.nsys import load, sqlite
-from ingest.nsys.attach import wanted_columns
+from ingest.nsys.attach import list_wanted_columns
 from profiledb.errors import ConversionError
 from profiledb.report import file_names
 from profiledb.report.schema import quote
@@ -41,7 +41,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
 
 def _note_wrong_cells(db: duckdb.DuckDBPyConnection, source: Path) -> None:
     """Name the columns whose cells were excluded, so that a missing number does not pass for a 0."""
-    for table, column, count in sqlite.count_wrong_cells(source, wanted_columns()):
+    for table, column, count in sqlite.count_wrong_cells(source, list_wanted_columns()):
         diagnostics.note(db, "warning", f"{count:,} cells of {table}.{column} are not numbers and are excluded.")
 
 
@@ -63,6 +63,6 @@ FORMAT = Format(
     misnamed=("is not an nsys export", "Make one with: nsys export -t sqlite REPORT.nsys-rep"),
     cost=1 << 12,
     matches=matches,
-    access=sqlite.access,
+    access=sqlite.get_access,
     convert=convert,
 )

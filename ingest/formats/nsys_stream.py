@@ -104,7 +104,7 @@ FORMAT = Format(
     ),
     cost=_LOOK_BYTES,
     matches=matches,
-    access=nsys_report.access,
+    access=nsys_report.find_access,
     convert=convert,
     runs_tools=True,
 )

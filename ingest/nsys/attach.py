@@ -8,7 +8,7 @@ import duckdb
 
 from ingest.nsys import launch_environment, openmp, redact
 from ingest.nsys.source import CUT, LARGEST, LATEST, LONGEST, PLAIN, SIZES, TIMES, Facts, Source
-from profiledb.report.schema import identifier, quote, read_sql
+from profiledb.report.schema import quote, quote_identifier, read_sql
 
 _TABLE = re.compile(r"^CREATE TABLE (\w+) \((.*?)\);", re.MULTILINE | re.DOTALL)
 _COLUMN = re.compile(r'"?(\w+)"? ([A-Z]+)')
@@ -32,12 +32,12 @@ def attach(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> dict[str
     reads = {name: read for source in reversed(sources) for name, read in source.tables.items()}
     present: dict[str, dict[str, str]] = {}
     replaced = []
-    for name, types in wanted_columns().items():
+    for name, types in list_wanted_columns().items():
         if name in openmp.TABLES and name not in reads:
             continue  # hardly any export has these eighteen: openmp.stage_openmp reads the present ones
-        target = f"src.{identifier(name)}"
+        target = f"src.{quote_identifier(name)}"
         if name not in reads or name in facts:
-            empty = ", ".join(f"{identifier(column)} {type_}" for column, type_ in types.items())
+            empty = ", ".join(f"{quote_identifier(column)} {type_}" for column, type_ in types.items())
             replaced.append(f"CREATE TABLE {target} (row_id BIGINT, {empty})")
         else:
             present[name] = list_columns(db, reads[name])
@@ -49,7 +49,7 @@ def attach(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> dict[str
         wanted = redact.select_wanted(name, rows)
         if name == _MACHINE:
             wanted += launch_environment.read_launch(facts)
-        _insert_facts(db, f"src.{identifier(name)}", wanted)
+        _insert_facts(db, f"src.{quote_identifier(name)}", wanted)
     return present
 
 
@@ -63,7 +63,7 @@ def _insert_facts(db: duckdb.DuckDBPyConnection, target: str, rows: Facts) -> No
 
 
 @cache
-def wanted_columns() -> dict[str, dict[str, str]]:
+def list_wanted_columns() -> dict[str, dict[str, str]]:
     """Return the tables and columns of nsys exports that load.sql reads, with the types it needs, by name."""
     declared = _TABLE.findall(read_sql("export.sql", "ingest.nsys"))
     tables = {table: dict(sorted(_COLUMN.findall(body))) for table, body in declared}
@@ -77,7 +77,7 @@ def list_columns(db: duckdb.DuckDBPyConnection, read: str) -> dict[str, str]:
 
 def _pick_columns(column: str, type_: str, present: dict[str, str]) -> str:
     """Return SQL for a column in the needed type; a cell that cannot be cast becomes NULL or its readable part."""
-    name = identifier(column)
+    name = quote_identifier(column)
     if column not in present:
         return f"NULL::{type_} AS {name}"
     value = name

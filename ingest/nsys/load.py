@@ -19,7 +19,7 @@ from ingest.nsys import (
     redact,
     row_guard,
 )
-from ingest.nsys.attach import attach, wanted_columns
+from ingest.nsys.attach import attach, list_wanted_columns
 from ingest.nsys.source import Source
 from profiledb.report.preview import FILLED
 from profiledb.report.schema import read_sql
@@ -75,14 +75,14 @@ def _load_staged(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> No
 
 def _write_names(db: duckdb.DuckDBPyConnection, present: Columns) -> None:
     db.execute("INSERT INTO enum_value FROM enumeration")
-    redact.take_strings(db, {table: wanted_columns()[table] for table in present})
+    redact.take_strings(db, {table: list_wanted_columns()[table] for table in present})
     ranges.write_range_names(db)
 
 
 def _write_preview(db: duckdb.DuckDBPyConnection, present: Columns) -> None:
     """Write the tables that a preview fills, beside those of operations, as a report has them."""
     db.execute("INSERT INTO enum_value FROM enumeration")
-    redact.take_strings(db, {table: wanted_columns()[table] for table in present})
+    redact.take_strings(db, {table: list_wanted_columns()[table] for table in present})
     statements = read_sql("load.sql", "ingest.nsys").split(";\n")
     filled = (one for one in statements if (target := _TARGET.search(one)) and target[1] in FILLED)
     db.execute(";\n".join(filled))

@@ -9,7 +9,7 @@ import duckdb
 
 from ingest import diagnostics, scrub
 from ingest.nsys.source import Source
-from profiledb.report.schema import identifier, quote
+from profiledb.report.schema import quote, quote_identifier
 
 ENUM = "ENUM_"
 """Start of the names of enumeration tables."""
@@ -40,7 +40,7 @@ KNOWN = {
 def keep_first(db: duckdb.DuckDBPyConnection) -> None:
     """Replace the tables in ``src`` that repeat ids by tables with the first row of each id."""
     for table, columns in KEYS.items():
-        key = ", ".join(map(identifier, columns))
+        key = ", ".join(map(quote_identifier, columns))
         (rows, different) = db.execute(f"SELECT count(*), count(DISTINCT ({key})) FROM src.{table}").fetchone() or (
             0,
             0,

@@ -5,7 +5,7 @@ from itertools import pairwise
 import duckdb
 
 from ingest import diagnostics
-from profiledb.report.schema import identifier, quote
+from profiledb.report.schema import quote, quote_identifier
 
 MOST = 256
 """Most metrics of a report; nsys samples some 100."""
@@ -21,9 +21,9 @@ def pivot_metrics(db: duckdb.DuckDBPyConnection) -> None:
     names = _list_metric_names(db)
     if not names:
         return
-    db.execute("; ".join(f"ALTER TABLE gpu_metric ADD COLUMN {identifier(name)} DOUBLE" for name in names))
+    db.execute("; ".join(f"ALTER TABLE gpu_metric ADD COLUMN {quote_identifier(name)} DOUBLE" for name in names))
     values = ", ".join(
-        f"max(value) FILTER (name = {quote(name)} AND isfinite(value)) AS {identifier(name)}" for name in names
+        f"max(value) FILTER (name = {quote(name)} AND isfinite(value)) AS {quote_identifier(name)}" for name in names
     )
     for part in _split_columns(db, len(names)):
         db.execute(f"""

@@ -6,11 +6,11 @@ from pathlib import Path
 import duckdb
 
 from ingest.nsys.source import Facts, Payloads, Source, select_columns
-from profiledb.report.schema import identifier, quote
+from profiledb.report.schema import quote, quote_identifier
 from profiledb.report.store import Access
 
 
-def access(folder: Path) -> Access:
+def get_access(folder: Path) -> Access:
     """Return the access that loading a folder of Parquet files needs."""
     return Access((folder,))
 
@@ -77,7 +77,7 @@ def _select_lossy(db: duckdb.DuckDBPyConnection, folder: Path, table: str) -> st
             whole = whole.set_column(place, field.name, pa.array(texts[field.name], pa.string()))
     view = f"repaired {table}"
     db.register(view, whole)
-    return f"SELECT row_number() OVER () AS row_id, {select_columns(table)} FROM {identifier(view)}"
+    return f"SELECT row_number() OVER () AS row_id, {select_columns(table)} FROM {quote_identifier(view)}"
 
 
 def _select_texts(path: Path) -> dict[str, list[str | None]]:

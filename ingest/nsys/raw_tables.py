@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import duckdb
 
 from ingest.nsys import column_allowlist
-from ingest.nsys.attach import list_columns, wanted_columns
+from ingest.nsys.attach import list_columns, list_wanted_columns
 from ingest.nsys.source import Source
-from profiledb.report.schema import identifier
+from profiledb.report.schema import quote_identifier
 
 
 def copy_numbers(
@@ -21,7 +21,9 @@ def copy_numbers(
         present: known columns of its tables (attach).
     """
     reads = {name: read for source in reversed(sources) for name, read in source.tables.items()}
-    for name in sorted(reads.keys() & (column_allowlist.RAW | wanted_columns().keys()) - set(column_allowlist.FACTS)):
+    for name in sorted(
+        reads.keys() & (column_allowlist.RAW | list_wanted_columns().keys()) - set(column_allowlist.FACTS)
+    ):
         _copy_columns(db, name, reads[name], present.get(name) or list_columns(db, reads[name]))
 
 
@@ -34,7 +36,7 @@ def copy_events(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def _copy_columns(db: duckdb.DuckDBPyConnection, name: str, read: str, present: Mapping[str, str]) -> None:
-    known = {column.lower() for column in wanted_columns().get(name, ())} | {"row_id"}
+    known = {column.lower() for column in list_wanted_columns().get(name, ())} | {"row_id"}
     chosen = [
         (column, type_)
         for column, type_ in present.items()
@@ -43,7 +45,7 @@ def _copy_columns(db: duckdb.DuckDBPyConnection, name: str, read: str, present: 
     if chosen:
         # SQLite stores anything in a column of numbers, and DuckDB reads a number only after a cast
         cells = ", ".join(
-            f"TRY_CAST({identifier(c)} AS {type_}) AS {identifier(c)}"
+            f"TRY_CAST({quote_identifier(c)} AS {type_}) AS {quote_identifier(c)}"
             for c, type_ in chosen[: column_allowlist.MOST_COLUMNS]
         )
-        db.execute(f"CREATE TABLE raw.{identifier(name)} AS SELECT row_id, {cells} FROM ({read})")
+        db.execute(f"CREATE TABLE raw.{quote_identifier(name)} AS SELECT row_id, {cells} FROM ({read})")

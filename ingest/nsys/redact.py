@@ -14,7 +14,7 @@ import duckdb
 from ingest import scrub
 from ingest.nsys import column_allowlist
 from ingest.nsys.source import Facts, Source
-from profiledb.report.schema import identifier, quote
+from profiledb.report.schema import quote, quote_identifier
 
 MARK = "[environment variables dropped]"
 SHORT = 4
@@ -79,7 +79,7 @@ def take_strings(db: duckdb.DuckDBPyConnection, tables: Mapping[str, Iterable[st
         tables: present tables of ``src`` with their columns.
     """
     uses = [
-        f"SELECT {identifier(column)} AS id FROM {_AT_HAND.get(table) or f'src.{identifier(table)}'}"
+        f"SELECT {quote_identifier(column)} AS id FROM {_AT_HAND.get(table) or f'src.{quote_identifier(table)}'}"
         for table, columns in tables.items()
         for column in columns
         if column in column_allowlist.STRING_COLUMNS

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from profiledb.report.schema import identifier, quote
+from profiledb.report.schema import quote, quote_identifier
 
 TIMES = ("start", "end", "timestamp", "startTime", "stopTime", "duration", "utcEpochNs")
 """Columns with times in ns. An impossible time is NULL, so that its row is rejected; an impossible end lies before
@@ -58,7 +58,7 @@ def register_texts(db: duckdb.DuckDBPyConnection, table: str, columns: Mapping[s
     view = f"repaired {table}"
     arrays = [pa.array(column, pa.string()) for column in columns.values()]
     db.register(view, pa.table(arrays, names=list(columns)))
-    return identifier(view)
+    return quote_identifier(view)
 
 
 def select_columns(table: str) -> str:

@@ -14,7 +14,7 @@ import duckdb_extension_sqlite_scanner
 from ingest import scrub
 from ingest.nsys.source import Facts, Payloads, Source, register_texts, select_columns
 from profiledb.errors import ConversionError
-from profiledb.report.schema import identifier, quote
+from profiledb.report.schema import quote, quote_identifier
 from profiledb.report.store import Access
 
 NUMBERS = ("integer", "real", "null")
@@ -26,7 +26,7 @@ _HEADER = struct.Struct(">16xH10xI")
 _LARGEST_PAGE = 1 << 16
 
 
-def access(path: Path) -> Access:
+def get_access(path: Path) -> Access:
     """Return the access that loading an SQLite export needs: the extension, from its wheel.
 
     Raises:
@@ -55,10 +55,10 @@ def open_export(db: duckdb.DuckDBPyConnection, path: Path) -> Source:
     Raises:
         ConversionError: the file is not a readable SQLite database.
     """
-    catalog = identifier(f"sqlite {path.name}")
+    catalog = quote_identifier(f"sqlite {path.name}")
     db.execute(f"ATTACH IF NOT EXISTS {quote(str(path))} AS {catalog} (TYPE sqlite, READ_ONLY)")
     reads = {
-        name: f"SELECT rowid AS row_id, {select_columns(name)} FROM {catalog}.{identifier(name)}"
+        name: f"SELECT rowid AS row_id, {select_columns(name)} FROM {catalog}.{quote_identifier(name)}"
         for name in list_tables(path)
     }
     return Source(
@@ -158,11 +158,12 @@ def count_wrong_cells(path: Path, known: dict[str, dict[str, str]]) -> list[tupl
     with connect(path) as db:
         for table in real & known.keys():
             present = {
-                row[1].decode("utf-8", "replace") for row in db.execute(f"PRAGMA table_info({identifier(table)})")
+                row[1].decode("utf-8", "replace") for row in db.execute(f"PRAGMA table_info({quote_identifier(table)})")
             }
             numbers = [c for c, type_ in known[table].items() if type_ != "VARCHAR" and c in present]
             for column in numbers:
-                query = f"SELECT count(*) FROM {identifier(table)} WHERE typeof({identifier(column)}) NOT IN {NUMBERS}"
+                table_name, column_name = quote_identifier(table), quote_identifier(column)
+                query = f"SELECT count(*) FROM {table_name} WHERE typeof({column_name}) NOT IN {NUMBERS}"
                 (count,) = db.execute(query).fetchone()
                 wrong += [(table, column, count)] if count else []
     return sorted(wrong)
@@ -178,7 +179,7 @@ def _select_payloads(path: Path) -> Payloads:
 
 
 def _select_facts(path: Path, table: str) -> Facts:
-    query = f"SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM {identifier(table)} LIMIT {MOST_FACTS}"
+    query = f"SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM {quote_identifier(table)} LIMIT {MOST_FACTS}"
     try:
         with connect(path) as db:
             rows = db.execute(query).fetchall()
@@ -190,7 +191,7 @@ def _select_facts(path: Path, table: str) -> Facts:
 def _select_lossy(db: duckdb.DuckDBPyConnection, path: Path, table: str) -> str:
     """Return SQL that has Python read every cell as text: far slower, but complete."""
     with connect(path) as source:
-        cursor = source.execute(f"SELECT * FROM {identifier(table)} ORDER BY rowid")
+        cursor = source.execute(f"SELECT * FROM {quote_identifier(table)} ORDER BY rowid")
         columns = [description[0] for description in cursor.description]
         cells = [[_decode_text(cell) for cell in row] for row in cursor]
     data = list(zip(*cells, strict=True)) or [() for _ in columns]

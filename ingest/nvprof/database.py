@@ -11,7 +11,7 @@ import duckdb
 from ingest import diagnostics
 from ingest.nvprof.functions import name_function
 from ingest.nvprof.tables import Tables
-from ingest.torch.event_batches import make_event, make_mark, make_span, name_process, name_thread, plain_number
+from ingest.torch.event_batches import make_event, make_mark, make_span, name_process, name_thread, parse_number
 from ingest.torch.event_database import Record, load_database, note_unread
 from profiledb.words import counted
 
@@ -86,12 +86,12 @@ class Capture:
         for kind in kinds:
             for row, span in self._spans(tables.rows(kind, *columns)):
                 name = tables.text(row.pop("name")) or "kernel"
-                sizes = [plain_number(row.pop(size)) for size in _SIZES]
-                shared = [plain_number(row.pop(part)) for part in ("static", "dynamic")]
+                sizes = [parse_number(row.pop(size)) for size in _SIZES]
+                shared = [parse_number(row.pop(part)) for part in ("static", "dynamic")]
                 whole = all(size is not None for size in sizes)
                 yield make_event(
                     "kernel", name, span, grid=sizes[:3] if whole else None, block=sizes[3:] if whole else None,
-                    **{"shared memory": sum(one or 0 for one in shared), **_numbers(row)},
+                    **{"shared memory": sum(one or 0 for one in shared), **_parse_numbers(row)},
                 )  # fmt: skip
 
     def _list_copies(self, tables: Tables) -> Iterator[Record]:
@@ -103,26 +103,26 @@ class Capture:
                     for key, labels in (("copyKind", _COPIES), ("srcKind", _MEMORY), ("dstKind", _MEMORY))
                 )
                 name = f"Memcpy {way or 'Unknown'}" + (f" ({source} -> {target})" if source and target else "")
-                yield make_event("gpu_memcpy", name, span, **_numbers(row))
+                yield make_event("gpu_memcpy", name, span, **_parse_numbers(row))
         for row, span in self._spans(tables.rows("MEMSET", *columns, "memoryKind")):
             memory = _label(row.pop("memoryKind"), _MEMORY)
-            yield make_event("gpu_memset", f"Memset ({memory or 'Unknown'})", span, **_numbers(row))
+            yield make_event("gpu_memset", f"Memset ({memory or 'Unknown'})", span, **_parse_numbers(row))
 
     def _list_calls(self, tables: Tables) -> Iterator[Record]:
         columns = ("cbid", "start", "end", "processId", "threadId", "correlationId")
         for api in ("runtime", "driver"):
             for row, span in self._spans(tables.rows(api.upper(), *columns)):
-                name = name_function(api, plain_number(row["cbid"]) or 0)
-                place = (plain_number(row["processId"]) or 0, (plain_number(row["threadId"]) or 0) & 0xFFFFFFFF)
-                yield make_event(f"cuda_{api}", name, span, place, correlation=plain_number(row["correlationId"]))
+                name = name_function(api, parse_number(row["cbid"]) or 0)
+                place = (parse_number(row["processId"]) or 0, (parse_number(row["threadId"]) or 0) & 0xFFFFFFFF)
+                yield make_event(f"cuda_{api}", name, span, place, correlation=parse_number(row["correlationId"]))
 
     def _list_host(self, tables: Tables) -> Iterator[Record]:
         """Yield waits, the profiler's own work, and names of processes and threads."""
         devices = {row["contextId"]: row["deviceId"] for row in tables.rows("CONTEXT", "contextId", "deviceId")}
         columns = ("start", "end", "type", *_PLACE[1:], "cudaEventId AS wait_on_cuda_event_id")
         for row, span in self._spans(tables.rows("SYNCHRONIZATION", *columns)):
-            wait, device = _label(row.pop("type"), _WAITS), plain_number(devices.get(row["context"]))
-            yield make_event("cuda_sync", wait, span, cuda_sync_kind=wait, device=device, **_numbers(row))
+            wait, device = _label(row.pop("type"), _WAITS), parse_number(devices.get(row["context"]))
+            yield make_event("cuda_sync", wait, span, cuda_sync_kind=wait, device=device, **_parse_numbers(row))
         for row, span in self._spans(tables.rows("OVERHEAD", "start", "end", "overheadKind", "hex objectId")):
             name = _OVERHEADS.get(row["overheadKind"], "Overhead")
             yield make_event("overhead", name, span, _read_place(row["objectId"]))
@@ -137,7 +137,7 @@ class Capture:
         """Yield NVTX ranges and marks. The start of a range has its name, its end the same id."""
         opened: dict[Any, tuple[int, str, tuple[int, int]]] = {}
         for row in tables.rows("MARKER", "flags", "timestamp", "id", "name", "domain", "hex objectId"):
-            flags, time = plain_number(row["flags"]) or 0, plain_number(row["timestamp"]) or 0
+            flags, time = parse_number(row["flags"]) or 0, parse_number(row["timestamp"]) or 0
             domain, place = tables.text(row["domain"]), _read_place(row["objectId"])
             name = f"{domain}:{tables.text(row['name'])}" if domain else tables.text(row["name"])
             if flags & _INSTANT and time > 0:
@@ -188,8 +188,8 @@ def _list_gpus(tables: Tables) -> Iterator[Record]:
     }  # fmt: skip
     rates = ("maxWarpsPerMultiprocessor", "coreClockRate", "globalMemoryBandwidth")
     for row in tables.rows("DEVICE", "id", "name", *keys.values(), *rates):
-        warps, clock, bandwidth = (plain_number(row[rate]) for rate in rates)
-        width = plain_number(row["numThreadsPerWarp"])
+        warps, clock, bandwidth = (parse_number(row[rate]) for rate in rates)
+        width = parse_number(row["numThreadsPerWarp"])
         yield {
             **{key: row[column] for key, column in keys.items()}, "id": row["id"], "name": tables.text(row["name"]),
             "maxThreadsPerMultiprocessor": warps * width if warps and width else None,
@@ -197,8 +197,8 @@ def _list_gpus(tables: Tables) -> Iterator[Record]:
         }  # fmt: skip
 
 
-def _numbers(row: Record) -> Record:
-    return {key: plain_number(value) for key, value in row.items()}
+def _parse_numbers(row: Record) -> Record:
+    return {key: parse_number(value) for key, value in row.items()}
 
 
 def _label(number: Any, labels: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ingest.nsys import sqlite
 from profiledb.errors import ConversionError
-from profiledb.report.schema import identifier
+from profiledb.report.schema import quote_identifier
 
 PREFIX = "CUPTI_ACTIVITY_KIND_"
 _STRINGS = "StringTable"
@@ -39,7 +39,7 @@ class Tables:
         return self._rows(PREFIX + kind, *columns)
 
     def count(self, kind: str) -> int:
-        (count,) = self._source.execute(f"SELECT count(*) FROM {identifier(PREFIX + kind)}").fetchone()
+        (count,) = self._source.execute(f"SELECT count(*) FROM {quote_identifier(PREFIX + kind)}").fetchone()
         return int(count)
 
     def text(self, number: object) -> str:
@@ -50,10 +50,11 @@ class Tables:
         if table not in self._names:
             return iter(())
         present = {
-            row[1].decode("utf-8", "replace") for row in self._source.execute(f"PRAGMA table_info({identifier(table)})")
+            row[1].decode("utf-8", "replace")
+            for row in self._source.execute(f"PRAGMA table_info({quote_identifier(table)})")
         }
         chosen = ", ".join(_select(column, present) for column in columns)
-        return sqlite.select_rows(self._source, f"SELECT {chosen} FROM {identifier(table)}")
+        return sqlite.select_rows(self._source, f"SELECT {chosen} FROM {quote_identifier(table)}")
 
 
 def _select(column: str, present: set[str]) -> str:
@@ -61,6 +62,6 @@ def _select(column: str, present: set[str]) -> str:
     name, _, alias = column.partition(" AS ")
     plain = name.removeprefix("hex ")
     if plain not in present:
-        return f"NULL AS {identifier(alias or plain)}"
-    read = f"hex({identifier(plain)})" if plain != name else identifier(plain)
-    return f"{read} AS {identifier(alias or plain)}"
+        return f"NULL AS {quote_identifier(alias or plain)}"
+    read = f"hex({quote_identifier(plain)})" if plain != name else quote_identifier(plain)
+    return f"{read} AS {quote_identifier(alias or plain)}"

@@ -150,7 +150,7 @@ class Trace:
         for note in event.debug_annotations:
             key = note.name or sequence.text("debug_annotation_names", note.name_iid)
             if key in _ARGS:
-                args[key] = _value(note, sequence)
+                args[key] = _parse_value(note, sequence)
         flows = event.terminating_flow_ids or event.flow_ids
         return _Slice(time, name or "", categories, args, flows[0] if flows else None)
 
@@ -176,10 +176,10 @@ class Trace:
     def _make_operation(self, kind: str, one: _Slice, span: tuple[int, int], place: Place) -> dict[str, Any]:
         args = one.args
         agents = ("src_agent", "dst_agent") if "DEVICE_TO_HOST" in one.name else ("dst_agent", "src_agent")
-        device = _first(*(_number(args.get(key)) for key in ("device", "agent", *agents)), place.gpu, 0)
-        stream = _first(_number(args.get("stream")), place.stream, _number(args.get("queue")))
-        more: dict[str, Any] = {"shared memory": _number(args.get("group_segment_size"))}
-        size = _number(args.get("copy_bytes", args.get("bytes")))
+        device = _find_first(*(_parse_number(args.get(key)) for key in ("device", "agent", *agents)), place.gpu, 0)
+        stream = _find_first(_parse_number(args.get("stream")), place.stream, _parse_number(args.get("queue")))
+        more: dict[str, Any] = {"shared memory": _parse_number(args.get("group_segment_size"))}
+        size = _parse_number(args.get("copy_bytes", args.get("bytes")))
         return make_event(
             kind, _name_operation(kind, one.name), span, device=device, stream=stream,
             correlation=self._call(one), bytes=size,
@@ -188,7 +188,7 @@ class Trace:
 
     def _call(self, one: _Slice) -> int | None:
         """Return the correlation number that a call shares with the work it launched."""
-        told = _number(one.args.get("corr_id", one.args.get("correlation")))
+        told = _parse_number(one.args.get("corr_id", one.args.get("correlation")))
         if told is None and one.flow is not None:
             told = self._same_call.get(one.flow, one.flow) % _MOST_TIME
         return told
@@ -214,8 +214,8 @@ class Trace:
             more = dict(zip(("grid", "block"), ([one.x, one.y, one.z] for one in sizes), strict=True))
         yield make_event(
             kind, _name_operation(kind, name), span, device=event.gpu_id,
-            stream=_first(_number(queue), event.hw_queue_iid or event.hw_queue_id),
-            context=_number(event.context), correlation=_number(event.submission_id) or None, **more,
+            stream=_find_first(_parse_number(queue), event.hw_queue_iid or event.hw_queue_id),
+            context=_parse_number(event.context), correlation=_parse_number(event.submission_id) or None, **more,
         )  # fmt: skip
 
 
@@ -253,7 +253,7 @@ def load_trace(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     note_unread(db, counts)
 
 
-def _value(note: Any, sequence: Sequence) -> Any:
+def _parse_value(note: Any, sequence: Sequence) -> Any:
     kind = note.WhichOneof("value")
     if kind == "string_value_iid":
         return sequence.text("debug_annotation_string_values", note.string_value_iid)
@@ -261,7 +261,7 @@ def _value(note: Any, sequence: Sequence) -> Any:
     return value[:LONGEST] if isinstance(value, str) else value
 
 
-def _number(value: Any) -> int | None:
+def _parse_number(value: Any) -> int | None:
     """Return a whole number, also the last one of a text such as Agent-4; None if it is none or large."""
     if isinstance(value, str):
         match = _NUMBER.search(value[-64:])
@@ -269,7 +269,7 @@ def _number(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value < _MOST_TIME else None
 
 
-def _first(*numbers: int | None) -> int | None:
+def _find_first(*numbers: int | None) -> int | None:
     return next((number for number in numbers if number is not None), None)
 
 

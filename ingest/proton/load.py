@@ -11,7 +11,7 @@ from ingest import diagnostics, scrub
 from ingest.derive import classes, complete, readable_names, stage
 from ingest.json_stream import JsonStream
 from ingest.proton.tree import Tree
-from ingest.torch.head import whole_number
+from ingest.torch.head import parse_whole_number
 from ingest.torch.source import Source
 from profiledb.errors import ConversionError
 from profiledb.report.schema import quote
@@ -106,17 +106,17 @@ def _list_gpus(tree: Tree) -> Iterator[tuple[Any, ...]]:
     """Yield number, name, compute capability, SMs, clock and bandwidth (two transfers a cycle) of each GPU."""
     seen: set[int] = set()
     for kind, number, facts in tree.devices[:_MOST_DEVICES]:
-        gpu = whole_number(number, 1 << 30)
+        gpu = parse_whole_number(number, 1 << 30)
         if gpu is None or gpu in seen:
             continue
         seen.add(gpu)
         arch, is_nvidia = scrub.scrub_text(str(facts.get("arch", "")))[:100], kind == "CUDA"
         capability = f"{arch[:-1]}.{arch[-1]}" if is_nvidia and arch.isdecimal() and 2 <= len(arch) < _ARCH else None
         clock, memory, width = (
-            whole_number(facts.get(key), 1 << 30) for key in ("clock_rate", "memory_clock_rate", "bus_width")
+            parse_whole_number(facts.get(key), 1 << 30) for key in ("clock_rate", "memory_clock_rate", "bus_width")
         )
         yield (
             gpu, f"AMD GPU, {arch}" if kind == "HIP" and arch else None, capability,
-            whole_number(facts.get("num_sms"), 1 << 30), clock * 1000 if clock else None,
+            parse_whole_number(facts.get("num_sms"), 1 << 30), clock * 1000 if clock else None,
             2 * memory * 1000 * width // 8 if is_nvidia and memory and width else None,
         )  # fmt: skip

@@ -12,9 +12,9 @@ import duckdb
 from ingest.nsys import sqlite
 from ingest.rocprof import counters, records
 from ingest.rocprof.tables import DISPATCHES, Run, list_runs
-from ingest.torch.event_batches import make_event, make_span, name_thread, plain_number
+from ingest.torch.event_batches import make_event, make_span, name_thread, parse_number
 from ingest.torch.event_database import load_database, note_unread
-from profiledb.report.schema import identifier
+from profiledb.report.schema import quote_identifier
 
 _MOST_AGENTS = 4096
 _CALL = ("HIP_", "RCCL_", "ROCDECODE_", "ROCJPEG_")
@@ -52,7 +52,7 @@ def _read_counters(
     """Return the values of each dispatch by its event; add unit and description of the counters to ``facts``."""
     if _COUNTERS not in run.tables:
         return {}
-    table, dispatches = identifier(run.tables[_COUNTERS]), identifier(run.tables[DISPATCHES])
+    table, dispatches = quote_identifier(run.tables[_COUNTERS]), quote_identifier(run.tables[DISPATCHES])
     info = run.table("rocpd_info_pmc", "id name units description")
     known = run.columns.get("rocpd_info_pmc", frozenset())
     unit, description = (f"i.{column}" if column in known else "NULL" for column in ("units", "description"))
@@ -87,7 +87,7 @@ def _list_events(
             counts["kernels"] = counts.get("kernels", 0) + 1
             continue
         grid, group = ([row[f"{size}_{axis}"] for axis in "xyz"] for size in ("grid", "group"))
-        shared, registers = plain_number(row["shared"]), plain_number(row["registers"])
+        shared, registers = parse_number(row["shared"]), parse_number(row["registers"])
         more = {"shared memory": shared, "registers per thread": registers, "counters": values.get(row["event"])}
         name = row["name"] or f"kernel {row['kernel_id']}"
         yield records.make_dispatch(str(name), span, _place(row, agents, row["agent"]), grid, group, **more)
@@ -98,11 +98,11 @@ def _list_events(
     for row in sqlite.select_rows(source, _select_regions(run)):
         category = str(row["category"] or "").upper()
         span = make_span(row["begun"], row["ended"])
-        place = (plain_number(row["pid"]) or 0, plain_number(row["tid"]) or 0)
+        place = (parse_number(row["pid"]) or 0, parse_number(row["tid"]) or 0)
         if span is None or not category.startswith((*_CALL, _MARKER)):
             counts[category or "regions"] = counts.get(category or "regions", 0) + 1
         elif category.startswith(_MARKER):
-            yield make_event("user_annotation", _message(row["extdata"]) or str(row["name"]), span, place)
+            yield make_event("user_annotation", _parse_message(row["extdata"]) or str(row["name"]), span, place)
         else:
             yield from records.make_call(str(row["name"]), span, place, row["correlation"])
         if place not in threads and isinstance(row["thread"], str):
@@ -111,7 +111,7 @@ def _list_events(
 
 
 def _select_dispatches(run: Run) -> str:
-    times, joins, owner = _times(run, DISPATCHES)
+    times, joins, owner = _build_times(run, DISPATCHES)
     symbol = run.table("rocpd_info_kernel_symbol", "id kernel_name display_name arch_vgpr_count")
     sizes = ", ".join(f"k.grid_size_{axis} AS grid_{axis}, k.workgroup_size_{axis} AS group_{axis}" for axis in "xyz")
     return f"""
@@ -119,8 +119,8 @@ def _select_dispatches(run: Run) -> str:
             {owner}.agent_id AS agent,
             coalesce({owner}.stream_id, {owner}.queue_id) AS stream, coalesce(e.stack_id, e.correlation_id)
             AS correlation, k.group_segment_size AS shared, s.arch_vgpr_count AS registers, {sizes}
-        FROM {identifier(run.tables[DISPATCHES])} AS k {joins}
-        LEFT JOIN {symbol} AS s ON s.id = k.kernel_id {_event(run)}
+        FROM {quote_identifier(run.tables[DISPATCHES])} AS k {joins}
+        LEFT JOIN {symbol} AS s ON s.id = k.kernel_id {_parse_event(run)}
     """
 
 
@@ -128,13 +128,13 @@ def _select_copies(run: Run) -> str:
     table = "rocpd_memory_copy"
     if table not in run.tables:
         return ""
-    times, joins, owner = _times(run, table)
+    times, joins, owner = _build_times(run, table)
     return f"""
         SELECT {times}, n.string AS name, k.dst_agent_id AS target, k.src_agent_id AS origin, k.size,
             coalesce({owner}.stream_id, {owner}.queue_id) AS stream,
             coalesce(e.stack_id, e.correlation_id) AS correlation
-        FROM {identifier(run.tables[table])} AS k {joins}
-        LEFT JOIN {run.table("rocpd_string", "id string")} AS n ON n.id = k.name_id {_event(run)}
+        FROM {quote_identifier(run.tables[table])} AS k {joins}
+        LEFT JOIN {run.table("rocpd_string", "id string")} AS n ON n.id = k.name_id {_parse_event(run)}
     """
 
 
@@ -142,19 +142,19 @@ def _select_regions(run: Run) -> str:
     table = "rocpd_region"
     if table not in run.tables:
         return ""
-    times, joins, owner = _times(run, table)
+    times, joins, owner = _build_times(run, table)
     return f"""
         SELECT {times}, n.string AS name, coalesce(p.pid, {owner}.pid) AS pid, coalesce(h.tid, {owner}.tid) AS tid,
             h.name AS thread, c.string AS category, coalesce(e.stack_id, e.correlation_id) AS correlation, e.extdata
-        FROM {identifier(run.tables[table])} AS k {joins}
+        FROM {quote_identifier(run.tables[table])} AS k {joins}
         LEFT JOIN {run.table("rocpd_string", "id string")} AS n ON n.id = k.name_id
         LEFT JOIN {run.table("rocpd_info_process", "id pid")} AS p ON p.id = {owner}.pid
-        LEFT JOIN {run.table("rocpd_info_thread", "id tid name")} AS h ON h.id = {owner}.tid {_event(run)}
+        LEFT JOIN {run.table("rocpd_info_thread", "id tid name")} AS h ON h.id = {owner}.tid {_parse_event(run)}
         LEFT JOIN {run.table("rocpd_string", "id string")} AS c ON c.id = e.category_id
     """
 
 
-def _times(run: Run, table: str) -> tuple[str, str, str]:
+def _build_times(run: Run, table: str) -> tuple[str, str, str]:
     """Return columns of start and end, the joins that they need, and the alias that has process, GPU and stream.
 
     Files of ROCm 7 have all of these in the row; later ones refer to tables of times and of tracks.
@@ -170,15 +170,15 @@ def _times(run: Run, table: str) -> tuple[str, str, str]:
     return "b.value AS begun, f.value AS ended", joins, "t"
 
 
-def _event(run: Run) -> str:
+def _parse_event(run: Run) -> str:
     event = run.table("rocpd_event", "id stack_id correlation_id category_id extdata")
     return f"LEFT JOIN {event} AS e ON e.id = k.event_id"
 
 
 def _place(row: Mapping[str, Any], agents: Mapping[Any, int], agent: Any) -> dict[str, Any]:
     return {
-        "device": agents.get(agent), "stream": plain_number(row["stream"]),
-        "correlation": plain_number(row["correlation"]),
+        "device": agents.get(agent), "stream": parse_number(row["stream"]),
+        "correlation": parse_number(row["correlation"]),
     }  # fmt: skip
 
 
@@ -187,21 +187,24 @@ def _list_gpus(source: sqlite3.Connection, run: Run) -> dict[Any, dict[str, Any]
     table = "rocpd_info_agent"
     if table not in run.tables:
         return {}
-    query = f"SELECT * FROM {identifier(run.tables[table])} LIMIT {_MOST_AGENTS}"
+    query = f"SELECT * FROM {quote_identifier(run.tables[table])} LIMIT {_MOST_AGENTS}"
     found: dict[Any, dict[str, Any]] = {}
     for row in sqlite.select_rows(source, query):
         if row.get("type") == "GPU":
-            index = plain_number(row.get("type_index"))
-            facts = _object(row.get("extdata")) | {"product_name": row.get("product_name"), "name": row.get("name")}
+            index = parse_number(row.get("type_index"))
+            facts = _parse_object(row.get("extdata")) | {
+                "product_name": row.get("product_name"),
+                "name": row.get("name"),
+            }
             found[row.get("id")] = records.make_gpu(len(found) if index is None else index, facts)
     return found
 
 
-def _message(extdata: Any) -> str:
-    return str(_object(extdata).get("message") or "")
+def _parse_message(extdata: Any) -> str:
+    return str(_parse_object(extdata).get("message") or "")
 
 
-def _object(text: Any) -> dict[str, Any]:
+def _parse_object(text: Any) -> dict[str, Any]:
     with suppress(ValueError, RecursionError, TypeError):
         return value if isinstance(value := json.loads(text), dict) else {}
     return {}

@@ -10,7 +10,7 @@ from ingest import diagnostics
 from ingest.derive import stage
 from ingest.json_stream import JsonStream
 from ingest.rocprof import counters, records
-from ingest.torch.event_batches import batch_events, make_event, make_span, plain_number
+from ingest.torch.event_batches import batch_events, make_event, make_span, parse_number
 from ingest.torch.event_database import note_unread
 from ingest.torch.events import Events
 from ingest.torch.load import complete_events
@@ -70,12 +70,12 @@ class Capture:
 
     def _part(self, key: str) -> None:
         if key == "metadata":
-            self._read_metadata(_dict(self._stream.value()))
+            self._read_metadata(_parse_dict(self._stream.value()))
         elif key == "agents":
             for agent in _list(self._stream.value()):
-                self._read_agent(_dict(agent))
+                self._read_agent(_parse_dict(agent))
         elif key == "strings":
-            self._read_strings(_dict(self._stream.value()))
+            self._read_strings(_parse_dict(self._stream.value()))
         elif key == "kernel_symbols":
             self._stream.each(self._read_symbol)
         elif key == "counters" and self._stream.peek() == "[":
@@ -97,20 +97,20 @@ class Capture:
 
     def _count(self) -> None:
         """Read the counters of a dispatch, which without a trace of kernels is in no other record."""
-        record = _dict(self._stream.value())
-        dispatch = _dict(record.get("dispatch_data"))
+        record = _parse_dict(self._stream.value())
+        dispatch = _parse_dict(record.get("dispatch_data"))
         number = _number_dispatch(dispatch)
         span = make_span(dispatch.get("start_timestamp"), dispatch.get("end_timestamp"))
         if span is None or number is None or number in self._counted:
             self.left_out[_COUNTERS] = self.left_out.get(_COUNTERS, 0) + 1
             return
-        values = ((self._name_counter(one), one.get("value")) for one in map(_dict, _list(record.get("records"))))
+        values = ((self._name_counter(one), one.get("value")) for one in map(_parse_dict, _list(record.get("records"))))
         self._dispatch(dispatch | {"stream_id": record.get("stream_id")}, span, counters.sum_instances(values))
         self._counted.add(number)
         self._flush()
 
     def _record(self, key: str, read: Callable[[dict[str, Any], tuple[int, int]], None] | None) -> None:
-        record = _dict(self._stream.value())
+        record = _parse_dict(self._stream.value())
         span = make_span(record.get("start_timestamp"), record.get("end_timestamp"))
         if read is None or span is None:
             self.left_out[key] = self.left_out.get(key, 0) + 1
@@ -123,7 +123,7 @@ class Capture:
             self.finish()
 
     def _read_metadata(self, metadata: dict[str, Any]) -> None:
-        self._pid = plain_number(metadata.get("pid")) or 0
+        self._pid = parse_number(metadata.get("pid")) or 0
         command = metadata.get("command")
         if isinstance(command, list) and not self.command:
             self.command = " ".join(str(part) for part in command)
@@ -131,7 +131,7 @@ class Capture:
     def _read_agent(self, agent: dict[str, Any]) -> None:
         if agent.get("type") != _GPU_AGENT:
             return
-        index = plain_number(agent.get("gpu_index"))
+        index = parse_number(agent.get("gpu_index"))
         index = len(self._agents) if index is None else index
         self._agents[_handle(agent.get("id"))] = index
         if index not in {gpu["id"] for gpu in self.gpus}:
@@ -139,19 +139,19 @@ class Capture:
 
     def _read_strings(self, strings: dict[str, Any]) -> None:
         for number, kind in enumerate(_list(strings.get("buffer_records"))):
-            self._operations[number] = [str(one) for one in _list(_dict(kind).get("operations"))]
-        for one in map(_dict, _list(strings.get("marker_api"))):
+            self._operations[number] = [str(one) for one in _list(_parse_dict(kind).get("operations"))]
+        for one in map(_parse_dict, _list(strings.get("marker_api"))):
             if isinstance(value := one.get("value"), str):
-                self._ranges[plain_number(one.get("key"))] = value
+                self._ranges[parse_number(one.get("key"))] = value
 
     def _read_symbol(self) -> None:
-        symbol = _dict(self._stream.value())
+        symbol = _parse_dict(self._stream.value())
         name = symbol.get("kernel_name") or symbol.get("formatted_kernel_name")
         if isinstance(name, str):
             self._kernels[symbol.get("kernel_id")] = name
 
     def _read_counter(self) -> None:
-        counter = _dict(self._stream.value())
+        counter = _parse_dict(self._stream.value())
         if isinstance(name := counter.get("name"), str):
             self._counters[_handle(counter.get("id"))] = name
             self.counters.setdefault(name, (None, counter.get("description")))
@@ -163,10 +163,12 @@ class Capture:
     def _dispatch(self, record: dict[str, Any], span: tuple[int, int], values: dict[str, float] | None = None) -> None:
         if _number_dispatch(record) in self._counted:
             return
-        info = _dict(record.get("dispatch_info"))
+        info = _parse_dict(record.get("dispatch_info"))
         kernel = info.get("kernel_id")
-        grid, group = ([_dict(info.get(key)).get(axis) for axis in "xyz"] for key in ("grid_size", "workgroup_size"))
-        shared = plain_number(info.get("group_segment_size"))
+        grid, group = (
+            [_parse_dict(info.get(key)).get(axis) for axis in "xyz"] for key in ("grid_size", "workgroup_size")
+        )
+        shared = parse_number(info.get("group_segment_size"))
         place = self._place(record, _handle(info.get("agent_id")), _handle(info.get("queue_id")))
         name = self._kernels.get(kernel, f"kernel {kernel}")
         more = {"shared memory": shared, "counters": values}
@@ -178,24 +180,24 @@ class Capture:
         self._events.append(records.make_copy(self._name(record), span, place, record.get("bytes")))
 
     def _call(self, record: dict[str, Any], span: tuple[int, int]) -> None:
-        place = (self._pid, plain_number(record.get("thread_id")) or 0)
-        self._events += records.make_call(self._name(record), span, place, _internal(record))
+        place = (self._pid, parse_number(record.get("thread_id")) or 0)
+        self._events += records.make_call(self._name(record), span, place, _parse_internal(record))
 
     def _range(self, record: dict[str, Any], span: tuple[int, int]) -> None:
-        place = (self._pid, plain_number(record.get("thread_id")) or 0)
-        name = self._ranges.get(_internal(record)) or self._name(record)
+        place = (self._pid, parse_number(record.get("thread_id")) or 0)
+        name = self._ranges.get(_parse_internal(record)) or self._name(record)
         self._events.append(make_event("user_annotation", name, span, place))
 
     def _place(self, record: dict[str, Any], agent: Any, queue: Any) -> dict[str, Any]:
         stream = _handle(record.get("stream_id"))
         return {
-            "device": self._agents.get(agent), "stream": plain_number(queue if stream is None else stream),
-            "correlation": _internal(record),
+            "device": self._agents.get(agent), "stream": parse_number(queue if stream is None else stream),
+            "correlation": _parse_internal(record),
         }  # fmt: skip
 
     def _name(self, record: dict[str, Any]) -> str:
         operations = self._operations.get(record.get("kind", -1), [])
-        at = plain_number(record.get("operation"))
+        at = parse_number(record.get("operation"))
         return operations[at] if at is not None and 0 <= at < len(operations) else f"operation {at}"
 
 
@@ -218,7 +220,7 @@ def load_capture(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     note_unread(db, capture.left_out)
 
 
-def _dict(value: Any) -> dict[str, Any]:
+def _parse_dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
@@ -227,12 +229,12 @@ def _list(value: Any) -> list[Any]:
 
 
 def _handle(value: Any) -> Any:
-    return plain_number(_dict(value).get("handle"))
+    return parse_number(_parse_dict(value).get("handle"))
 
 
 def _number_dispatch(record: dict[str, Any]) -> int | None:
-    return plain_number(_dict(record.get("dispatch_info")).get("dispatch_id"))
+    return parse_number(_parse_dict(record.get("dispatch_info")).get("dispatch_id"))
 
 
-def _internal(record: dict[str, Any]) -> Any:
-    return plain_number(_dict(record.get("correlation_id")).get("internal"))
+def _parse_internal(record: dict[str, Any]) -> Any:
+    return parse_number(_parse_dict(record.get("correlation_id")).get("internal"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ingest.nsys import sqlite
 from profiledb.errors import ConversionError
-from profiledb.report.schema import identifier
+from profiledb.report.schema import quote_identifier
 
 DISPATCHES = "rocpd_kernel_dispatch"
 _TABLE = re.compile(r"^(rocpd_[a-z_]*?[a-z])(_[0-9a-f_]{8,80})?$")
@@ -34,7 +34,7 @@ class Run:
     def table(self, name: str, columns: str) -> str:
         """Return a table as SQL, or an empty one with these columns if the run has none of that name."""
         if name in self.tables:
-            return identifier(self.tables[name])
+            return quote_identifier(self.tables[name])
         return f"(SELECT {', '.join(f'NULL AS {column}' for column in columns.split())} LIMIT 0)"
 
 
@@ -54,4 +54,6 @@ def list_runs(path: Path) -> list[Run]:
 
 
 def _list_columns(db: sqlite3.Connection, table: str) -> frozenset[str]:
-    return frozenset(row[1].decode("utf-8", "replace") for row in db.execute(f"PRAGMA table_info({identifier(table)})"))
+    return frozenset(
+        row[1].decode("utf-8", "replace") for row in db.execute(f"PRAGMA table_info({quote_identifier(table)})")
+    )

@@ -64,15 +64,16 @@ class Trace:
                 self.finish()
 
     def _read_slice(self, label: str, name: str, args: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        span = make_span(_whole(args.get("BeginNs")), _whole(args.get("EndNs")))
+        span = make_span(_parse_whole(args.get("BeginNs")), _parse_whole(args.get("EndNs")))
         match = _LABEL.match(label)
         if span is None or match is None or match[1] == "CPU HSA API":
             self.left_out[match[1] if match else "other processes"] += 1
             return
-        thread = (_whole(args.get("pid")) or 0, _whole(args.get("tid")) or 0)
-        correlation = _whole(args.get("Index"))
+        thread = (_parse_whole(args.get("pid")) or 0, _parse_whole(args.get("tid")) or 0)
+        correlation = _parse_whole(args.get("Index"))
         place: dict[str, Any] = {
-            "device": _whole(args.get("dev-id")), "stream": _whole(args.get("stream-id")), "correlation": correlation,
+            "device": _parse_whole(args.get("dev-id")), "stream": _parse_whole(args.get("stream-id")),
+            "correlation": correlation,
         }  # fmt: skip
         if match[2]:
             yield make_event("kernel", name, span, **place | {"device": int(match[2])})
@@ -104,6 +105,6 @@ def load_trace(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     note_unread(db, trace.left_out)
 
 
-def _whole(text: Any) -> int | None:
+def _parse_whole(text: Any) -> int | None:
     """Return a whole number, which may be a text."""
     return int(text) if _WHOLE.fullmatch(str(text)) and not isinstance(text, bool) else None

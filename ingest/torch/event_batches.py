@@ -58,14 +58,14 @@ def name_thread(pid: object, tid: object, name: str) -> dict[str, Any]:
     return {"ph": "M", "name": "thread_name", "pid": str(pid), "tid": str(tid), "args": {"name": name}}
 
 
-def plain_number(value: Any) -> int | None:
+def parse_number(value: Any) -> int | None:
     """Return a whole number that fits 63 bits, else None."""
     return value if type(value) is int and abs(value) < 1 << 62 else None
 
 
 def make_span(start: Any, end: Any) -> tuple[int, int] | None:
     """Return start and end (ns), or None if they are no times."""
-    begun, ended = plain_number(start), plain_number(end)
+    begun, ended = parse_number(start), parse_number(end)
     return (begun, ended) if begun is not None and ended is not None and 0 < begun <= ended else None
 
 

@@ -8,7 +8,7 @@ import duckdb
 
 from ingest import scrub
 from ingest.scrub import scrub_text
-from ingest.torch.head import text_value, whole_number
+from ingest.torch.head import parse_text, parse_whole_number
 from profiledb.report.schema import quote
 
 SETTINGS = (
@@ -61,9 +61,9 @@ def write_facts(db: duckdb.DuckDBPyConnection, keys: Mapping[str, Any], tool: st
 def _write_report(
     db: duckdb.DuckDBPyConnection, keys: Mapping[str, Any], made_by: tuple[str, str, str], begin: int, end: int | None
 ) -> None:
-    since_1970 = (whole_number(keys.get("baseTimeNanoseconds")) or 0) + begin
+    since_1970 = (parse_whole_number(keys.get("baseTimeNanoseconds")) or 0) + begin
     captured = f"make_timestamp_ns({since_1970})" if _OLDEST_NS < since_1970 < _LATEST_NS else "NULL"
-    driver = whole_number(keys.get("cuda_driver_version"), 1_000_000) or 0
+    driver = parse_whole_number(keys.get("cuda_driver_version"), 1_000_000) or 0
     cuda = quote(f"{driver // 1000}.{driver % 1000 // 10}") if driver else "NULL"
     length = (end - begin) if end is not None else "NULL"
     kind, tool, converter = map(quote, made_by)
@@ -83,19 +83,19 @@ def _read_settings(keys: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
 def _read_gpus(keys: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
     devices = keys.get("deviceProperties")
     for device in devices[:MOST] if isinstance(devices, list) else ():
-        if not isinstance(device, dict) or whole_number(device.get("id"), 1 << 30) is None:
+        if not isinstance(device, dict) or parse_whole_number(device.get("id"), 1 << 30) is None:
             continue
-        name, warp = text_value(device.get("name"), 200), whole_number(device.get("warpSize"), 1 << 30)
-        major, minor = (whole_number(device.get(key), 1000) for key in ("computeMajor", "computeMinor"))
+        name, warp = parse_text(device.get("name"), 200), parse_whole_number(device.get("warpSize"), 1 << 30)
+        major, minor = (parse_whole_number(device.get(key), 1000) for key in ("computeMajor", "computeMinor"))
         # AMD numbers its architectures in the same fields: gfx90a says 9.0 and is no Hopper.
         nvidia = None not in (major, minor) and (warp in (None, 32)) and not (name or "").startswith("AMD")
-        threads = whole_number(device.get("maxThreadsPerMultiprocessor"), 1 << 30)
+        threads = parse_whole_number(device.get("maxThreadsPerMultiprocessor"), 1 << 30)
         yield (
             name and scrub_text(name),
             f"{major}.{minor}" if nvidia else None,
             threads // warp if threads and warp else None,
             *(
-                whole_number(device.get(key), (1 << 62) if column.endswith(_LARGE) else (1 << 30))
+                parse_whole_number(device.get(key), (1 << 62) if column.endswith(_LARGE) else (1 << 30))
                 for column, key in _GPU.items()
             ),
         )
@@ -105,15 +105,15 @@ def _write_run(db: duckdb.DuckDBPyConnection, run: Any) -> None:
     if not isinstance(run, dict):
         return
     row = (
-        *(whole_number(run.get(key), 1 << 30) for key in ("rank", "world_size")),
-        *(_format_value(text_value(run.get(key), 1000), 200) for key in ("backend", "nccl_version")),
+        *(parse_whole_number(run.get(key), 1 << 30) for key in ("rank", "world_size")),
+        *(_format_value(parse_text(run.get(key), 1000), 200) for key in ("backend", "nccl_version")),
     )
     _insert_rows(db, "distributed", ("rank", "world_size", "backend", "nccl_version"), [row])
     groups = run.get("pg_config")
     rows = [
         (
             *(_format_value(group.get(key), 1000) for key in ("pg_name", "pg_desc", "backend_config")),
-            whole_number(group.get("pg_size")),
+            parse_whole_number(group.get("pg_size")),
             _format_value(group.get("ranks"), 100_000),
         )
         for group in (groups[:MOST] if isinstance(groups, list) else ())

@@ -26,7 +26,7 @@ def read_head(cutter: Cutter) -> tuple[dict[str, Any], bool]:
     return {}, False
 
 
-def whole_number(value: Any, most: int = (1 << 62)) -> int | None:
+def parse_whole_number(value: Any, most: int = (1 << 62)) -> int | None:
     """Return an integer of a trace, or None if the value is not one."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
@@ -37,6 +37,6 @@ def whole_number(value: Any, most: int = (1 << 62)) -> int | None:
     return number if abs(number) <= most else None
 
 
-def text_value(value: Any, most: int) -> str | None:
+def parse_text(value: Any, most: int) -> str | None:
     """Return a text of a trace, cut at a maximum length, or None if the value is no text."""
     return value[:most] if isinstance(value, str) else None

@@ -97,12 +97,12 @@ def is_trace(path: Path) -> bool:
             if head.startswith(_ZIP):
                 with _open_archive(file, path.name) as archive:
                     return any(_read_start(archive, member) for member in _list_members(archive))
-        return begins_as_trace(head)
+        return begins_trace(head)
     except (*_BAD, ConversionError):
         return False
 
 
-def begins_as_trace(head: bytes) -> bool:
+def begins_trace(head: bytes) -> bool:
     """Return True if bytes are the start of a trace, compressed by gzip or not."""
     head = unpack_start(head)
     return bool(_TRACE.match(head) and _MARKS.search(head))
@@ -190,7 +190,7 @@ def _list_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 def _read_start(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
     try:
         with archive.open(member) as stream:
-            return begins_as_trace(stream.read(LOOK_BYTES))
+            return begins_trace(stream.read(LOOK_BYTES))
     except _BAD:
         return False
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from ingest.xplane.messages import hlo
+from ingest.xplane.messages import get_hlo_class
 
 RESULT_LAST = "sizes end with the results"
 """Marks an operation whose sizes are those of its operands and its results; operator_model.sql asks for it."""
@@ -44,7 +44,7 @@ class Module:
     """A module of HLO, as a profile holds it; one that cannot be read has no operations."""
 
     def __init__(self, data: bytes) -> None:
-        held = hlo()()
+        held = get_hlo_class()()
         try:
             held.ParseFromString(data)
         except DecodeError:
@@ -58,7 +58,7 @@ class Module:
     def describe(self, name: str) -> dict[str, Any]:
         """Return sizes, types and FLOPs of an operation under the names of a trace; empty if they are not known."""
         instruction = self._named.get(name.encode())
-        if instruction is None or _text(instruction.opcode) not in _WHOLE:
+        if instruction is None or _parse_text(instruction.opcode) not in _WHOLE:
             return {}
         operands, results = self._list_operands(instruction), _list_results(instruction)
         work = self._work(instruction, 0)
@@ -79,18 +79,18 @@ class Module:
         instruction = self._named.get(name.encode())
         return (
             instruction is None
-            or _text(instruction.opcode) not in ("fusion", "custom-call")
-            or (_text(instruction.custom_call_target) in _CONVOLUTIONS)
+            or _parse_text(instruction.opcode) not in ("fusion", "custom-call")
+            or (_parse_text(instruction.custom_call_target) in _CONVOLUTIONS)
         )
 
     def _work(self, instruction: Any, depth: int) -> tuple[float, frozenset[int]] | None:
         """Return FLOPs and the types of the factors; None if they are not known, or if it reads a part of something."""
-        opcode, target = _text(instruction.opcode), _text(instruction.custom_call_target)
+        opcode, target = _parse_text(instruction.opcode), _parse_text(instruction.custom_call_target)
         if opcode == "fusion":
             return self._add_up(instruction.called_computation_ids, depth)
         operands, results = self._list_operands(instruction), _list_results(instruction)
         if opcode == "dot" or target.startswith("__cublas$"):
-            return _multiply(_contracted(instruction, opcode), operands, results)
+            return _multiply(_list_contracted(instruction, opcode), operands, results)
         if opcode == "convolution" or target in _CONVOLUTIONS:
             return _convolve(instruction, target, operands, results)
         return None if opcode in _PARTLY or opcode == "custom-call" else (0.0, frozenset())
@@ -115,7 +115,7 @@ class Module:
 
     def _list_operands(self, instruction: Any) -> list[Array]:
         found = (self._numbered.get(number) for number in instruction.operand_ids)
-        return [array for one in found if one is not None for array in _arrays(one.shape, 0)]
+        return [array for one in found if one is not None for array in _list_arrays(one.shape, 0)]
 
 
 def _multiply(
@@ -143,7 +143,7 @@ def _convolve(
     return 2.0 * prod(output[1]) * prod(filters) / filters[channel], frozenset({operands[0][0]})
 
 
-def _contracted(instruction: Any, opcode: str) -> list[int]:
+def _list_contracted(instruction: Any, opcode: str) -> list[int]:
     """Return the axes of the first factor that a matrix product sums over."""
     if opcode == "dot":
         return [at for at in instruction.dot_dimension_numbers.lhs_contracting_dimensions if at >= 0]
@@ -157,18 +157,18 @@ def _contracted(instruction: Any, opcode: str) -> list[int]:
 
 def _list_results(instruction: Any) -> list[Array]:
     """Return the results; the calls of a library have a second one, their workspace."""
-    found = list(_arrays(instruction.shape, 0))
-    return found[:1] if _text(instruction.custom_call_target).startswith("__cu") else found
+    found = list(_list_arrays(instruction.shape, 0))
+    return found[:1] if _parse_text(instruction.custom_call_target).startswith("__cu") else found
 
 
-def _arrays(shape: Any, depth: int) -> Iterator[Array]:
+def _list_arrays(shape: Any, depth: int) -> Iterator[Array]:
     """Yield the arrays of a shape; a tuple has several."""
     if shape.element_type == _TUPLE and depth < _MOST_NESTED:
         for one in shape.tuple_shapes:
-            yield from _arrays(one, depth + 1)
+            yield from _list_arrays(one, depth + 1)
     elif all(0 <= size < _MOST_ELEMENTS for size in shape.dimensions):
         yield shape.element_type, tuple(shape.dimensions)
 
 
-def _text(value: bytes) -> str:
+def _parse_text(value: bytes) -> str:
     return value.decode("utf-8", "replace")

@@ -18,7 +18,7 @@ from ingest.torch.event_batches import batch_events, make_event, name_thread
 from ingest.torch.events import Events
 from ingest.torch.load import XLA, complete_events
 from ingest.xplane.hlo import Module
-from ingest.xplane.messages import space
+from ingest.xplane.messages import get_space_class
 from profiledb.errors import ConversionError
 from profiledb.words import counted
 
@@ -41,9 +41,9 @@ class Plane:
     """A plane with its names and the values of its events; ``excluded`` counts those that were left out."""
 
     def __init__(self, plane: Any) -> None:
-        self.name = _text(plane.name)
+        self.name = _parse_text(plane.name)
         self.lines = plane.lines
-        self._names = {entry.key: _text(entry.value.name) for entry in plane.stat_metadata}
+        self._names = {entry.key: _parse_text(entry.value.name) for entry in plane.stat_metadata}
         self.kinds = {entry.key: entry.value for entry in plane.event_metadata}
         self.facts = self.values(plane.stats)
         self.excluded = 0
@@ -59,7 +59,7 @@ class Plane:
                 told[name] = self._names.get(stat.ref_value, "")
             else:
                 value = next((value for key in _VALUES if (value := getattr(stat, key))), 0)
-                told[name] = _text(value) if isinstance(value, bytes) else value
+                told[name] = _parse_text(value) if isinstance(value, bytes) else value
         return told
 
     def read_bytes(self, stats: Iterable[Any]) -> bytes:
@@ -74,7 +74,7 @@ class Plane:
             if kind is None or start < 0 or event.duration_ps < 0:
                 self.excluded += counts
                 continue
-            yield _text(kind.name), (start // 1000, (start + event.duration_ps) // 1000), self.values(event.stats)
+            yield _parse_text(kind.name), (start // 1000, (start + event.duration_ps) // 1000), self.values(event.stats)
 
 
 class Programs:
@@ -91,7 +91,7 @@ class Programs:
                 }
             elif _GPU.match(plane.name):
                 for line in plane.lines:
-                    if _STREAM.match(_text(line.name)):
+                    if _STREAM.match(_parse_text(line.name)):
                         self._kernels |= {
                             values["correlation_id"]: name
                             for name, _, values in plane.events(line, counts=False)
@@ -145,7 +145,7 @@ def _read(path: Path) -> Any:
         raise ConversionError(
             f"{path.name} is larger than 2 GB, which no reader of its format takes.", hint="Capture fewer steps."
         )
-    profile = space()()
+    profile = get_space_class()()
     try:
         profile.ParseFromString(path.read_bytes())
     except DecodeError as error:
@@ -160,7 +160,7 @@ def _list_events(planes: Iterable[Plane]) -> Iterator[dict[str, Any]]:
     for plane in planes:
         if match := _GPU.match(plane.name):
             for line in plane.lines:
-                if stream := _STREAM.match(_text(line.name)):
+                if stream := _STREAM.match(_parse_text(line.name)):
                     yield from _list_operations(plane, line, int(match[1]), int(stream[1]))
         elif plane.name.startswith("/host:CPU"):
             for line in plane.lines:
@@ -170,19 +170,19 @@ def _list_events(planes: Iterable[Plane]) -> Iterator[dict[str, Any]]:
 def _list_operations(plane: Plane, line: Any, device: int, stream: int) -> Iterator[dict[str, Any]]:
     for name, span, values in plane.events(line):
         args: dict[str, Any] = {"device": device, "stream": stream, "correlation": values.get("correlation_id"),
-                "context": _number(values.get("context_id"))}  # fmt: skip
+                "context": _parse_number(values.get("context_id"))}  # fmt: skip
         if details := values.get("memcpy_details"):
             told = dict(_DETAIL.findall(str(details)))
-            yield make_event("gpu_memcpy", _name_copy(name, told), span, bytes=_number(told.get("size")), **args)
+            yield make_event("gpu_memcpy", _name_copy(name, told), span, bytes=_parse_number(told.get("size")), **args)
         elif details := values.get("memset_details"):
             told = dict(_DETAIL.findall(str(details)))
-            yield make_event("gpu_memset", "Memset (Device)", span, bytes=_number(told.get("num_bytes")), **args)
+            yield make_event("gpu_memset", "Memset (Device)", span, bytes=_parse_number(told.get("num_bytes")), **args)
         else:
             told = dict(_DETAIL.findall(str(values.get("kernel_details", ""))))
-            shared = [_number(told.get(key)) for key in ("static_shared", "dynamic_shared", "group_mem")]
+            shared = [_parse_number(told.get(key)) for key in ("static_shared", "dynamic_shared", "group_mem")]
             more: dict[str, Any] = {
-                "grid": _sizes(told.get("grid")), "block": _sizes(told.get("block")),
-                "registers per thread": _number(told.get("regs")),
+                "grid": _parse_sizes(told.get("grid")), "block": _parse_sizes(told.get("block")),
+                "registers per thread": _parse_number(told.get("regs")),
                 "shared memory": sum(one for one in shared if one) if any(one is not None for one in shared) else None,
             }  # fmt: skip
             yield make_event("kernel", _DESCRIPTOR.sub("", name), span, **args, **more)
@@ -192,7 +192,7 @@ def _list_host(plane: Plane, line: Any, programs: Programs) -> Iterator[dict[str
     """Yield the events of a thread. Calls for one operation of a module follow each other: each such run is an operator
     inside the module."""
     place = (HOST, line.id)
-    yield name_thread(*place, _text(line.display_name or line.name))
+    yield name_thread(*place, _parse_text(line.display_name or line.name))
     runs: list[_Run] = []
     for name, span, values in sorted(plane.events(line), key=lambda one: (one[1][0], -one[1][1])):
         if _CALL.match(name):
@@ -295,16 +295,16 @@ def _scale(value: Any, factor: int) -> int | None:
     return value * factor if type(value) is int and value > 0 else None
 
 
-def _text(value: bytes) -> str:
+def _parse_text(value: bytes) -> str:
     return value.decode("utf-8", "replace")
 
 
-def _number(value: Any) -> int | None:
+def _parse_number(value: Any) -> int | None:
     text = str(value)
     return int(text) if text.isdecimal() and len(text) < 19 else None
 
 
-def _sizes(value: str | None) -> list[int] | None:
+def _parse_sizes(value: str | None) -> list[int] | None:
     """Return the three sizes of "16,1,1"."""
-    parts = [_number(part) for part in (value or "").split(",")]
+    parts = [_parse_number(part) for part in (value or "").split(",")]
     return [part for part in parts if part is not None] if len(parts) == 3 and None not in parts else None

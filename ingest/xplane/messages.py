@@ -67,13 +67,13 @@ _HLO: dict[str, dict[str, tuple[int, Any]]] = {
 
 
 @cache
-def space() -> Any:
+def get_space_class() -> Any:
     """Return the class of the message that a file holds."""
     return _make_class("xplane", _MESSAGES, "XSpace")
 
 
 @cache
-def hlo() -> Any:
+def get_hlo_class() -> Any:
     """Return the class of the message that holds a module of HLO."""
     return _make_class("hlo", _HLO, "Hlo")
 

@@ -25,7 +25,7 @@ def encode_rows(rows: "pa.Table", form: str) -> bytes:
         return json.dumps(plain_rows, default=str, indent=1, ensure_ascii=False).encode(errors="replace")
     columns = [column.to_pylist() for column in rows.columns]
     cells = (["" if _is_missing(value) else value for value in row] for row in zip(*columns, strict=True))
-    return spreadsheet.csv_lines([rows.column_names, *cells]).encode(errors="replace")
+    return spreadsheet.format_csv_lines([rows.column_names, *cells]).encode(errors="replace")
 
 
 def _is_missing(value: Any) -> bool:

@@ -47,7 +47,7 @@ def main() -> None:
     It exits without joining DuckDB's threads: with little memory left, stopping them can fail.
     """
     asked = json.load(sys.stdin)
-    macros = views.sql(views.files())
+    macros = views.build_sql(views.list_files())
     try:
         others = library_tables.read_tables(asked["summaries"], asked["seen"]) if asked["summaries"] else {}
     except AnalysisError as error:
@@ -58,8 +58,8 @@ def main() -> None:
     db = _open_memory_database(asked)
     for name, table in others.items():
         db.from_arrow(table).create(name)
-    rights = confinement.READ | confinement.writes()
-    confinement.confine(rights, confinement.network(), files)
+    rights = confinement.READ | confinement.list_write_rights()
+    confinement.confine(rights, confinement.list_network_rights(), files)
     try:
         reader = _answer_question(db, asked, macros)
         rows, cut = _read_bounded(reader, asked["rows"], asked["bytes"])

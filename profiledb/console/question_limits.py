@@ -32,12 +32,12 @@ class Bounds:
         return asdict(self)
 
 
-def page_limits(settings: Settings) -> Bounds:
+def read_page_limits(settings: Settings) -> Bounds:
     """Return the limits of an answer on a page."""
     return _make_limits(settings, SHOWN_ROWS, 16 << 20)
 
 
-def file_limits(settings: Settings) -> Bounds:
+def read_file_limits(settings: Settings) -> Bounds:
     """Return the limits of an answer in a file."""
     return _make_limits(settings, MOST_ROWS, 256 << 20)
 

@@ -63,7 +63,7 @@ def ask(library: Library, report_id: str, sql: str, bounds: Bounds) -> Answer:
         raise AnalysisError(f"A question has at most {LONGEST:,} characters.")
     with library.cursor(report_id):  # raises the error about its file that every page shows
         question = _encode_question(library, report_id, sql, bounds)
-    library.catalog.audit.write_or_log("asked SQL", report_id, logs.without_secrets(sql))
+    library.catalog.audit.write_or_log("asked SQL", report_id, logs.remove_secrets(sql))
     with _wait_for_turn(library.catalog.visitor, bounds.seconds):
         header, rest = _run_process(question, bounds, _build_environment(library, sql))
     if "error" in header:
@@ -91,7 +91,7 @@ def _wait_for_turn(person: Visitor, seconds: float) -> Iterator[None]:
 
 
 def _encode_question(library: Library, report_id: str, sql: str, bounds: Bounds) -> bytes:
-    sidecars = {kind: sidecar.path(library.reports, report_id, kind) for kind in sidecar.SUFFIX}
+    sidecars = {kind: sidecar.get_path(library.reports, report_id, kind) for kind in sidecar.SUFFIX}
     asked = bounds.plain() | {
         "database": str(library.path(report_id).resolve()),
         "sidecars": {kind: str(path.resolve()) for kind, path in sidecars.items() if path.exists()},

@@ -41,7 +41,7 @@ class Example:
 
 def list_tables(report: Manifest) -> list[tuple[Table, int]]:
     """Return the tables of the schema with a report's number of rows: non-empty ones first, by name."""
-    counted = [(table, report.rows.get(table.name, 0)) for table in schema.tables().values()]
+    counted = [(table, report.rows.get(table.name, 0)) for table in schema.read_tables().values()]
     return sorted(counted, key=lambda one: (not one[1], one[0].name))
 
 
@@ -49,7 +49,7 @@ def list_tables(report: Manifest) -> list[tuple[Table, int]]:
 def list_views() -> tuple[View, ...]:
     """Return the commented views by name."""
     comments = {}
-    for file in views.files().values():
+    for file in views.list_files().values():
         for match in _VIEW.finditer(file.sql):
             prose = " ".join(line.removeprefix("--").strip() for line in match["prose"].splitlines())
             if "includes:" not in prose:

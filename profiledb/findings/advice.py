@@ -31,13 +31,13 @@ _NVIDIA_TOOL = re.compile(r"\b(nsys|ncu)\b|nvidia-smi|Nsight|--trace=|cudnn_|\bn
 
 
 @cache
-def shared() -> Mapping[str, tuple[str, ...]]:
+def read_shared() -> Mapping[str, tuple[str, ...]]:
     """Return the shared lines by name."""
     file = resources.files("profiledb").joinpath("rules", "findings", "advice.toml")
     return {name: tuple(lines) for name, lines in tomllib.loads(file.read_text(encoding="utf-8")).items()}
 
 
-def expanded(lines: Iterable[str]) -> tuple[str, ...]:
+def expand_lines(lines: Iterable[str]) -> tuple[str, ...]:
     """Replace references to shared lines with the lines themselves.
 
     Raises:
@@ -50,26 +50,26 @@ def expanded(lines: Iterable[str]) -> tuple[str, ...]:
         if reference is None:
             told.append(line)
             continue
-        for further, of_shared in map(_split_line, shared()[reference["name"]]):
+        for further, of_shared in map(_split_line, read_shared()[reference["name"]]):
             every = ", ".join((*marks, *further))
             told.append(f"[{every}] {of_shared}" if every else of_shared)
     return tuple(told)
 
 
-def text(line: str) -> str:
+def strip_conditions(line: str) -> str:
     """Return a line without its conditions."""
     return _split_line(line)[1]
 
 
-def conditions(lines: Iterable[str]) -> frozenset[str]:
+def list_conditions(lines: Iterable[str]) -> frozenset[str]:
     """Return all causes and traits that the conditions of these lines name."""
     marks = (mark for line in lines for mark in _split_line(line)[0] if mark != _ELSE)
     return frozenset(one.removeprefix(_NOT) for mark in marks for one in mark.split(_OR))
 
 
-def causes(lines: Iterable[str]) -> frozenset[str]:
+def list_causes(lines: Iterable[str]) -> frozenset[str]:
     """Return the causes that the lines give advice for, that is, all conditions that are not traits."""
-    return conditions(lines) - set(TRAITS)
+    return list_conditions(lines) - set(TRAITS)
 
 
 def choose(lines: Iterable[str], cause: str | None, traits: Collection[str]) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
         costs,
         key=lambda one: (-1 if one.rule.name in leading else LEVELS.index(one.rule.level), *_make_sort_key(one)),
     ):
-        names = claimed(one.rule, parts)
+        names = list_claimed(one.rule, parts)
         if not names:
             continue
         if one.rule.level == CAUSE and (inside := next((name for name in one.rule.parts if name in own), None)):
@@ -89,7 +89,7 @@ def _measure_reach(
     It is at least the bound of the rule. A finding explains idle time to those of its level and of later ones, unless
     they are nested together.
     """
-    names = claimed(one.rule, parts)
+    names = list_claimed(one.rule, parts)
     if not names or one.saving_ns is None:
         return None
     mine, level = parents.get(one.rule.name, one.rule.name), LEVELS.index(one.rule.level)
@@ -157,7 +157,7 @@ def _move(below: Finding, above: Finding, parents: dict[str, str]) -> None:
     parents.update(dict.fromkeys(moved, above.rule.name))
 
 
-def claimed(rule: Rule, parts: Sequence[Part]) -> list[str]:
+def list_claimed(rule: Rule, parts: Sequence[Part]) -> list[str]:
     """Return the parts that a rule claims, in its order. A kind stands for all parts of that kind."""
     names = [part.name for wanted in rule.parts for part in parts if wanted in (part.name, part.kind, ALL)]
     return list(dict.fromkeys(names))
@@ -178,8 +178,10 @@ def _is_leading(one: Finding, costs: Iterable[Finding], parts: Sequence[Part]) -
     """
     if one.rule.level != PLACE:
         return one.is_cause
-    mine = set(claimed(one.rule, parts))
-    shares = [other for other in costs if other.rule.level == CAUSE and mine.intersection(claimed(other.rule, parts))]
+    mine = set(list_claimed(one.rule, parts))
+    shares = [
+        other for other in costs if other.rule.level == CAUSE and mine.intersection(list_claimed(other.rule, parts))
+    ]
     most = max((max(other.saving_ns or 0, other.explains_ns) for other in shares), default=0)
     return bool(shares) and (one.is_cause or most < LEAST_OF_PLACE * (one.saving_ns or 0))
 

@@ -28,7 +28,7 @@ class Changed:
         return max((one.saving_ns or 0) if one.verdict == "fires" else 0 for one in (self.a, self.b))
 
 
-def changes(a: Sequence[Finding], b: Sequence[Finding]) -> list[Changed]:
+def compare_findings(a: Sequence[Finding], b: Sequence[Finding]) -> list[Changed]:
     """Return the rules that fire on either side: new ones first, then those that are gone, each group by cost."""
     theirs = {one.rule.name: one for one in b}
     both = [(one, theirs[one.rule.name]) for one in a if one.rule.name in theirs]

@@ -43,16 +43,16 @@ class Found:
         return self.severity in ("high", "medium", "low")
 
 
-def write(library: Library, report_id: str, rules: Mapping[str, Rule], findings: Iterable[Finding]) -> None:
+def write_digest(library: Library, report_id: str, rules: Mapping[str, Rule], findings: Iterable[Finding]) -> None:
     """Write the rules that fire, in the order of the findings, unless the answer store is turned off."""
     if not config.load().answers_mb:
         return
     found = [
-        asdict(Found(one.rule.name, one.severity, one.saving_pct, sentences.plain(one)))
+        asdict(Found(one.rule.name, one.severity, one.saving_pct, sentences.strip_sentence(one)))
         for one in findings
         if one.verdict == "fires"
     ]
-    told = _compute_key(library, report_id, links(library.catalog.links.all), rules.values())
+    told = _compute_key(library, report_id, read_links(library.catalog.links.all), rules.values())
     content = json.dumps({"key": told, "found": found}).encode()
     path = library.derived.answers / report_id / FINDINGS
     with suppress(OSError):  # a full disk or a read-only library: lists of reports omit the findings
@@ -60,7 +60,7 @@ def write(library: Library, report_id: str, rules: Mapping[str, Rule], findings:
         answer_store.put(path, content)
 
 
-def read(library: Library, report_id: str, linked: Links, rules: Mapping[str, Rule]) -> tuple[Found, ...] | None:
+def read_digest(library: Library, report_id: str, linked: Links, rules: Mapping[str, Rule]) -> tuple[Found, ...] | None:
     """Return the rules that fire, the costliest first, or None if the report has no valid digest.
 
     ``linked`` is the result of ``links``, which lists of reports compute once.
@@ -87,7 +87,7 @@ def _parse_file(path: Path, stamp: int) -> tuple[str, tuple[Found, ...]]:  # noq
         return "", ()
 
 
-def links(every: Callable[[Partner], Mapping[str, str]]) -> Links:
+def read_links(every: Callable[[Partner], Mapping[str, str]]) -> Links:
     """Return the linked reports of each report by kind: its Compute report, and the Systems report of a trace.
 
     ``every`` returns the partners of all Systems reports for a kind of link.
@@ -95,15 +95,15 @@ def links(every: Callable[[Partner], Mapping[str, str]]) -> Links:
     return {"ncu": every("ncu"), "systems": {trace: nsys for nsys, trace in every("trace").items()}}
 
 
-def version(rules: Iterable[Rule]) -> str:
+def hash_rules(rules: Iterable[Rule]) -> str:
     """Return a text that differs whenever a rule, a view that it builds on, or a threshold differs."""
     return f"findings {_hash_rules(tuple(rules))}"
 
 
 def _compute_key(library: Library, report_id: str, linked: Links, rules: Iterable[Rule]) -> str:
     partners = {kind: ids[report_id] for kind, ids in linked.items() if report_id in ids}
-    _, *key = request.key(library, report_id, version(rules), (), partners)  # libraries may be moved
-    return hashlib.sha256(repr((answer_store.code(), key)).encode(errors="surrogatepass")).hexdigest()
+    _, *key = request.make_key(library, report_id, hash_rules(rules), (), partners)  # libraries may be moved
+    return hashlib.sha256(repr((answer_store.hash_code(), key)).encode(errors="surrogatepass")).hexdigest()
 
 
 @lru_cache(maxsize=8)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from profiledb.findings.program import Program, names
+from profiledb.findings.program import Program, list_names
 from profiledb.findings.rule import LEVELS, Rule
 from profiledb.findings.trace_overhead import Slowed
 
@@ -115,7 +115,7 @@ class Finding:
     @property
     def advice(self) -> tuple[str, ...]:
         """Return the advice, with placeholders for columns (sentences.choose_advice fills them in)."""
-        return self.rule.advised(self.cause, names(self.program))
+        return self.rule.advised(self.cause, list_names(self.program))
 
     @property
     def place(self) -> str | None:

@@ -87,12 +87,12 @@ def judge(
     of = program.recognize(library, report.id)
     savings = Savings(library, report.id) if _is_whole(report, params) else None
     if part is None:
-        window, rows = rule_runner.answers(library, report, model.parse(params), asked)
+        window, rows = rule_runner.answer_rules(library, report, model.parse(params), asked)
         return _order_findings(_judge_rows(library, report, asked, rows, window, of, savings), savings, window)
     inside = [rule for rule in asked if _is_of_steady_part(rule)]
     around = [rule for rule in asked if not _is_of_steady_part(rule)]
-    window, rows = rule_runner.answers(library, report, model.parse({**params, **part.times}), inside)
-    whole, others = rule_runner.answers(library, report, model.parse(params), around)
+    window, rows = rule_runner.answer_rules(library, report, model.parse({**params, **part.times}), inside)
+    whole, others = rule_runner.answer_rules(library, report, model.parse(params), around)
     found = _judge_rows(library, report, [rule for rule in asked if rule.costs], rows | others, window, of, savings)
     found += [_make_finding(rule, rows[rule.name], window, of) for rule in inside if not rule.costs]
     found += [_make_finding(rule, others[rule.name], whole, of) for rule in around if not rule.costs]
@@ -110,7 +110,9 @@ def _is_of_steady_part(rule: Rule) -> bool:
     return rule.name in OF_PART or (rule.costs and rule.group != STEPS)
 
 
-def steady_part(library: Library, report: Manifest, params: Mapping[str, Any], ask: Ask | None = None) -> Steady | None:
+def find_steady_part(
+    library: Library, report: Manifest, params: Mapping[str, Any], ask: Ask | None = None
+) -> Steady | None:
     """Return the repeating part of a timeline, or None if there is none or the user selected ranges, steps or times.
 
     ``ask`` runs an analysis of the report, for callers that cache answers in memory.
@@ -154,39 +156,39 @@ def _find_lines(library: Library, report: Manifest, found: Iterable[Finding], wi
     return {names[int(number) - 1]: str(line) for number, line in zip(rows["number"], rows["line"], strict=True)}
 
 
-def program_of(findings: Sequence[Finding]) -> Program:
+def get_program(findings: Sequence[Finding]) -> Program:
     """Return the program that the findings are about, which is the same in all findings of a report."""
     return findings[0].program if findings else ()
 
 
-def costly(findings: Iterable[Finding]) -> list[Finding]:
+def select_costly(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings that fire, cost time and are not nested under another one, in order."""
     return [one for one in findings if one.verdict == "fires" and one.rule.costs and one.parent is None]
 
 
-def worthwhile(findings: Iterable[Finding]) -> list[Finding]:
+def select_worthwhile(findings: Iterable[Finding]) -> list[Finding]:
     """Return those of ``costly`` whose saving is large enough to matter, in order."""
-    return [one for one in costly(findings) if not one.is_little]
+    return [one for one in select_costly(findings) if not one.is_little]
 
 
-def at_roof(findings: Iterable[Finding]) -> list[Finding]:
+def find_at_roof(findings: Iterable[Finding]) -> list[Finding]:
     """Return the finding that most kernel time is at its roof, if so: whatever else these kernels need saves little."""
     return [one for one in findings if one.rule.name == ROOF and (one.value or 0) >= MOST_OF_IT_PCT]
 
 
-def leading(findings: Iterable[Finding], most: int) -> list[Finding]:
+def select_leading(findings: Iterable[Finding], most: int) -> list[Finding]:
     """Return the ``most`` costliest of ``worthwhile``, plus those whose fix is a choice, in order."""
-    costs = worthwhile(findings)
+    costs = select_worthwhile(findings)
     others = [one for one in costs if not one.rule.is_choice][:most]
     return [one for one in costs if one.rule.is_choice or one in others]
 
 
-def warnings(findings: Iterable[Finding]) -> list[Finding]:
+def select_warnings(findings: Iterable[Finding]) -> list[Finding]:
     """Return the warnings that fire and stand under no finding, in order."""
     return [one for one in findings if one.verdict == "fires" and one.rule.weight == "warning" and not one.parent]
 
 
-def below(finding: Finding, findings: Iterable[Finding]) -> list[Finding]:
+def select_below(finding: Finding, findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings that are nested under this one."""
     return [one for one in findings if one.parent == finding.rule.name]
 
@@ -202,21 +204,23 @@ def _order_findings(found: Sequence[Finding], savings: Savings | None, window: W
     def place(one: Finding) -> tuple[Any, ...]:
         return _make_sort_key(one, max((_weigh_saving(other) for other in _containers(one, top, window)), default=0.0))
 
-    ordered = [one for first in sorted(top, key=place) for one in (first, *sorted(below(first, found), key=place))]
+    ordered = [
+        one for first in sorted(top, key=place) for one in (first, *sorted(select_below(first, found), key=place))
+    ]
     return predictions.combine(ordered, savings, window.ns) if savings else ordered
 
 
 def _containers(one: Finding, top: Iterable[Finding], window: Window) -> Iterator[Finding]:
     """Yield the costly findings of a later level that this one accounts for a large part of."""
-    mine, weight = set(causes.claimed(one.rule, window.parts)), _weigh_saving(one)
+    mine, weight = set(causes.list_claimed(one.rule, window.parts)), _weigh_saving(one)
     if weight * 100 < HIGH_PCT * (window.ns or math.inf):
         return
-    for other in costly(top):
+    for other in select_costly(top):
         if (
             _level(other) > _level(one)
             and not other.leads
             and weight >= LEAST_OF_PLACE * _weigh_saving(other)
-            and mine.intersection(causes.claimed(other.rule, window.parts))
+            and mine.intersection(causes.list_claimed(other.rule, window.parts))
         ):
             yield other
 

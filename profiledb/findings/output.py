@@ -7,7 +7,7 @@ from typing import Any
 from profiledb import spreadsheet, words
 from profiledb.findings import program, sentences
 from profiledb.findings.finding import Finding, Together
-from profiledb.findings.judge import Steady, below, program_of
+from profiledb.findings.judge import Steady, get_program, select_below
 from profiledb.query import captures
 
 _FLAT = (
@@ -19,7 +19,7 @@ _FLAT = (
 def record(finding: Finding) -> dict[str, Any]:
     """Return a finding as plain data: times in ns, shares in percent, None for unknown values.
 
-    It leaves out the program, which is the same in all findings of a report (program.records).
+    It leaves out the program, which is the same in all findings of a report (program.list_records).
     """
     rule, told, together = finding.rule, finding.prediction, finding.together
     return {
@@ -28,7 +28,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "group": rule.group,
         "verdict": finding.verdict,
         "severity": finding.severity or None,
-        "sentence": sentences.plain(finding),
+        "sentence": sentences.strip_sentence(finding),
         "value": finding.value,
         "threshold": finding.threshold,
         "unit": rule.unit,
@@ -43,7 +43,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "parent": finding.parent,
         "cause": finding.cause,
         "evidence": [dict(one) for one in finding.evidence],
-        "advice": list(sentences.plain_advice(finding)),
+        "advice": list(sentences.strip_advice(finding)),
         "why": finding.why or None,
         "command": finding.command or None,
         "source": rule.source,
@@ -63,35 +63,35 @@ def _describe_together(together: Together) -> dict[str, Any]:
     }
 
 
-def text(found: Sequence[Finding], form: str, title: str, part: Steady | None = None) -> str:
+def format_findings(found: Sequence[Finding], form: str, title: str, part: Steady | None = None) -> str:
     """Return the findings as json, csv or md. The Markdown starts with ``title`` and the part that was judged."""
     if form == "json":
-        return as_json(found)
-    return as_csv(found) if form == "csv" else as_markdown(found, title, part)
+        return format_json(found)
+    return format_csv(found) if form == "csv" else format_markdown(found, title, part)
 
 
-def as_json(found: Sequence[Finding]) -> str:
+def format_json(found: Sequence[Finding]) -> str:
     """Return a list of records in order, each with the traits of the program."""
-    told = [{**record(one), "program": program.records(one.program)} for one in found]
+    told = [{**record(one), "program": program.list_records(one.program)} for one in found]
     return json.dumps(told, indent=1, ensure_ascii=False, default=float)
 
 
-def as_csv(found: Sequence[Finding]) -> str:
+def format_csv(found: Sequence[Finding]) -> str:
     """Return one row per finding, without evidence and advice."""
-    return spreadsheet.csv_lines([_FLAT, *([record(one)[name] for name in _FLAT] for one in found)])
+    return spreadsheet.format_csv_lines([_FLAT, *([record(one)[name] for name in _FLAT] for one in found)])
 
 
-def as_markdown(found: Sequence[Finding], title: str, part: Steady | None = None) -> str:
+def format_markdown(found: Sequence[Finding], title: str, part: Steady | None = None) -> str:
     """Return a document: findings that fire with their advice, then rules not judged, then rules that are clear."""
     fires = [one for one in found if one.verdict == "fires"]
     open_ = [one for one in found if one.verdict == "cannot_judge"]
     clear = [one for one in found if one.verdict == "clear"]
-    about = program.line(program_of(found))
+    about = program.describe_program(get_program(found))
     lines = [f"# Findings: {words.plain(title)}", "", *([f"{about}.", ""] if about else [])]
-    lines += [sentences.judged(part), ""] if part else []
-    lines += [line for one in fires if one.parent is None for line in _describe_firing(one, below(one, fires))]
+    lines += [sentences.describe_judged(part), ""] if part else []
+    lines += [line for one in fires if one.parent is None for line in _describe_firing(one, select_below(one, fires))]
     lines += [] if fires else ["No rule fires.", ""]
-    lines += [f"{together}", ""] if (together := sentences.together(found)) else []
+    lines += [f"{together}", ""] if (together := sentences.describe_savings(found)) else []
     if open_:
         lines += ["## Not judged", "", *(f"- {one.rule.title}: {words.sentence(one.why)}" for one in open_), ""]
         commands = captures.join_commands(one.command for one in open_)
@@ -102,9 +102,9 @@ def as_markdown(found: Sequence[Finding], title: str, part: Steady | None = None
 
 
 def _describe_firing(finding: Finding, under: Sequence[Finding]) -> list[str]:
-    saved = sentences.saves(finding)
+    saved = sentences.describe_saving(finding)
     bound = f" {saved}." if saved else ""
-    advice = [f"- {one}" for one in sentences.advice(finding)]
+    advice = [f"- {one}" for one in sentences.fill_advice(finding)]
     also = [f"- In the same time, {one.rule.title}: {sentences.says(one)}" for one in under]
     title = f"## {finding.rule.title} ({finding.severity})"
     return [title, "", f"{sentences.says(finding)}{bound}", "", *advice, *also, ""]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from profiledb.findings.causes import LEAST_OF_PLACE
 from profiledb.findings.finding import SLASH, Finding, Prediction, Together
-from profiledb.findings.program import names
+from profiledb.findings.program import list_names
 from profiledb.findings.rule import LEVELS, PLACE
 from profiledb.replay.saving import Saving, Savings
 
@@ -100,7 +100,7 @@ def combine(found: Sequence[Finding], savings: Savings, window_ns: int | None) -
 
 
 def _predict_finding(finding: Finding, savings: Savings, window_ns: int) -> Finding:
-    change = finding.rule.find_change(finding.cause, names(finding.program))
+    change = finding.rule.find_change(finding.cause, list_names(finding.program))
     if finding.verdict != "fires" or not change or (finding.saving_pct or 0.0) < LEAST_PCT:
         return finding
     change = _fill_change(change, finding)

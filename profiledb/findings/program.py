@@ -66,18 +66,18 @@ def recognize(library: Library, report_id: str) -> Program:
     return tuple(sorted(told, key=lambda one: TRAITS.index(one.trait)))
 
 
-def names(program: Iterable[Trait]) -> frozenset[str]:
+def list_names(program: Iterable[Trait]) -> frozenset[str]:
     return frozenset(one.trait for one in program)
 
 
-def records(program: Iterable[Trait]) -> list[dict[str, Any]]:
+def list_records(program: Iterable[Trait]) -> list[dict[str, Any]]:
     """Return the traits as plain data."""
     return [asdict(one) for one in program]
 
 
-def line(program: Program) -> str:
+def describe_program(program: Program) -> str:
     """Describe a program in one line, such as "PyTorch, eager, training, DDP over 4 GPUs"; empty without traits."""
-    held = names(program)
+    held = list_names(program)
     shown = [one for one in program if one.trait not in (*KINDS["use"], *KINDS["machine"])]
     return ", ".join(_name_trait(one) for one in shown if held.isdisjoint(_INSIDE.get(one.trait, ())))
 

@@ -146,13 +146,13 @@ class Rule:
     @cached_property
     def version(self) -> str:
         """Return a hash of its text and of the views that it builds on."""
-        text = f"{views.sql(self.analysis.includes)}{self.analysis.sql}"
+        text = f"{views.build_sql(self.analysis.includes)}{self.analysis.sql}"
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
     def causes(self) -> frozenset[str]:
         """Return the causes that it gives advice for."""
-        return advice.causes(self.advice)
+        return advice.list_causes(self.advice)
 
     def advised(self, cause: str | None, traits: Collection[str] = ("PyTorch",)) -> tuple[str, ...]:
         """Return the advice for this cause in a program with these traits, with placeholders for columns."""
@@ -169,17 +169,17 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
     Raises:
         AnalysisError: the header is not that of a rule; the message names the rule and the mistake.
     """
-    lines = header.read(text, _LINE)
+    lines = header.read_header(text, _LINE)
     if lacking := [key for key in _MUST if key not in lines]:
-        raise wrong(name, f"has no line {lacking[0]!r}")
+        raise make_error(name, f"has no line {lacking[0]!r}")
     try:
-        told = advice.expanded(lines["advice"])
+        told = advice.expand_lines(lines["advice"])
     except KeyError as error:
-        raise wrong(name, f"refers to advice {error.args[0]!r}, which advice.toml does not have") from error
-    parts = header.listed(lines.get("parts", []))
+        raise make_error(name, f"refers to advice {error.args[0]!r}, which advice.toml does not have") from error
+    parts = header.split_names(lines.get("parts", []))
     limited = tuple((one["part"], one["column"]) for one in map(_LIMITED.match, parts) if one)
     rule = Rule(
-        analysis=header.of(name, lines, text, "findings"),
+        analysis=header.build_analysis(name, lines, text, "findings"),
         group=group,
         question=" ".join(lines["question"]),
         unit=lines["unit"][0],
@@ -199,7 +199,7 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
     return rule
 
 
-def wrong(name: str, what: str, detail: str = "") -> AnalysisError:
+def make_error(name: str, what: str, detail: str = "") -> AnalysisError:
     """Return the error that describes a mistake in a rule."""
     return AnalysisError(
         f"The rule {name!r} {what}.", hint="docs/findings.md describes the file of a rule.", detail=detail
@@ -216,16 +216,16 @@ def _check_rule(rule: Rule) -> None:
     }
     for key, (value, of) in choices.items():
         if value not in of:
-            raise wrong(rule.name, f"has the {key} {value!r}, which is none of: {', '.join(filter(None, of))}")
+            raise make_error(rule.name, f"has the {key} {value!r}, which is none of: {', '.join(filter(None, of))}")
     if "threshold" not in {param.name for param in rule.analysis.params}:
-        raise wrong(rule.name, "has no parameter 'threshold'")
+        raise make_error(rule.name, "has no parameter 'threshold'")
     units = {column.name: column.unit for column in rule.analysis.columns}
     units |= {"value": rule.unit, "threshold": rule.unit, "saving": "ns", "cause": "text"}
     if unknown := [column for _, column in rule.limits if units.get(column) != "ns"]:
-        raise wrong(rule.name, f"limits a part by {unknown[0]!r}, which is no column in ns")
-    told, changes = ([advice.text(line) for line in lines] for lines in (rule.advice, rule.changes))
+        raise make_error(rule.name, f"limits a part by {unknown[0]!r}, which is no column in ns")
+    told, changes = ([advice.strip_conditions(line) for line in lines] for lines in (rule.advice, rule.changes))
     for place in (match for text in (*rule.says, *rule.clear, *told, *changes) for match in PLACE.finditer(text)):
         if place["column"] not in units and not (place.string in told and place["column"] in WHERE):
-            raise wrong(rule.name, f"names a column {place['column']!r} that its header does not declare")
+            raise make_error(rule.name, f"names a column {place['column']!r} that its header does not declare")
         if place["many"] and units[place["column"]] != "count":
-            raise wrong(rule.name, f"has words for one and many of {place['column']!r}, which is no count")
+            raise make_error(rule.name, f"has words for one and many of {place['column']!r}, which is no count")

@@ -12,7 +12,7 @@ import duckdb
 
 from profiledb.errors import NotCapturedError, NotLinkedError, WarpdeckError
 from profiledb.findings.rule import Rule
-from profiledb.findings.trace_overhead import Slowed, slowed
+from profiledb.findings.trace_overhead import Slowed, measure_slowdown
 from profiledb.library.catalog import LAUNCHES, Manifest
 from profiledb.library.library import BROKEN, Library
 from profiledb.query import analysis as query
@@ -79,7 +79,7 @@ class Window:
         return saving_ns < LEAST_NS or (saving_ns < LITTLE_NS and saving_ns < LITTLE_PART * self.covered_ns)
 
 
-def answers(
+def answer_rules(
     library: Library, report: Manifest, selection: Selection, rules: Iterable[Rule]
 ) -> tuple[Window, dict[str, Row]]:
     """Return the time that the rules look at, and the answer of each rule by name.
@@ -108,7 +108,7 @@ def answers(
     window = found.pop("window")
     ns, begin_ns = window.get("ns"), int(window.get("begin_ns") or 0)
     parts = () if compute else _read_parts(library, report, selection)
-    slower = slowed(library, report, window)
+    slower = measure_slowdown(library, report, window)
     covered_ns = int(window.get("covered_ns") or 0) * int(window.get("gpus") or 0)
     return Window(None if ns is None else int(ns), begin_ns, parts, slower, covered_ns or None), found
 
@@ -134,7 +134,7 @@ def _read_parts(library: Library, report: Manifest, selection: Selection) -> tup
     split = header.get("time_split")
     asked = Request(report.id, split, header.bind(split, {}), selection, None)
     try:
-        rows = answer_store.rows(library, asked).select(["part", "kind", "ns"]).to_pylist()
+        rows = answer_store.answer_rows(library, asked).select(["part", "kind", "ns"]).to_pylist()
     except (WarpdeckError, duckdb.Error):
         return ()
     return tuple(Part(row["part"], row["kind"], row["ns"]) for row in rows)
@@ -156,7 +156,7 @@ def _answer_rules(library: Library, asked: list[Request], *, compute: bool) -> d
     others: dict[str, Any] = {"partner": first.partner, "alone": not compute and not first.partner}
     with shared_rows.opened(library, first.report_id, selection, includes, **others) as part:
         part.select()
-        if first.partner and any(one.name == "profile" for one in views.needed(includes)):
+        if first.partner and any(one.name == "profile" for one in views.list_needed(includes)):
             part.run("joined", read_sql("joined.sql", "profiledb.rules.findings"))
         return {one.analysis.name: _answer_rule(library, part, one) for one in asked}
 
@@ -167,7 +167,7 @@ def _answer_rule(library: Library, part: shared_rows.Part, asked: Request) -> Ro
     try:
         part.check(analysis)
         part.prepare(analysis)
-        rows = query.first_rows(part.cursor, analysis, asked.values).slice(0, 1)
+        rows = query.query_first(part.cursor, analysis, asked.values).slice(0, 1)
     except NotCapturedError as error:
         rows = _make_lack_table(error.message, error.command)
     except NotLinkedError as error:

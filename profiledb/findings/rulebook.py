@@ -44,11 +44,11 @@ def load(folder: Path | None = None) -> dict[str, Rule]:
             raise ConfigError(
                 f"{folder / THRESHOLDS}: no rule is called {name!r}.", hint="warpdeck findings --rules lists all."
             )
-        found[name] = with_values(found[name], values)
+        found[name] = set_values(found[name], values)
     return _order_rules(found.values())
 
 
-def with_values(rule: Rule, values: Mapping[str, object]) -> Rule:
+def set_values(rule: Rule, values: Mapping[str, object]) -> Rule:
     """Return the rule with other default values of its parameters.
 
     Raises:

@@ -11,7 +11,7 @@ from profiledb.findings.advice import translate
 from profiledb.findings.finding import Finding, Prediction
 from profiledb.findings.judge import Steady
 from profiledb.findings.predictions import LEAST_PCT
-from profiledb.findings.program import names
+from profiledb.findings.program import list_names
 from profiledb.findings.rule import PLACE, WHERE
 
 FORMATS: dict[str, Callable[[Any], str]] = {
@@ -47,16 +47,16 @@ def says(finding: Finding, name: Callable[[Any], str] = words.code) -> str:
         return finding.why
     sentences = finding.rule.says if finding.verdict == "fires" else finding.rule.clear
     text = next((one for one in sentences if _has_all_values(finding, one)), f"{finding.rule.title}: {{value}}.")
-    said = _fill_text(finding, translate(text, names(finding.program)), name)
+    said = _fill_text(finding, translate(text, list_names(finding.program)), name)
     return f"{said} {finding.slowed.sentence(name)}" if finding.slowed else said
 
 
-def advice(finding: Finding, name: Callable[[Any], str] = words.code) -> tuple[str, ...]:
+def fill_advice(finding: Finding, name: Callable[[Any], str] = words.code) -> tuple[str, ...]:
     """Return the advice with its placeholders filled in; empty if the finding does not fire."""
-    return tuple(_fill_text(finding, line, name) for line in general_advice(finding))
+    return tuple(_fill_text(finding, line, name) for line in list_general_advice(finding))
 
 
-def general_advice(finding: Finding) -> tuple[str, ...]:
+def list_general_advice(finding: Finding) -> tuple[str, ...]:
     """Return the advice with its placeholders, without lines for which the finding lacks values."""
     lines = finding.advice if finding.verdict == "fires" else ()
     return tuple(line for line in lines if _has_all_values(finding, line))
@@ -67,12 +67,12 @@ def has_amount(text: str, amount: str) -> bool:
     return bool(re.search(rf"(?<![\d.,]){re.escape(amount)}", text))
 
 
-def saves(finding: Finding) -> str:
+def describe_saving(finding: Finding) -> str:
     """Say what mending it saves, without amounts that its sentence already gives; empty if none is left.
 
     That is the predicted saving with its interval, or else an upper bound.
     """
-    said, told = plain(finding), finding.prediction
+    said, told = strip_sentence(finding), finding.prediction
     if told:
         return _describe_prediction(_limit(told, finding.at_most_ns), said) + _explain_more(finding, told)
     amounts = _list_new(said, finding.shown_ns, finding.shown_pct) if finding.shown_ns else ""
@@ -94,7 +94,7 @@ def _explain_more(finding: Finding, told: Prediction) -> str:
     return more * (words.duration(told.ns) != words.duration(finding.at_most_ns))
 
 
-def together(findings: Sequence[Finding], *, titled: bool = True) -> str:
+def describe_savings(findings: Sequence[Finding], *, titled: bool = True) -> str:
     """Say what the changes of the first findings save if all are made.
 
     Without ``titled`` the list above shows no titles, so findings are named by their places in it.
@@ -154,11 +154,11 @@ def do_first(findings: Sequence[Finding], capture_ns: int | None = None) -> str:
     because figures then mislead or are missing; without that, the result is "". ``capture_ns`` is the length of the
     capture, which the sentence gives if GPUs are active in a small part of it only.
     """
-    one = next(iter([*judge.at_roof(findings), *judge.worthwhile(findings)]), None)
+    one = next(iter([*judge.find_at_roof(findings), *judge.select_worthwhile(findings)]), None)
     if one is None:
-        warning = next(iter(judge.warnings(findings)), None)
-        return " ".join([*advice(warning)[:1], says(warning)]) if warning else ""
-    first = next(iter(advice(one)), says(one))
+        warning = next(iter(judge.select_warnings(findings)), None)
+        return " ".join([*fill_advice(warning)[:1], says(warning)]) if warning else ""
+    first = next(iter(fill_advice(one)), says(one))
     if not one.shown_ns:
         return f"{first} {says(one)}"
     saved = f"Saves {'about' if one.prediction else 'at most'} {words.duration(one.shown_ns)}"
@@ -176,28 +176,28 @@ def do_first(findings: Sequence[Finding], capture_ns: int | None = None) -> str:
 def explain_nothing(findings: Iterable[Finding]) -> str:
     """Return the sentence on a report without a costly finding: if no rule could be judged, that is not good news."""
     every = list(findings)
-    if judge.costly(every):
+    if judge.select_costly(every):
         return "Nothing found that costs enough time to be worth a change."
     judged = any(one.verdict in ("fires", "clear") for one in every)
     return "Nothing found that costs time by itself." if judged else "This report lacks the data that the rules need."
 
 
-def plain(finding: Finding) -> str:
+def strip_sentence(finding: Finding) -> str:
     """Return the sentence without Markdown, for JSON and CSV."""
     return says(finding, _shorten_name)
 
 
-def plain_advice(finding: Finding) -> tuple[str, ...]:
+def strip_advice(finding: Finding) -> tuple[str, ...]:
     """Return the advice without Markdown."""
-    return advice(finding, _shorten_name)
+    return fill_advice(finding, _shorten_name)
 
 
-def judged(part: Steady) -> str:
+def describe_judged(part: Steady) -> str:
     """Say which part of a report its findings judge, and which parts they leave out."""
     return f"Judged: {_describe_part(part)}. Left out: {_describe_left_out(part)}."
 
 
-def covered(part: Steady) -> str:
+def describe_covered(part: Steady) -> str:
     """Say which part of a report its summary covers, and which parts it leaves out."""
     return f"This summary covers {_describe_part(part)}. It leaves out {_describe_left_out(part)}."
 
@@ -214,7 +214,7 @@ def _describe_left_out(part: Steady) -> str:
     return " and ".join(left)
 
 
-def amount(value: Any, unit: str) -> str:
+def format_amount(value: Any, unit: str) -> str:
     """Format a value in the unit of a rule or column."""
     return FORMATS.get(unit, words.visible)(value)
 
@@ -255,7 +255,7 @@ def _write_value(finding: Finding, place: re.Match[str], name: Callable[[Any], s
     units |= {"value": finding.rule.unit, "threshold": finding.rule.unit, "saving": "ns", "cause": "text"}
     value, unit = _find_value(finding, column), "name" if column in WHERE else units[column]
     if unit != "name":
-        return amount(value, unit)
+        return format_amount(value, unit)
     named = name(words.shortened(value, LONGEST_NAME))
     line = finding.line if column in WHERE and column != "pass" and value != finding.line else None
     return f"{named} ({name(words.shortened(line, LONGEST_NAME))})" if line else named

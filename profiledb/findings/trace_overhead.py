@@ -50,7 +50,7 @@ class Slowed:
         return f"The profiler slows down the CPU ({listed}): {self.cost.format(report=name(self.report))}."
 
 
-def slowed(library: Library, report: Manifest, window: Mapping[str, Any]) -> Slowed | None:
+def measure_slowdown(library: Library, report: Manifest, window: Mapping[str, Any]) -> Slowed | None:
     """Return the effect of a trace's options on its findings, or None if it recorded no details of operators.
 
     Args:

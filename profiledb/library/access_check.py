@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from profiledb.errors import NotAllowedError, ReportNotFoundError
 from profiledb.library.database import Connect
-from profiledb.library.spaces import EVERYBODY, read_groups, space_of
+from profiledb.library.spaces import EVERYBODY, find_space, read_groups
 from profiledb.library.visitor import Visitor
 
 T = TypeVar("T")
@@ -114,7 +114,7 @@ class Visibility:
 
     def sees_inbox_file(self, path: str) -> bool:
         """Return True if the visitor may see the outcome of a file of the inbox."""
-        return self.sees_space(space_of(path, self._inbox))
+        return self.sees_space(find_space(path, self._inbox))
 
     def require_inbox_file(self, path: str) -> None:
         """Raise NotAllowedError for a hidden file of the inbox."""

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from profiledb import config
 from profiledb.errors import CatalogError, NotAllowedError
-from profiledb.library.database import Connect, Connection, contains
+from profiledb.library.database import Connect, Connection, build_contains_pattern
 from profiledb.library.visitor import Visitor
 from profiledb.words import visible
 
@@ -140,7 +140,11 @@ class Audit:
         conditions = [f"({held})"] if search else []
         conditions += ["action = :action"] if action else []
         conditions += ["report_id = :report"] if report_id else []
-        values = {"held": contains(search[:LONGEST_SEARCH].lower()), "action": action, "report": report_id}
+        values = {
+            "held": build_contains_pattern(search[:LONGEST_SEARCH].lower()),
+            "action": action,
+            "report": report_id,
+        }
         below = "at >= :begin AND at <= :at AND (at < :at OR id < :before)"
         where = " AND ".join([below, *conditions])
         tables = [table for table, actions in _TABLES.items() if not action or action in actions]

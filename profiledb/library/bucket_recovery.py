@@ -92,7 +92,7 @@ def _find_newest(objects: Objects) -> dict[str, StoredFile]:
     newest: dict[str, StoredFile] = {}
     for file in sorted(_parse_files(objects), key=lambda file: file.time_ns):
         is_whole = not _is_database(file) or file.key_of(_name_manifest(file)) in objects
-        if is_whole and (_is_database(file) or version.schema_of(file.name) is None):
+        if is_whole and (_is_database(file) or version.parse_schema(file.name) is None):
             newest[file.name] = file
     return newest
 
@@ -102,12 +102,12 @@ def _parse_files(objects: Objects) -> list[StoredFile]:
 
 
 def _is_database(file: StoredFile) -> bool:
-    return file.name.endswith(".duckdb") and version.schema_of(file.name) is not None
+    return file.name.endswith(".duckdb") and version.parse_schema(file.name) is not None
 
 
 def _read_schema(file: StoredFile) -> int:
     """Return the schema version of a report's database."""
-    return version.schema_of(file.name) or 0
+    return version.parse_schema(file.name) or 0
 
 
 def _name_manifest(database: StoredFile) -> str:

@@ -86,7 +86,7 @@ class BucketStorage:
         packed = self.files.work / f"{report_id}-{os.getpid()}{answer_pack.ENDING}"
         try:
             name = f"{report_id}{answer_pack.ENDING}"
-            if answer_pack.pack(folder, packed) and not _has_content(packed, known.get(name)):
+            if answer_pack.pack_answers(folder, packed) and not _has_content(packed, known.get(name)):
                 file = self.store.put(report_id, name, packed)
                 (folder / _UNPACKED).write_text(file.sha256, encoding="utf-8")
         finally:
@@ -164,7 +164,7 @@ class BucketStorage:
 
     def take_over(self, report_id: str, path: Path, manifest: str) -> bool:
         """Put a file into the bucket and fetch it again, which proves it whole and makes the copy of this machine."""
-        is_report = version.schema_of(path.name) is not None
+        is_report = version.parse_schema(path.name) is not None
         if is_report and path.suffix == ".json":
             return False  # it goes with the database
         file = StoredFile.from_path(report_id, path.name, path)

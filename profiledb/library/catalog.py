@@ -30,7 +30,7 @@ from profiledb.library.space_registry import SpaceRegistry
 from profiledb.library.token_uses import TokenUses
 from profiledb.library.visitor import LOCAL, Visitor
 from profiledb.report.manifest import FIRST_SAMPLE, LAUNCHES, TIMELINE, Manifest, Subject
-from profiledb.report.sidecar import Columns, stem
+from profiledb.report.sidecar import Columns, get_stem
 from profiledb.words import visible
 
 __all__ = ["FIRST_SAMPLE", "LAUNCHES", "LONGEST_TITLE", "TIMELINE", "Catalog", "Job", "Manifest", "Subject"]
@@ -48,7 +48,7 @@ MOST_JOBS = 100
 """Files of a state that a page reads."""
 
 
-def now() -> str:
+def read_clock() -> str:
     """Return the present time in UTC, ISO 8601 with seconds."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -231,11 +231,13 @@ class Catalog:
             stay = _STAY if summary else ()
             removals.unretire(db, report_id)
             if summary:
-                removals.retire(db, report_id, now(), summary)
+                removals.retire(db, report_id, read_clock(), summary)
             for table in {*_COLUMNS_ABOUT_REPORTS, "report_space", "share", "listing", "finding"} - {*stay}:
                 db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
             report_links.forget(db, report_id)
-            db.execute("UPDATE job SET state = 'deleted', changed_at = ? WHERE report_id = ?", [now(), report_id])
+            db.execute(
+                "UPDATE job SET state = 'deleted', changed_at = ? WHERE report_id = ?", [read_clock(), report_id]
+            )
 
     def hand_over(self, before: str, after: str) -> None:
         """Copy the labels, marks and links of one report to the report that takes its place."""
@@ -275,7 +277,7 @@ class Catalog:
 
     def jobs_beside(self, paths: Sequence[str]) -> list[Job]:
         """Return the visible ones of some files, and of those whose names begin as theirs do without the ending."""
-        begins = sorted({str(Path(path).with_name(stem(Path(path).name))) for path in paths})
+        begins = sorted({str(Path(path).with_name(get_stem(Path(path).name))) for path in paths})
         jobs: list[Job] = []
         for at in range(0, len(begins), _RANGES):
             ends = [end for one in begins[at : at + _RANGES] for end in (one, f"{one}\U0010ffff")]
@@ -338,7 +340,7 @@ class Catalog:
         self._put_in_spaces(jobs)
         with self._connect_files() as db:
             statement = upsert_sql("job", [f.name for f in fields(Job)], "path")
-            db.executemany(statement, [asdict(job) | {"changed_at": now()} for job in jobs])
+            db.executemany(statement, [asdict(job) | {"changed_at": read_clock()} for job in jobs])
 
     def _put_in_spaces(self, jobs: Sequence[Job]) -> None:
         """Write the spaces of duplicates, before their states and as news of the reports.
@@ -349,14 +351,14 @@ class Catalog:
         if duplicates:
             with self._connect() as db:
                 for report_id, path in duplicates:
-                    spaces.add_report(db, report_id, spaces.space_of(path, self._inbox))
+                    spaces.add_report(db, report_id, spaces.find_space(path, self._inbox))
 
     def dismiss(self, path: str) -> None:
         """Hide the failure of a file; the file stays and is read again when it changes."""
         self.visibility.require_inbox_file(path)
         dismissed = "UPDATE job SET state = 'dismissed', changed_at = ? WHERE path = ?"
         with self._connect_files() as db:
-            if db.execute(dismissed, [now(), path]).rowcount:
+            if db.execute(dismissed, [read_clock(), path]).rowcount:
                 self.audit.note(db, "dismissed", "", Path(path).name)
 
     def forget_job(self, path: str, *, asked: bool = False) -> None:

@@ -86,7 +86,7 @@ class CatalogFile:
             return
         aside = catalog_repair.set_aside(self._path)
         self._prepare_tables()
-        salvaged = catalog_repair.salvage(aside, self._path)
+        salvaged = catalog_repair.salvage_entries(aside, self._path)
         _log.warning(
             "The catalog was damaged: %s. A new one is made; %d entries of the old one are in it.", aside, salvaged
         )
@@ -97,7 +97,7 @@ class CatalogFile:
 
     def version(self, _: str = CATALOG) -> tuple[int, int]:
         """Return a value that changes when another process may have written; cheap enough for every page view."""
-        return file_version(self._path)
+        return read_version(self._path)
 
 
 def _add_file_kind(db: sqlite3.Connection) -> None:
@@ -110,7 +110,7 @@ def _add_file_kind(db: sqlite3.Connection) -> None:
     db.commit()
 
 
-def file_version(file: Path) -> tuple[int, int]:
+def read_version(file: Path) -> tuple[int, int]:
     """Return a value that changes with every write to a SQLite file in WAL mode: last time and size, log included."""
     latest, size = 0, 0
     for path in (file, Path(f"{file}-wal")):

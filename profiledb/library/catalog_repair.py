@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from profiledb.errors import CatalogError
-from profiledb.report.schema import identifier, read_sql
+from profiledb.report.schema import quote_identifier, read_sql
 
 CORE = ("report", "job", "label")
 """Tables of the very first version: a catalog without them has lost data."""
@@ -98,16 +98,16 @@ def set_aside(path: Path, name: str = ASIDE) -> Path:
     return aside
 
 
-def salvage(aside: Path, path: Path) -> int:
+def salvage_entries(aside: Path, path: Path) -> int:
     """Copy the entries of people, and which files were deleted, as far as they are readable; return the number of
     rows.
     """
     count = 0
     with closing(sqlite3.connect(path)) as fresh, fresh:
-        for table, columns in expected_columns().items():
+        for table, columns in list_expected_columns().items():
             if table in ("report", "listing", "finding"):
                 continue  # they come from the manifests, and from judging again
-            names = ", ".join(map(identifier, columns))
+            names = ", ".join(map(quote_identifier, columns))
             insert = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
             for row in _read_rows(aside, f"SELECT {names} FROM {table}"):
                 with suppress(sqlite3.Error):  # a value has the wrong type or is missing
@@ -116,7 +116,7 @@ def salvage(aside: Path, path: Path) -> int:
 
 
 @cache
-def expected_columns() -> dict[str, tuple[str, ...]]:
+def list_expected_columns() -> dict[str, tuple[str, ...]]:
     """Return the columns of each table of a catalog."""
     with closing(sqlite3.connect(":memory:")) as db:
         db.executescript(read_sql("catalog.sql", __package__))
@@ -133,7 +133,7 @@ def _list_tables(db: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
 
 def _is_complete(tables: dict[str, tuple[str, ...]]) -> bool:
     return set(CORE) <= set(tables) and all(
-        set(columns) <= set(tables[table]) for table, columns in expected_columns().items() if table in tables
+        set(columns) <= set(tables[table]) for table, columns in list_expected_columns().items() if table in tables
     )
 
 

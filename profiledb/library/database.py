@@ -89,7 +89,7 @@ def make_marks(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
 
 
-def contains(text: str) -> str:
+def build_contains_pattern(text: str) -> str:
     """Return the pattern of ``LIKE ? ESCAPE '!'`` that matches a text anywhere."""
     for sign in "!%_":
         text = text.replace(sign, f"!{sign}")

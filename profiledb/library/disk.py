@@ -35,7 +35,7 @@ READ_ONLY = Trouble(
 )
 
 
-def free_bytes(folder: Path) -> int:
+def measure_free(folder: Path) -> int:
     """Return the bytes that an unprivileged process may still write to the disk of a folder."""
     status = os.statvfs(folder)
     return status.f_bavail * status.f_frsize

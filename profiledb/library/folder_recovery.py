@@ -93,7 +93,7 @@ def _list_outdated(files: ReportFolder, catalog: Catalog, report_id: str, listed
     database = None if files.database(report_id).exists() else files.outdated_database(report_id)
     if database is None:
         return
-    schema = version.schema_of(database.name) or 0
+    schema = version.parse_schema(database.name) or 0
     if listed and listed.schema_version == schema:
         return
     manifest = _read_manifest(database.with_suffix(".json"), report_id) or listed

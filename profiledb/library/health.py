@@ -62,7 +62,7 @@ class Health:
 
 def check_confinement() -> dict[str, str]:
     """Return whether this kernel confines conversions and questions (Landlock); without it they run all the same."""
-    return {"landlock": OK if confinement.version() >= 1 else UNSUPPORTED}
+    return {"landlock": OK if confinement.read_version() >= 1 else UNSUPPORTED}
 
 
 def _read_catalog(library: Library) -> None:

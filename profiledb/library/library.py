@@ -262,7 +262,7 @@ class Library:
     def has_sidecar(self, report_id: str, kind: sidecar.Kind) -> bool:
         """Return True if the program of a report left a sidecar of this kind."""
         self.require_visible(report_id)
-        return self.stamp(sidecar.path(self.reports, report_id, kind)) != 0
+        return self.stamp(sidecar.get_path(self.reports, report_id, kind)) != 0
 
     def put_sidecar(self, report_id: str, kind: sidecar.Kind, text: str) -> None:
         """Write a sidecar beside a report, in place of an earlier one; running queries keep the old one."""
@@ -270,7 +270,7 @@ class Library:
         self.work.mkdir(parents=True, exist_ok=True)
         source = self.work / f"{report_id}-{os.getpid()}{sidecar.SUFFIX[kind]}"
         source.write_text(text, encoding="utf-8", newline="")
-        self.storage.put(report_id, sidecar.path(self.reports, report_id, kind).name, source)
+        self.storage.put(report_id, sidecar.get_path(self.reports, report_id, kind).name, source)
 
     def link(self, systems: str, compute: str) -> None:
         """Link a Systems report to the Compute report of the same program; both named as for ``find``.
@@ -341,7 +341,7 @@ class Library:
     def outdated_database(self, report_id: str) -> Path | None:
         """Return the newest database of a report that an earlier schema made."""
         self.require_visible(report_id)
-        name = version.newest_outdated(self.storage.database_names(report_id))
+        name = version.find_outdated(self.storage.database_names(report_id))
         return self.reports / name if name else None
 
     def cursor(

@@ -45,7 +45,7 @@ def rebuild_manifest(path: Path, report_id: str) -> Manifest | None:
 
 def read_manifest(db: duckdb.DuckDBPyConnection) -> Manifest | None:
     """Read the manifest of the report that is the current database of ``db``; None if it has none."""
-    return _read_manifest(db, _USED, schema.tables().keys())
+    return _read_manifest(db, _USED, schema.read_tables().keys())
 
 
 def read_preview(db: duckdb.DuckDBPyConnection) -> Manifest | None:
@@ -69,7 +69,7 @@ def _read_manifest(db: duckdb.DuckDBPyConnection, used_gpus: str, tables: Collec
 def _has_table(db: duckdb.DuckDBPyConnection, name: str) -> bool:
     """Return True if a report has a table. Lists of tables would read the attached export, which may be damaged."""
     try:
-        db.execute(f"SELECT 1 FROM {schema.identifier(name)} LIMIT 0")
+        db.execute(f"SELECT 1 FROM {schema.quote_identifier(name)} LIMIT 0")
     except duckdb.CatalogException:
         return False
     return True

@@ -108,7 +108,7 @@ _REFUSALS = (
 _LONGEST_DETAIL = 600
 
 
-def connection_arguments(url: str) -> dict[str, Any]:
+def build_connection_arguments(url: str) -> dict[str, Any]:
     """Return the arguments with which psycopg connects to an address.
 
     Raises:
@@ -123,13 +123,13 @@ def connection_arguments(url: str) -> dict[str, Any]:
             "WARPDECK_DATABASE is no address of a PostgreSQL database.",
             hint="It is written as postgresql://USER:PASSWORD@HOST/NAME; special characters of a password as %XX.",
         ) from None
-    if not given.get("password") and (password := secret.read("PGPASSWORD")):
+    if not given.get("password") and (password := secret.read_secret("PGPASSWORD")):
         given["password"] = password
     return _DEFAULTS | given
 
 
 @cache
-def known_revisions() -> frozenset[str]:
+def list_known_revisions() -> frozenset[str]:
     """Return the revisions of a database that this version knows (migrations/versions)."""
     names = (path.name for path in resources.files("profiledb.library.migrations").joinpath("versions").iterdir())
     return frozenset(name[1:5] for name in names if _REVISION_FILE.fullmatch(name))
@@ -143,7 +143,7 @@ class Postgres:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._arguments = connection_arguments(url)
+        self._arguments = build_connection_arguments(url)
         self._free_slots = threading.BoundedSemaphore(MOST)
         self._idle: list[Connected] = []
         self._guard = postgres_timeout.SilenceGuard()
@@ -185,7 +185,7 @@ class Postgres:
                     " FROM revision WHERE topic = ?"
                 )
                 number, transaction, revision = db.execute(query, [topic]).fetchone() or (0, 0, None)
-                version.require_revision(revision, known_revisions())
+                version.require_revision(revision, list_known_revisions())
         except CatalogError:
             if known is None:
                 raise
@@ -246,7 +246,7 @@ def _require_known(connection: Connected) -> None:
         with connection.transaction():
             rows = connection.execute(_REVISION).fetchall()
         for row in rows:
-            version.require_revision(row[0], known_revisions())
+            version.require_revision(row[0], list_known_revisions())
     except errors.UndefinedTable:  # the tables do not exist yet
         pass
     except BaseException:
@@ -293,7 +293,7 @@ class _Transaction:
             self.writes = True
             if self._topic:
                 for row in self.connection.execute(_COUNTED, [self._topic]):
-                    version.require_revision(row[0], known_revisions())
+                    version.require_revision(row[0], list_known_revisions())
         return self.connection
 
 

@@ -6,19 +6,19 @@ from pathlib import Path
 
 from profiledb.library import version
 from profiledb.report import report_pair, sidecar
-from profiledb.report.derived_files import derived_files
+from profiledb.report.derived_files import get_derived_files
 from profiledb.report.schema import SCHEMA_VERSION
 
 
 @lru_cache(maxsize=1024)  # preparing a report asks a thousand times
-def report_path(folder: Path, report_id: str) -> Path:
+def get_report_path(folder: Path, report_id: str) -> Path:
     """Return the path of a report's database in a library's folder."""
     return folder / "reports" / f"{report_id}.v{SCHEMA_VERSION}.duckdb"
 
 
 @lru_cache(maxsize=1024)
 def _sidecars(reports: Path, report_id: str) -> tuple[Path, ...]:
-    return tuple(sidecar.path(reports, report_id, kind) for kind in sidecar.SUFFIX)
+    return tuple(sidecar.get_path(reports, report_id, kind) for kind in sidecar.SUFFIX)
 
 
 class ReportFolder:
@@ -35,12 +35,12 @@ class ReportFolder:
         self.folder = folder
         self.reports = folder / "reports"
         self.work = folder / "work"
-        self.derived = derived_files(folder)
+        self.derived = get_derived_files(folder)
         self.reports.mkdir(parents=True, exist_ok=True)
 
     def database(self, report_id: str) -> Path:
         """Return the path of a report's database in the present schema."""
-        return report_path(self.folder, report_id)
+        return get_report_path(self.folder, report_id)
 
     def manifest(self, report_id: str) -> Path:
         """Return the path of a report's manifest."""
@@ -72,13 +72,13 @@ class ReportFolder:
         """Yield the files of a report that queries do not read: of an earlier schema, or set aside as damaged."""
         current = {self.database(report_id), self.manifest(report_id)}
         for path in self.reports.glob(f"{report_id}.v*"):
-            schema = version.schema_of(path.name)
+            schema = version.parse_schema(path.name)
             if path not in current and (schema is None or schema < SCHEMA_VERSION):
                 yield path
 
     def outdated_database(self, report_id: str) -> Path | None:
         """Return the newest database of a report that an earlier schema made."""
-        name = version.newest_outdated(path.name for path in self.reports.glob(f"{report_id}.v*.duckdb"))
+        name = version.find_outdated(path.name for path in self.reports.glob(f"{report_id}.v*.duckdb"))
         return self.reports / name if name else None
 
     def remove(self, report_id: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from profiledb.errors import ReportNotFoundError
 from profiledb.library.access_check import Visibility
-from profiledb.library.database import Connect, Connection, contains, cut_values, make_marks
+from profiledb.library.database import Connect, Connection, build_contains_pattern, cut_values, make_marks
 from profiledb.report import report_lookup
 from profiledb.report.manifest import LAUNCHES, TIMELINE, Manifest, Subject
 from profiledb.report.schema import SCHEMA_VERSION
@@ -209,7 +209,7 @@ def _list_conditions(filters: Filters) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the conditions of filters on ``listing``, each with its values."""
     for word in filters.text.casefold().split()[:_MOST_WORDS]:
         older = f" OR schema_version < {SCHEMA_VERSION:d}" if word in OLDER else ""
-        yield f"words LIKE ? ESCAPE '!'{older}", [contains(word)]
+        yield f"words LIKE ? ESCAPE '!'{older}", [build_contains_pattern(word)]
     for column, among in (("kind", filters.kinds), ("gpu", filters.gpus)):
         if among:
             yield f"{column} IN ({make_marks(among)})", among
@@ -227,7 +227,7 @@ def _list_conditions(filters: Filters) -> Iterator[tuple[str, Sequence[str]]]:
         yield f"{name} = {value:d}", ()
 
 
-def kind_of(report: Manifest) -> str:
+def get_kind(report: Manifest) -> str:
     """Return the kind of a report; for a trace in PyTorch's format by another program, that program's name."""
     is_other = report.kind == "torch" and report.tool not in (None, KIND_TITLES["torch"])
     return (report.tool or report.kind) if is_other else report.kind
@@ -264,7 +264,7 @@ def _make_row(report: Manifest, labels: Sequence[str]) -> dict[str, Any]:
         "report_id": report.id,
         "sample": int(report.sample),
         "schema_version": report.schema_version,
-        "kind": _clean_text(kind_of(report))[:_LONGEST],
+        "kind": _clean_text(get_kind(report))[:_LONGEST],
         "gpu": _clean_text(report.gpu or "")[:_LONGEST],
         "name": _clean_text(report.shown_name.casefold())[:_LONGEST],
         "captured_at": _normalize_time(report.captured_at),

@@ -19,7 +19,7 @@ UNKNOWN = "?"
 SIGN = file_names.SPACE_SIGN
 
 
-def space_of(path: str, inbox: PurePath | None = None) -> str:
+def find_space(path: str, inbox: PurePath | None = None) -> str:
     """Return the space of a file, by the innermost ``@`` folder above it; ``path`` may be a URL.
 
     Folders above the inbox do not count.
@@ -30,7 +30,7 @@ def space_of(path: str, inbox: PurePath | None = None) -> str:
     return next((one.removeprefix(SIGN) for one in reversed(folders) if len(one) > 1 and one[0] == SIGN), EVERYBODY)
 
 
-def folder(space: str) -> str:
+def get_folder(space: str) -> str:
     """Return the folder of a space in the inbox; empty for ``EVERYBODY``."""
     return f"{SIGN}{space}" if space else ""
 

@@ -85,22 +85,22 @@ def require_number(version: int) -> None:
         raise _make_newer_error(f"is of version {version}", f"{VERSION}")
 
 
-def schema_of(name: str) -> int | None:
+def parse_schema(name: str) -> int | None:
     """Return the schema version in the name of a report's database or manifest; None for any other file."""
     match = _REPORT_FILE.fullmatch(name)
     return int(match[1]) if match else None
 
 
-def newest_outdated(names: Iterable[str]) -> str | None:
+def find_outdated(names: Iterable[str]) -> str | None:
     """Return the name of the newest database that an earlier schema made."""
-    by_schema = {schema: name for name in names if (schema := schema_of(name)) and schema < SCHEMA_VERSION}
+    by_schema = {schema: name for name in names if (schema := parse_schema(name)) and schema < SCHEMA_VERSION}
     return by_schema[max(by_schema)] if by_schema else None
 
 
 def require_names(names: Iterable[str]) -> None:
     """Refuse a later version by the names of report files or objects."""
     for name in names:
-        schema = schema_of(name)
+        schema = parse_schema(name)
         if schema is not None and schema > SCHEMA_VERSION:
             raise _make_newer_error(
                 f"holds a report of schema {schema} ({name})", f"{VERSION} with reports of schema {SCHEMA_VERSION}"

@@ -42,7 +42,7 @@ NOBODY = Visitor("", "login", frozenset(), NONE)
 """Somebody who has not logged in: sees nothing, not even the reports of everybody."""
 
 
-def audit_name(chosen: Iterable[object], proven: Iterable[object]) -> str:
+def clean_audit_name(chosen: Iterable[object], proven: Iterable[object]) -> str:
     """Return the name for the audit, cleaned and bounded.
 
     Args:

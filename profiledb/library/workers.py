@@ -59,11 +59,11 @@ def list_converters(workers: Sequence[WorkerInfo]) -> str:
     return ", ".join(sorted(converters)) or "no converter"
 
 
-def newest_nsys(workers: Sequence[WorkerInfo]) -> str:
+def find_newest_nsys(workers: Sequence[WorkerInfo]) -> str:
     """Return the newest nsys of these workers; empty if none has one."""
-    return max((one.nsys for one in workers), key=version_numbers, default="")
+    return max((one.nsys for one in workers), key=parse_version, default="")
 
 
-def version_numbers(version: str) -> tuple[int, ...]:
+def parse_version(version: str) -> tuple[int, ...]:
     """Return a version as numbers, for comparing."""
     return tuple(int(part) for part in _NUMBER.findall(version)[:4])

@@ -34,7 +34,7 @@ _LEAST_SECRET = 6
 _events = logging.getLogger("warpdeck.events")
 
 
-def event(name: str, /, *, level: int = logging.INFO, **fields: Any) -> None:
+def log_event(name: str, /, *, level: int = logging.INFO, **fields: Any) -> None:
     """Log an event; plain logs leave it out, because people get sentences there.
 
     Args:
@@ -50,11 +50,11 @@ def configure(form: str) -> None:
     if form != JSON:
         return
     root = logging.getLogger()
-    root.handlers = [handler()]
+    root.handlers = [make_handler()]
     _events.setLevel(logging.INFO)
 
 
-def handler() -> logging.Handler:
+def make_handler() -> logging.Handler:
     """Return a handler that writes records as JSON to standard output."""
     made = logging.StreamHandler(sys.stdout)
     made.setFormatter(Formatter())
@@ -77,18 +77,18 @@ class Formatter(logging.Formatter):
         if record.name == _events.name and isinstance(fields, Mapping):
             line |= {"event": record.getMessage()} | {key: _clean_value(value) for key, value in fields.items()}
         else:
-            line |= {"event": "log", "logger": record.name, "message": without_secrets(record.getMessage())[:LONGEST]}
+            line |= {"event": "log", "logger": record.name, "message": remove_secrets(record.getMessage())[:LONGEST]}
         if record.exc_info:
-            line["trace"] = without_secrets(self.formatException(record.exc_info))[-LONGEST_TRACE:]
+            line["trace"] = remove_secrets(self.formatException(record.exc_info))[-LONGEST_TRACE:]
         return json.dumps(line)
 
 
-def without_secrets(text: str) -> str:
+def remove_secrets(text: str) -> str:
     """Remove passwords of addresses, and the values of variables that hold keys."""
     text = _GIVEN.sub(rf"\1{MARK}", _PASSWORD.sub(rf"\1{MARK}@", text))
     for name in _SECRETS:
         with suppress(ConfigError):
-            value = secret.read(name)
+            value = secret.read_secret(name)
             if len(value) >= _LEAST_SECRET:
                 text = text.replace(value, MARK)
     return text
@@ -97,4 +97,4 @@ def without_secrets(text: str) -> str:
 def _clean_value(value: Any) -> Any:
     if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    return without_secrets(str(value))[:LONGEST]
+    return remove_secrets(str(value))[:LONGEST]

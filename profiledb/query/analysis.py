@@ -53,23 +53,23 @@ def rows_or_none(ask: "Callable[..., pd.DataFrame]", *asked: Any, **params: Any)
 
 def answer(library: Library, asked: Request) -> "pd.DataFrame":
     """Answer a request as a frame. Raises the same errors as ``run``."""
-    return frame_of(rows(library, asked))
+    return convert_frame(read_rows(library, asked))
 
 
-def rows(library: Library, asked: Request, *, again: bool = False) -> "pa.Table":
+def read_rows(library: Library, asked: Request, *, again: bool = False) -> "pa.Table":
     """Answer a request as an Arrow table."""
     try:
         with ready(library, asked) as (cursor, _, values):
-            return first_rows(cursor, asked.analysis, values)
+            return query_first(cursor, asked.analysis, values)
     except BROKEN:
         if again:
             raise
-    return rows(library, asked, again=True)  # the library has reconnected
+    return read_rows(library, asked, again=True)  # the library has reconnected
 
 
 def check(library: Library, asked: Request) -> None:
     """Raise NotCapturedError if the report lacks data that a request needs. Much cheaper than answering it."""
-    with library.cursor(asked.report_id, views=views.needed(needs.INCLUDES)) as cursor:
+    with library.cursor(asked.report_id, views=views.list_needed(needs.INCLUDES)) as cursor:
         needs.check(cursor, asked.analysis, alone=asked.partner is None)
 
 
@@ -87,7 +87,9 @@ def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyCon
             with _explain_wrong_values():
                 yield part.cursor, analysis.queries[-1], dict(asked.values)
         return
-    with library.cursor(asked.report_id, partner, views.needed((*needs.INCLUDES, *asked.includes)), joins) as cursor:
+    with library.cursor(
+        asked.report_id, partner, views.list_needed((*needs.INCLUDES, *asked.includes)), joins
+    ) as cursor:
         needs.check(cursor, analysis, alone=partner is None)
         apply.apply(cursor, asked.selection)
         if analysis.by_phases:
@@ -107,16 +109,16 @@ def _find_compute_report(library: Library, named: str) -> str:
 
 def query(library: Library, report_id: str, sql: str, params: Mapping[str, Any] | None = None) -> "pd.DataFrame":
     """Run arbitrary read-only SQL on the tables of a report, for the command line and for tests."""
-    with library.cursor(report_id, views=views.everything()) as cursor:
-        return frame(cursor, sql, dict(params or {}))
+    with library.cursor(report_id, views=views.list_all()) as cursor:
+        return query_frame(cursor, sql, dict(params or {}))
 
 
-def frame(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> "pd.DataFrame":
+def query_frame(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> "pd.DataFrame":
     """Run a query on a prepared cursor and return a frame with the column types of ``run``."""
-    return frame_of(table(cursor, sql, values))
+    return convert_frame(query_table(cursor, sql, values))
 
 
-def first_rows(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, values: Mapping[str, Any]) -> "pa.Table":
+def query_first(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, values: Mapping[str, Any]) -> "pa.Table":
     """Return the rows of the first query of an analysis or rule that has some on a prepared cursor, else of the last.
 
     Those before the last one are for reports that lack what it looks at, which takes less time to find out than to
@@ -124,10 +126,10 @@ def first_rows(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, values: Ma
     """
     *first, last = analysis.queries
     for sql in first:
-        rows = table(cursor, sql, _pick_used(sql, values))
+        rows = query_table(cursor, sql, _pick_used(sql, values))
         if rows.num_rows:
             return rows
-    return table(cursor, last, _pick_used(last, values))
+    return query_table(cursor, last, _pick_used(last, values))
 
 
 def _pick_used(sql: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,14 +137,14 @@ def _pick_used(sql: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name in used}
 
 
-def table(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> "pa.Table":
+def query_table(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> "pa.Table":
     """Run a query on a cursor and return its rows as an Arrow table in small batches (``_BATCH_ROWS``)."""
     with _explain_wrong_values():
         relation = cursor.execute(sql, values) if values else cursor.execute(sql)
         return relation.to_arrow_table(_BATCH_ROWS)
 
 
-def frame_of(table: "pa.Table") -> "pd.DataFrame":
+def convert_frame(table: "pa.Table") -> "pd.DataFrame":
     """Convert an Arrow table to a frame with the column types of ``run``."""
     found: pd.DataFrame = table.to_pandas(types_mapper=_map_arrow_types().get)
     return found

@@ -59,7 +59,7 @@ class Answers:
         if rows is not None:
             return self._put_answer(library, asked, _pickle_rows(rows))
         try:
-            rows = analysis.rows(library, asked)
+            rows = analysis.read_rows(library, asked)
         except NotCapturedError as error:
             return self._put_answer(library, asked, error.with_traceback(None))
         answer_store.write(library, asked, rows)
@@ -70,4 +70,4 @@ class Answers:
 
 
 def _pickle_rows(rows: "pa.Table") -> bytes:
-    return pickle.dumps(analysis.frame_of(rows), protocol=pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps(analysis.convert_frame(rows), protocol=pickle.HIGHEST_PROTOCOL)

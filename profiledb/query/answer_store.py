@@ -44,21 +44,21 @@ _ID = re.compile(r"[0-9a-f]{8,64}")
 
 def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] | None = None) -> "pd.DataFrame":
     """Run an analysis, reusing the answer on disk if there is one. Raises the same errors as ``analysis.run``."""
-    return analysis.frame_of(rows(library, request.build(library, report_id, name, params)))
+    return analysis.convert_frame(answer_rows(library, request.build(library, report_id, name, params)))
 
 
-def rows(library: Library, asked: Request) -> "pa.Table":
+def answer_rows(library: Library, asked: Request) -> "pa.Table":
     """Return the rows of a request; unless they are stored, compute and store them."""
     found = read(library, asked)
     if found is None:
-        found = analysis.rows(library, asked)
+        found = analysis.read_rows(library, asked)
         write(library, asked, found)
     return found
 
 
 def read(library: Library, asked: Request) -> "pa.Table | None":
     """Return the stored rows of a request, or None if they are not stored or a report is no longer intact."""
-    path = where(library, asked)
+    path = find_path(library, asked)
     if path is None:
         return None
     try:
@@ -75,7 +75,7 @@ def read(library: Library, asked: Request) -> "pa.Table | None":
 
 def write(library: Library, asked: Request, found: "pa.Table") -> None:
     """Store the rows of a request unless they exceed the size limit or the settings turn the store off."""
-    path, most = where(library, asked), config.load().answers_mb * 1_000_000
+    path, most = find_path(library, asked), config.load().answers_mb * 1_000_000
     if path is None or found.nbytes > 16 * MOST_BYTES:
         return
     encoded = _encode_rows(found)
@@ -87,18 +87,18 @@ def write(library: Library, asked: Request, found: "pa.Table") -> None:
         library.derived.make_room(len(encoded), most)
 
 
-def where(library: Library, asked: Request) -> Path | None:
+def find_path(library: Library, asked: Request) -> Path | None:
     """Return the path of the stored answer to a request, or None if its report does not exist."""
     _, *key = asked.key(library)  # without the folder: a library may be moved
     if not all(_ID.fullmatch(one) and library.path(one).exists() for one in _list_reports(asked)):
         return None
-    text = repr((code(), key))
+    text = repr((hash_code(), key))
     name = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:40]
     return library.derived.answers / asked.report_id / f"{name}.answer"
 
 
 @cache
-def code() -> str:
+def hash_code() -> str:
     """Return a hash of the code that computes answers, the schema version and the DuckDB version."""
     digest = hashlib.sha256(f"{SCHEMA_VERSION} {duckdb.__version__}".encode())
     package = resources.files("profiledb")
@@ -109,7 +109,7 @@ def code() -> str:
 
 
 def _read_texts(folder: Traversable, name: str) -> list[tuple[str, bytes]]:
-    """Return the paths and contents of a folder's code files, without the SQL that ``request.fingerprint`` covers."""
+    """Return the paths and contents of a folder's code files, without the SQL that ``request.hash_analysis`` covers."""
     found = []
     for one in folder.iterdir():
         path = f"{name}/{one.name}"
@@ -121,7 +121,7 @@ def _read_texts(folder: Traversable, name: str) -> list[tuple[str, bytes]]:
 
 
 _NAMED = re.compile(r"analyses/\w+/(views/)?\w+\.sql|selection/selected\.sql|report/sidecar\.sql")
-"""SQL files that ``request.fingerprint`` covers."""
+"""SQL files that ``request.hash_analysis`` covers."""
 
 
 def _list_reports(asked: Request) -> list[str]:

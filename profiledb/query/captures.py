@@ -251,7 +251,7 @@ def _has_launched(cursor: Reader) -> bool:
     return cursor.execute(called).fetchone() is not None
 
 
-def missing(cursor: Reader) -> list[Capture]:
+def list_missing(cursor: Reader) -> list[Capture]:
     """Return the data that this report lacks compared with other reports on the same subject, most important first."""
     program = find_program(cursor)
     if own := _find_own_advice(cursor):
@@ -343,13 +343,13 @@ OF_SIDECARS = {
 """Errors for data that no profiler writes (sidecar.py), by table."""
 
 
-def lacking(cursor: Reader, table: str) -> NotCapturedError:
+def find_lack(cursor: Reader, table: str) -> NotCapturedError:
     """Return the error for a question that needs an empty table. Reads the views of ``program``."""
     if own := _find_own_advice(cursor):
         error = _make_own_error(own, table)
     else:
         work = any(has_rows(cursor, one) for one in GPU_SIDE)
-        error = how_to_capture(
+        error = explain_capture(
             table,
             calls_traced=not work and has_rows(cursor, "api_call"),
             launched=not work and _has_launched(cursor),
@@ -363,7 +363,7 @@ def lacking(cursor: Reader, table: str) -> NotCapturedError:
     return NotCapturedError(error.message, why=error.why, command=command, use=error.use, tables=error.tables)
 
 
-def how_to_capture(
+def explain_capture(
     table: str, *, calls_traced: bool = False, launched: bool = False, graphs_traced: bool = False,
     asked_for: bool = False, wsl: bool = False,
 ) -> NotCapturedError:  # fmt: skip

@@ -31,8 +31,8 @@ def write_all(
     _check_parameters(params)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        index = [_write_analysis(library, report, one, folder, params) for one in header.analyses().values()]
-        text = spreadsheet.csv_lines([("analysis", "title", "rows", "why"), *index])
+        index = [_write_analysis(library, report, one, folder, params) for one in header.list_analyses().values()]
+        text = spreadsheet.format_csv_lines([("analysis", "title", "rows", "why"), *index])
         (folder / INDEX).write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise WarpdeckError(
@@ -42,7 +42,7 @@ def write_all(
 
 
 def _check_parameters(params: Mapping[str, Any]) -> None:
-    known = frozenset[str]().union(*(one.takes for one in header.analyses().values()))
+    known = frozenset[str]().union(*(one.takes for one in header.list_analyses().values()))
     if unknown := sorted(set(params) - known):
         raise AnalysisError(f"No analysis has a parameter {unknown[0]!r}.", hint="warpdeck analyses lists them.")
 

@@ -192,7 +192,7 @@ class Analysis:
 
 
 @cache
-def analyses() -> dict[str, Analysis]:
+def list_analyses() -> dict[str, Analysis]:
     """Return all analyses by name, sorted."""
     topics = [topic for topic in resources.files("profiledb").joinpath("analyses").iterdir() if topic.is_dir()]
     files = [(file, topic.name) for topic in topics for file in topic.iterdir() if file.name.endswith(".sql")]
@@ -208,17 +208,17 @@ def get(name: str) -> Analysis:
     Raises:
         AnalysisError: no analysis has that name.
     """
-    if name not in analyses():
+    if name not in list_analyses():
         raise AnalysisError(f"No analysis is called {name!r}.", hint="warpdeck analyses lists them.")
-    return analyses()[name]
+    return list_analyses()[name]
 
 
 def parse(name: str, text: str, topic: str = "") -> Analysis:
     """Parse an analysis file from the folder ``topic``; ``sql`` becomes the whole text."""
-    return of(name, read(text, _LINE), text, topic)
+    return build_analysis(name, read_header(text, _LINE), text, topic)
 
 
-def of(name: str, lines: Mapping[str, list[str]], text: str, topic: str = "") -> Analysis:
+def build_analysis(name: str, lines: Mapping[str, list[str]], text: str, topic: str = "") -> Analysis:
     """Build an analysis from its header lines by key; ``text`` is the whole file."""
     return Analysis(
         name=name,
@@ -229,17 +229,17 @@ def of(name: str, lines: Mapping[str, list[str]], text: str, topic: str = "") ->
         columns=tuple(_parse_column(line) for line in lines.get("column", [])),
         sql=text,
         joins="trace" if lines.get("joins") == ["trace"] else "ncu" if lines.get("joins") else None,
-        includes=listed(lines.get("includes", [])),
-        selects=listed(lines.get("selects", [])),
-        once=listed(lines.get("once", [])),
+        includes=split_names(lines.get("includes", [])),
+        selects=split_names(lines.get("selects", [])),
+        once=split_names(lines.get("once", [])),
         topic=topic,
         page=next(iter(lines.get("page", [])), ""),
-        show=tuple(map(_parse_shown, listed(lines.get("show", [])))),
+        show=tuple(map(_parse_shown, split_names(lines.get("show", [])))),
         prefetch=tuple(map(_parse_asked, lines.get("prefetch", []))),
     )
 
 
-def read(text: str, line: re.Pattern[str]) -> dict[str, list[str]]:
+def read_header(text: str, line: re.Pattern[str]) -> dict[str, list[str]]:
     """Return the comment lines before the first line of SQL, by key. Lines without a key are under the empty key."""
     values: dict[str, list[str]] = {}
     for comment in text.splitlines():
@@ -251,7 +251,7 @@ def read(text: str, line: re.Pattern[str]) -> dict[str, list[str]]:
     return values
 
 
-def listed(values: list[str]) -> tuple[str, ...]:
+def split_names(values: list[str]) -> tuple[str, ...]:
     """Split lines of comma-separated names."""
     return tuple(name.strip() for value in values for name in value.split(","))
 

@@ -29,4 +29,4 @@ def check(cursor: captures.Reader, analysis: Analysis, *, alone: bool = True) ->
                 hint="Link one on the Library page, or: warpdeck link REPORT COMPUTE_REPORT",
             )
         if not any(captures.has_rows(cursor, table) for table in tables):
-            raise captures.lacking(cursor, tables[0])
+            raise captures.find_lack(cursor, tables[0])

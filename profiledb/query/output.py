@@ -13,7 +13,7 @@ from profiledb.library.library import Library
 from profiledb.query import request
 from profiledb.query.analysis import ready
 from profiledb.query.header import Analysis
-from profiledb.report.schema import identifier, quote
+from profiledb.report.schema import quote, quote_identifier
 
 LARGE = 100_000
 """If the largest table of a report has at least this many rows, importing pyarrow (0.1 s) pays off."""
@@ -62,10 +62,12 @@ def _build_lines_sql(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, sql:
     formats = {column.name: column.format for column in analysis.columns}
     found = _execute_query(cursor, f"DESCRIBE {query}", values).fetchall()
     defused = ", ".join(
-        f"{spreadsheet.defused_sql(identifier(name))} AS {identifier(name)}" if kind == "VARCHAR" else identifier(name)
+        f"{spreadsheet.build_defused_sql(quote_identifier(name))} AS {quote_identifier(name)}"
+        if kind == "VARCHAR"
+        else quote_identifier(name)
         for name, kind, *_ in found
     )
-    cells = [_build_cell_sql(identifier(name), kind, formats.get(name, "")) for name, kind, *_ in found]
+    cells = [_build_cell_sql(quote_identifier(name), kind, formats.get(name, "")) for name, kind, *_ in found]
     if len(cells) == 1:  # an empty line would not count as a row
         cells = [f"""coalesce(nullif({cells[0]}, ''), '""')"""]
     separated = ", ',', ".join(cells)
@@ -79,7 +81,7 @@ def _execute_query(
     """Run a query with its values as literals: binding a parameter makes DuckDB import pandas, which takes 0.3 s."""
     cursor.execute(f"PREPARE output AS {query}")
     literals = {name: quote(None if value is None else str(value)) for name, value in values.items()}
-    given = ", ".join(f"{identifier(name)} := {literal}" for name, literal in literals.items())
+    given = ", ".join(f"{quote_identifier(name)} := {literal}" for name, literal in literals.items())
     return cursor.execute(f"EXECUTE output({given})" if given else "EXECUTE output")
 
 

@@ -40,11 +40,11 @@ class Request:
     def key(self, library: Library) -> Key:
         partners: dict[str, str] = {self.analysis.joins or "ncu": self.partner} if self.partner else {}
         asked = (self.selection, tuple(sorted(self.values.items())))
-        version, by_phases = fingerprint(self.analysis), self.analysis.by_phases
-        return key(library, self.report_id, version, asked, partners, by_phases=by_phases)
+        version, by_phases = hash_analysis(self.analysis), self.analysis.by_phases
+        return make_key(library, self.report_id, version, asked, partners, by_phases=by_phases)
 
 
-def key(
+def make_key(
     library: Library,
     report_id: str,
     version: str,
@@ -73,7 +73,7 @@ def key(
         files.append(library.pairs_path(report_id, trace))
     stamps = [library.stamp(file) for file in (*files, *library.sidecar_paths(report_id))]
     own = config.load().phases if by_phases else None
-    phases = (str(own), stamp(own)) if own else ()
+    phases = (str(own), read_modified_ns(own)) if own else ()
     return library.folder, version, report_id, linked, asked, tuple(stamps), phases
 
 
@@ -101,11 +101,11 @@ def build(library: Library, report_id: str, name: str, params: Mapping[str, Any]
 
 
 @cache
-def fingerprint(analysis: Analysis) -> str:
+def hash_analysis(analysis: Analysis) -> str:
     """Return a hash of the SQL of an analysis and of the views that it builds on."""
-    return hashlib.sha256(f"{views.sql(analysis.includes)}{analysis.sql}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{views.build_sql(analysis.includes)}{analysis.sql}".encode()).hexdigest()[:16]
 
 
-def stamp(path: Path) -> int:
+def read_modified_ns(path: Path) -> int:
     """Return the modification time of a file in ns, or 0 if it does not exist."""
     return path.stat().st_mtime_ns if path.exists() else 0

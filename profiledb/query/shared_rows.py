@@ -51,7 +51,7 @@ class Shared:
 
 
 @cache
-def files() -> Mapping[str, Shared]:
+def list_files() -> Mapping[str, Shared]:
     """Return the files of shared rows by name."""
     folders = [topic.joinpath("once") for topic in resources.files("profiledb").joinpath("analyses").iterdir()]
     texts = [(file.name, file.read_text(encoding="utf-8")) for one in folders if one.is_dir() for file in one.iterdir()]
@@ -59,15 +59,15 @@ def files() -> Mapping[str, Shared]:
 
 
 def _parse_shared(text: str) -> Shared:
-    lines = header.read(text, _LINE)
-    defaults, once = (header.listed(lines.get(key, [])) for key in ("defaults", "once"))
+    lines = header.read_header(text, _LINE)
+    defaults, once = (header.split_names(lines.get(key, [])) for key in ("defaults", "once"))
     return Shared(text, defaults, once, "".join(lines.get("of", [])))
 
 
 def fit(analysis: Analysis, values: Mapping[str, object], selection: Selection) -> bool:
     """Return True if an analysis may run where shared rows are: they hold for one mode, and for some defaults."""
     defaults = header.bind(analysis, {})
-    fixed = {name for one in analysis.once for name in files()[one].defaults}
+    fixed = {name for one in analysis.once for name in list_files()[one].defaults}
     return selection.mode == "process" and all(values[name] == defaults[name] for name in fixed)
 
 
@@ -100,7 +100,7 @@ class Part:
         for name in once:
             if name in self._made:
                 continue
-            one = files()[name]
+            one = list_files()[name]
             self._make_once(one.once)
             if not one.of or captures.has_rows(self.cursor, one.of):
                 self.cursor.execute(one.sql)
@@ -134,7 +134,7 @@ def opened(
     own = config.load().phases
     key = (selection, str(own), own.stat().st_mtime_ns if own and own.exists() else 0)
     lacks: NotCapturedError | NotLinkedError | None = None
-    built_on = views.needed(dict.fromkeys((*needs.INCLUDES, *includes)))
+    built_on = views.list_needed(dict.fromkeys((*needs.INCLUDES, *includes)))
     with library.kept_cursor(report_id, partner, built_on, joins, key) as one:
         try:
             yield Part(one, selection, alone=alone)

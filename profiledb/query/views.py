@@ -30,16 +30,16 @@ class Views:
 
 
 @cache
-def files() -> dict[str, Views]:
+def list_files() -> dict[str, Views]:
     """Return all view files by name."""
-    return {name: _parse_views(name, text) for name, text in stored_views.texts().items()}
+    return {name: _parse_views(name, text) for name, text in stored_views.read_texts().items()}
 
 
 def _parse_views(name: str, text: str) -> Views:
-    return Views(name, text, header.listed(header.read(text, _LINE).get("includes", [])))
+    return Views(name, text, header.split_names(header.read_header(text, _LINE).get("includes", [])))
 
 
-def needed(names: Iterable[str]) -> tuple[Views, ...]:
+def list_needed(names: Iterable[str]) -> tuple[Views, ...]:
     """Return these files and their dependencies, each after the files that it depends on.
 
     Raises:
@@ -47,18 +47,18 @@ def needed(names: Iterable[str]) -> tuple[Views, ...]:
     """
     ordered: dict[str, Views] = {}
     for name in names:
-        if name not in files():
+        if name not in list_files():
             raise AnalysisError(f"No views are called {name!r}.")
-        ordered |= {one.name: one for one in needed(files()[name].includes)}
-        ordered[name] = files()[name]
+        ordered |= {one.name: one for one in list_needed(list_files()[name].includes)}
+        ordered[name] = list_files()[name]
     return tuple(ordered.values())
 
 
-def everything() -> tuple[Views, ...]:
+def list_all() -> tuple[Views, ...]:
     """Return all view files, each after the files that it depends on."""
-    return needed(files())
+    return list_needed(list_files())
 
 
-def sql(names: Iterable[str]) -> str:
+def build_sql(names: Iterable[str]) -> str:
     """Return the SQL that creates the views of these files and of their dependencies."""
-    return "\n".join(one.sql for one in needed(names))
+    return "\n".join(one.sql for one in list_needed(names))

@@ -21,7 +21,7 @@ from profiledb.replay.copy_changes import (
 from profiledb.replay.graph import (
     LAUNCH_NS,
     Graph,
-    of_kind,
+    mask_kinds,
 )  # fmt: skip
 from profiledb.replay.kernel_changes import (
     compiled,
@@ -48,8 +48,8 @@ from profiledb.replay.part import (
     find_calls,
     find_launched,
     find_waiting,
-    without,
-    without_waits_of,
+    keep_other_waits,
+    remove_operations,
 )
 from profiledb.replay.recomputation import without_recomputation, without_recomputation_cautious
 from profiledb.replay.recording import Flags, Integers
@@ -120,9 +120,9 @@ def without_range(graph: Graph, part: Part, value: str) -> Graph | None:
         return None
     changed = host_code(graph, part, value) or graph
     calls = find_calls(graph, spans) & part.calls
-    changed = without(changed, find_launched(graph.recording, calls)) or changed
+    changed = remove_operations(changed, find_launched(graph.recording, calls)) or changed
     cost = np.where(calls, 0, changed.cost)
-    changed = replace(changed, cost=cost, waits=without_waits_of(changed, calls))
+    changed = replace(changed, cost=cost, waits=keep_other_waits(changed, calls))
     return None if changed.cost is graph.cost else changed
 
 
@@ -206,11 +206,11 @@ def _list_ranges(graph: Graph, part: Part) -> list[str]:
 
 def without_allocations(graph: Graph, part: Part, _: str) -> Graph | None:
     """Allocate memory before the part: calls that allocate or free it take no time and wait for nothing."""
-    gone = of_kind(graph.recording.calls, ("allocation", "free", "waiting free")) & part.calls
+    gone = mask_kinds(graph.recording.calls, ("allocation", "free", "waiting free")) & part.calls
     if not gone.any():
         return None
     cost = np.where(gone, 0, graph.cost)
-    return replace(graph, cost=cost, waits=without_waits_of(graph, gone))
+    return replace(graph, cost=cost, waits=keep_other_waits(graph, gone))
 
 
 def without_profiler(graph: Graph, part: Part, _: str) -> Graph | None:

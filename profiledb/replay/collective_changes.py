@@ -6,7 +6,7 @@ import numpy as np
 
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.replay.graph import LAUNCH_NS, NEAR_NS, Graph
-from profiledb.replay.part import Part, find_waiting, measure_waits, only_launching, without
+from profiledb.replay.part import Part, find_waiting, mask_launching, measure_waits, remove_operations
 from profiledb.replay.recording import KERNEL, Flags, Integers
 
 MOST_MERGED = 10_000
@@ -88,9 +88,9 @@ def merged_collectives(graph: Graph, part: Part, value: str) -> Graph | None:
             gone[group[:-1]] = True
     if not gone.any():
         return None
-    changed = without(replace(graph, length=length), gone)
+    changed = remove_operations(replace(graph, length=length), gone)
     assert changed is not None
-    around = _find_around(graph, only_launching(graph, gone))
+    around = _find_around(graph, mask_launching(graph, gone))
     gap, cost = graph.gap.copy(), changed.cost.copy()
     usual = int(np.median(graph.gap[part.calls])) if part.calls.any() else 0
     gap[around] = np.minimum(gap[around], usual)

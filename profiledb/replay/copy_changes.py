@@ -9,9 +9,9 @@ from profiledb.replay.graph import (
     NEAR_NS,
     STREAM_WAITS,
     Graph,
-    of_kind,
+    mask_kinds,
 )
-from profiledb.replay.part import Part, find_after_reads, find_following, find_led, without, without_waits_of
+from profiledb.replay.part import Part, find_after_reads, find_following, find_led, keep_other_waits, remove_operations
 from profiledb.replay.recording import COPY, MEMSET, Integers
 
 FEW_BYTES = 64
@@ -41,7 +41,7 @@ def _pin_copies(graph: Graph, part: Part, rate: float) -> Graph | None:
     cost = graph.cost.copy()
     of = operations.call[copies]
     cost[of] = np.minimum(cost[of], LAUNCH_NS)
-    after_copy = find_following(calls.start, of, of_kind(calls, STREAM_WAITS) & part.calls, graph.chain)
+    after_copy = find_following(calls.start, of, mask_kinds(calls, STREAM_WAITS) & part.calls, graph.chain)
     cost[after_copy] = 0
     asynchronous = np.zeros(len(calls), np.bool_)
     asynchronous[of] = asynchronous[after_copy] = True
@@ -49,7 +49,7 @@ def _pin_copies(graph: Graph, part: Part, rate: float) -> Graph | None:
     launch_lag[copies] = np.minimum(launch_lag[copies], LAUNCH_NS)
     return replace(
         graph, cost=cost, length=_copy_at_rate(graph, copies, rate), launch_lag=launch_lag,
-        waits=without_waits_of(graph, asynchronous),
+        waits=keep_other_waits(graph, asynchronous),
     )  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def _overlap_copies(graph: Graph, part: Part, rate: float) -> Graph | None:
             after[int(mine[place])], other_lag[int(mine[place])] = int(mine[work[place]]), NEAR_NS
     of = np.zeros(len(calls), np.bool_)
     of[operations.call[large]] = True
-    following = find_after_reads(graph, of) & of_kind(calls, STREAM_WAITS) & part.calls
+    following = find_after_reads(graph, of) & mask_kinds(calls, STREAM_WAITS) & part.calls
     cost[of] = np.minimum(cost[of], LAUNCH_NS)
     cost[following] = 0
     launch_lag = graph.launch_lag.copy()
@@ -119,13 +119,13 @@ def _overlap_copies(graph: Graph, part: Part, rate: float) -> Graph | None:
     return replace(
         graph, length=_copy_at_rate(graph, np.flatnonzero(large & operations.pageable), rate), stream_before=before,
         after=after, other_lag=other_lag, stream_lag=stream_lag, launch_lag=launch_lag,
-        cost=cost, waits=without_waits_of(graph, of | following),
+        cost=cost, waits=keep_other_waits(graph, of | following),
     )  # fmt: skip
 
 
 def without_memsets(graph: Graph, part: Part, _: str) -> Graph | None:
     """Skip memory sets, such as zeroing gradients: neither the call nor the operation takes time."""
-    return without(graph, (graph.recording.operations.kind == MEMSET) & part.operations)
+    return remove_operations(graph, (graph.recording.operations.kind == MEMSET) & part.operations)
 
 
 def data_on_gpu(graph: Graph, part: Part, value: str) -> Graph | None:
@@ -153,4 +153,4 @@ def data_on_gpu_cautious(graph: Graph, part: Part, _: str) -> Graph | None:
     """Skip the copies alone."""
     operations = graph.recording.operations
     between = (operations.from_host | operations.to_host) & (operations.bytes > FEW_BYTES) & part.operations
-    return without(graph, between)
+    return remove_operations(graph, between)

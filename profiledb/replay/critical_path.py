@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from profiledb.replay.graph import Graph, base_name
+from profiledb.replay.graph import Graph, strip_version
 from profiledb.replay.recording import COPY, KERNEL, MEMSET, Operations
 from profiledb.replay.simulation import LAUNCH, ORIGIN, STREAM, Replayed
 
@@ -60,7 +60,7 @@ def cut(segments: Iterable[Segment], begin_ns: int, end_ns: int) -> list[Segment
     return [one for one in cropped if one.ns > 0]
 
 
-def pieces(segments: Iterable[Segment]) -> list[Piece]:
+def sum_pieces(segments: Iterable[Segment]) -> list[Piece]:
     """Return the parts of a path by kind and name, the longest first."""
     took: Counter[tuple[str, str]] = Counter()
     for one in segments:
@@ -82,7 +82,7 @@ class _Walk:
         self.before = _find_chain_before(graph, replayed)
         self.last_of = {j: group for group in graph.partners for j in group}
         calls, operations = graph.recording.calls, graph.recording.operations
-        self.call_titles = [base_name(name) for name in calls.names]
+        self.call_titles = [strip_version(name) for name in calls.names]
         self.call_name, self.gap = calls.name.tolist(), graph.gap.tolist()
         self.launch, self.stream_before = operations.call.tolist(), graph.stream_before.tolist()
         self.kernel_name = np.where(operations.kind == KERNEL, operations.name, -1).tolist()

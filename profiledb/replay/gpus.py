@@ -26,5 +26,5 @@ class Gpu:
 def read_gpus() -> Mapping[str, Gpu]:
     """Return the GPUs by name, in the order of the table."""
     with duckdb.connect() as db:
-        db.execute(views.sql(["gpu_sheet"]))
+        db.execute(views.build_sql(["gpu_sheet"]))
         return {name: Gpu(bandwidth, peaks) for name, bandwidth, peaks in db.execute(_GPUS).fetchall()}

@@ -89,7 +89,7 @@ class Graph:
     items: float = 1.0
 
 
-def base_name(name: str) -> str:
+def strip_version(name: str) -> str:
     """Return the name of a call without its version suffix."""
     return _VERSION.sub("", name)
 
@@ -99,7 +99,7 @@ def build(recording: Recording, partners: list[tuple[int, ...]] | None = None) -
     calls, operations = recording.calls, recording.operations
     chain = _assign_chains(recording)
     stream_before = _find_stream_before(operations)
-    nodes = graph_nodes(recording)
+    nodes = mask_graph_nodes(recording)
     waits, queued = _find_waits(calls, operations, chain), _find_queued(calls, operations, nodes)
     after_wait = {i: int(calls.end[i] - max(calls.start[i], *operations.end[list(js)])) for i, js in waits.items()}
     cost = calls.end - calls.start
@@ -122,7 +122,7 @@ def build(recording: Recording, partners: list[tuple[int, ...]] | None = None) -
     )  # fmt: skip
 
 
-def of_kind(calls: Calls, kinds: Collection[str]) -> Flags:
+def mask_kinds(calls: Calls, kinds: Collection[str]) -> Flags:
     """Return a mask of the calls of these kinds (api_name.sql)."""
     codes = [code for code, kind in enumerate(_kinds(tuple(calls.names))) if kind in kinds]
     return np.isin(calls.name, codes)
@@ -132,7 +132,7 @@ def of_kind(calls: Calls, kinds: Collection[str]) -> Flags:
 def _kinds(names: tuple[str, ...]) -> list[str | None]:
     """Return the kind of each function."""
     with duckdb.connect() as db:
-        db.execute(views.sql(["api_name"]))
+        db.execute(views.build_sql(["api_name"]))
         rows = db.execute(
             "SELECT api_match(name).kind FROM (SELECT unnest($names::VARCHAR[]) AS name, "
             "unnest(range(len($names::VARCHAR[]))) AS place) ORDER BY place",
@@ -141,18 +141,18 @@ def _kinds(names: tuple[str, ...]) -> list[str | None]:
     return [kind for (kind,) in rows]
 
 
-def graph_nodes(recording: Recording) -> Flags:
+def mask_graph_nodes(recording: Recording) -> Flags:
     """Return a mask of the operations that are nodes of a CUDA graph."""
     launched = recording.operations.call >= 0
     found = np.zeros(len(recording.operations), np.bool_)
-    found[launched] = of_kind(recording.calls, GRAPH_LAUNCHES)[recording.operations.call[launched]]
+    found[launched] = mask_kinds(recording.calls, GRAPH_LAUNCHES)[recording.operations.call[launched]]
     found &= recording.operations.kind != GRAPH
     return found
 
 
-def copying(calls: Calls) -> Flags:
+def mask_copying(calls: Calls) -> Flags:
     """Return a mask of the calls that copy or set memory."""
-    return of_kind(calls, _COPIES)
+    return mask_kinds(calls, _COPIES)
 
 
 def _assign_chains(recording: Recording) -> Integers:
@@ -225,16 +225,16 @@ def _find_waits(calls: Calls, operations: Operations, chain: Integers) -> dict[i
     last_own[operations.call[launched]] = launched
     waits: dict[int, tuple[int, ...]] = {
         int(i): (int(last_own[i]),)
-        for i in np.flatnonzero(copying(calls) & (last_own >= 0))
+        for i in np.flatnonzero(mask_copying(calls) & (last_own >= 0))
         if calls.end[i] >= operations.end[last_own[i]] and calls.end[i] > operations.start[last_own[i]]
     }
-    device_waits = of_kind(calls, DEVICE_WAITS)
+    device_waits = mask_kinds(calls, DEVICE_WAITS)
     issued = np.where(operations.call >= 0, calls.start[operations.call] if len(calls) else 0, operations.start)
     streams = [np.flatnonzero(operations.stream == one) for one in range(int(operations.stream.max(initial=-1)) + 1)]
     streams = [one[np.argsort(issued[one], kind="stable")] for one in streams]
     issues = [issued[one].tolist() for one in streams]
     used = _find_last_stream(calls, operations, chain, last_own)
-    for i in np.flatnonzero((device_waits | of_kind(calls, STREAM_WAITS)) & (last_own < 0)):
+    for i in np.flatnonzero((device_waits | mask_kinds(calls, STREAM_WAITS)) & (last_own < 0)):
         start, end = int(calls.start[i]), int(calls.end[i])
         last = []
         for mine, times in zip(streams, issues, strict=True):

@@ -30,7 +30,9 @@ def build_part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | N
         for name, found in one.ranges.items():
             spans.setdefault(name, []).append(ranks.move_spans(found, rank, shift))
         profiler.append(ranks.move_spans(one.profiler, rank, shift))
-        drivers |= {ranks.thread_id(rank, tid): ranks.thread_id(rank, driver) for tid, driver in one.drivers.items()}
+        drivers |= {
+            ranks.get_thread_id(rank, tid): ranks.get_thread_id(rank, driver) for tid, driver in one.drivers.items()
+        }
     every = {name: np.concatenate(found) for name, found in spans.items()}
     operators = frozenset[str]().union(*(one.operators for one in sources))
     launched = find_launched(built.recording, inside)

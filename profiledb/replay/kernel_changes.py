@@ -9,10 +9,10 @@ from profiledb.replay.graph import (
     GRAPH_LAUNCHES,
     LAUNCH_NS,
     Graph,
-    graph_nodes,
-    of_kind,
+    mask_graph_nodes,
+    mask_kinds,
 )
-from profiledb.replay.part import HOST_WORK_NS, Part, only_launching, require_nodes, shorten_leads, without
+from profiledb.replay.part import HOST_WORK_NS, Part, mask_launching, remove_operations, require_nodes, shorten_leads
 from profiledb.replay.recording import GRAPH, KERNEL, Flags
 from profiledb.replay.speed_changes import LEAST_TIMES, MOST_TIMES, find_fixed_time
 
@@ -31,12 +31,12 @@ _COMPILED = frozenset({"elementwise", "reduction", "normalization", "softmax", "
 def cuda_graph(graph: Graph, part: Part, _: str) -> Graph | None:
     """Launch the part through CUDA graphs. Long pieces of host work and waits stay."""
     operations, calls = graph.recording.operations, graph.recording.calls
-    ours = part.operations & ~graph_nodes(graph.recording) & (operations.kind != GRAPH)
+    ours = part.operations & ~mask_graph_nodes(graph.recording) & (operations.kind != GRAPH)
     launches = np.zeros(len(calls), np.bool_)
     launches[operations.call[ours]] = True
     if launches.sum() < 2:
         return None
-    free = part.calls & ~of_kind(calls, GRAPH_LAUNCHES)
+    free = part.calls & ~mask_kinds(calls, GRAPH_LAUNCHES)
     free[list(graph.waits)] = False
     gap, cost = graph.gap.copy(), graph.cost.copy()
     launch_lag, stream_lag = graph.launch_lag.copy(), graph.stream_lag.copy()
@@ -176,10 +176,10 @@ def _fuse_kernels(graph: Graph, part: Part, classes: frozenset[str]) -> Graph | 
         longest = np.lexsort((members, -graph.length[members], row))
         first = np.diff(row[longest], prepend=-1) != 0
         gone[members[longest[~first]]] = True
-    changed = without(graph, gone)
+    changed = remove_operations(graph, gone)
     if changed is None:
         return None
-    return replace(changed, gap=shorten_leads(graph, only_launching(graph, gone), 0))
+    return replace(changed, gap=shorten_leads(graph, mask_launching(graph, gone), 0))
 
 
 def fused_optimizer(graph: Graph, part: Part, value: str) -> Graph | None:

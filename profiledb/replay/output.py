@@ -55,7 +55,7 @@ def _describe_change(one: Predicted) -> dict[str, Any]:
     return told | _list_lengths(one)
 
 
-def markdown(report: Manifest, found: WhatIf) -> str:
+def format_markdown(report: Manifest, found: WhatIf) -> str:
     """Return the predictions as a document: the replayed part, one row per change, and the critical path."""
     part = f"{words.counted(found.steps, 'step')} take" if found.steps else "The program takes"
     lines = [

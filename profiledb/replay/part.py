@@ -63,21 +63,21 @@ def require_nodes(graph: Graph, part: Part) -> None:
         )
 
 
-def without(graph: Graph, gone: Flags) -> Graph | None:
+def remove_operations(graph: Graph, gone: Flags) -> Graph | None:
     """Return the graph in which these operations and their launches take no time; None if there are none."""
     if not gone.any():
         return None
     cost, length = graph.cost.copy(), graph.length.copy()
     launch_lag, stream_lag = graph.launch_lag.copy(), graph.stream_lag.copy()
-    removed = only_launching(graph, gone)
+    removed = mask_launching(graph, gone)
     cost[removed], length[gone] = 0, 0
     for lag in (launch_lag, stream_lag):
         lag[gone] = np.minimum(lag[gone], 0)
-    waits = without_waits_of(graph, removed)
+    waits = keep_other_waits(graph, removed)
     return replace(graph, cost=cost, length=length, launch_lag=launch_lag, stream_lag=stream_lag, waits=waits)
 
 
-def only_launching(graph: Graph, operations: Flags) -> Flags:
+def mask_launching(graph: Graph, operations: Flags) -> Flags:
     """Return the calls that launch some of these operations and no other. A CUDA graph launches many at once."""
     of = graph.recording.operations.call
     found, others = (np.zeros(len(graph.chain), np.bool_) for _ in range(2))
@@ -122,7 +122,7 @@ def measure_waits(graph: Graph) -> Integers:
     return found
 
 
-def without_waits_of(graph: Graph, calls: Flags) -> dict[int, tuple[int, ...]]:
+def keep_other_waits(graph: Graph, calls: Flags) -> dict[int, tuple[int, ...]]:
     """Return the waits of all other calls."""
     return {i: awaited for i, awaited in graph.waits.items() if not calls[i]}
 

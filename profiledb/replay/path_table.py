@@ -65,7 +65,7 @@ class PathTable:
     rows: list[PathRow]
 
 
-def read(
+def read_path(
     library: Library, report_id: str, by: str = "kernel", step: int | None = None, peers: Sequence[str] = ()
 ) -> PathTable:
     """Replay a report and return its critical path, the longest first.
@@ -94,7 +94,7 @@ def read(
 
 def _sum_path(case: Case, segments: Sequence[Segment], by: str) -> Counter[tuple[str, str]]:
     if by == "kernel":
-        return Counter({(piece.kind, piece.name): piece.ns for piece in critical_path.pieces(segments)})
+        return Counter({(piece.kind, piece.name): piece.ns for piece in critical_path.sum_pieces(segments)})
     ranges = {name: spans for name, spans in case.part.ranges.items() if _get_grouping(case, name) == by}
     took = sum_by_range(segments, case.graph.recording, ranges, case.part.drivers)
     return Counter({(by, name): ns for name, ns in took.items()})
@@ -135,7 +135,7 @@ def record(report: Manifest, found: PathTable) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def markdown(report: Manifest, found: PathTable) -> str:
+def format_markdown(report: Manifest, found: PathTable) -> str:
     """Return the table as a document."""
     if found.step is not None:
         part = f"Step {found.step} takes"

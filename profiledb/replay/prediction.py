@@ -166,7 +166,7 @@ def predict(
     window = case.window
     return WhatIf(
         window.begin_ns, window.end_ns, len(window.steps), case.ranks, case.alone, case.baseline, case.explained,
-        case.error_pct, critical_path.pieces(case.path()), case.slack(), found, refused, together,
+        case.error_pct, critical_path.sum_pieces(case.path()), case.slack(), found, refused, together,
         case.draw_step(case.graph),
     )  # fmt: skip
 
@@ -200,7 +200,7 @@ def open_case(library: Library, report_id: str, peers: Sequence[str] = ()) -> "C
     return case
 
 
-def kinds(pieces: Iterable[Piece | Segment]) -> tuple[tuple[str, int], ...]:
+def sum_kinds(pieces: Iterable[Piece | Segment]) -> tuple[tuple[str, int], ...]:
     """Return the length of a critical path by kind, the longest first, in ns."""
     counted: Counter[str] = Counter()
     for piece in pieces:
@@ -250,14 +250,14 @@ def _join_ranks(library: Library, report_id: str, own: Source, peers: Sequence[s
     return Case(graph.build(joined.recording, joined.collectives), *sources, joined=joined)
 
 
-def usual(built: Graph) -> Graph:
+def cap_lags(built: Graph) -> Graph:
     """Return the graph with each lag capped at the 95th percentile of its kind, and the time after waits likewise.
 
     If a replay of it is shorter, nothing in the capture explains the difference.
     """
     operations, calls = built.recording.operations, built.recording.calls
     launch_lag, stream_lag = built.launch_lag.copy(), built.stream_lag.copy()
-    kinds = 2 * operations.kind + graph.graph_nodes(built.recording)
+    kinds = 2 * operations.kind + graph.mask_graph_nodes(built.recording)
     for kind in np.unique(kinds):
         ours = kinds == kind
         for lag in (launch_lag, stream_lag):
@@ -291,7 +291,7 @@ class Case:
         self._last_call = int(mine[last]) if last >= 0 else -1
         self._steps = measure_step_lengths(built, self.window, self._original)
         self.baseline = self._measure_length(self._original)
-        self.explained = self._measure_length(simulation.replay(usual(built)))
+        self.explained = self._measure_length(simulation.replay(cap_lags(built)))
         self.error_pct = _compute_share_pct(abs(self.explained - self.baseline), self.baseline)
 
     def replays_as_recorded(self) -> bool:
@@ -346,9 +346,9 @@ class Case:
         if self._last_call >= 0:  # the host leaves the part as long after its last call as recorded
             rest = max(0, self._find_host_end() - int(self.graph.recording.calls.end[self._last_call]))
             leaves[self._last_call] = end - rest
-        latest = slack.latest(self.graph, self._original, ends, leaves)
+        latest = slack.compute_latest(self.graph, self._original, ends, leaves)
         part = self.part if step is None else cut_part(self.graph, self.part, *self.find_span(step))
-        return slack.of_part(self.graph, self._original, part, latest)
+        return slack.measure_part(self.graph, self._original, part, latest)
 
     def predict(self, chosen: Sequence[tuple[Change, str]], least_ns: float = -float("inf")) -> Predicted | None:
         """Return the prediction with changes, or None if they have no effect or save no more than ``least_ns``."""
@@ -360,7 +360,7 @@ class Case:
         length = int((end - begin) / changed.items)
         if self.baseline - length <= least_ns:
             return None
-        path = kinds(self._trace(changed, replayed))
+        path = sum_kinds(self._trace(changed, replayed))
         parts = tuple((kind, int(ns / changed.items)) for kind, ns in path)
         errors = self._estimate_errors(replayed, length, changed.items, parts)
         unexplained = abs(self.explained - self.baseline)

@@ -38,14 +38,14 @@ class Joined:
     rank_of_call: Integers
 
 
-def thread_id(rank: int, thread: int) -> int:
+def get_thread_id(rank: int, thread: int) -> int:
     """Return the id of a thread in the joined recording; those of the first rank stay."""
     return thread if not rank else (rank << _THREAD_BITS) | (thread & ((1 << _THREAD_BITS) - 1))
 
 
 def move_spans(spans: Integers, rank: int, shift_ns: int) -> Integers:
     """Return rows of thread, start and end of a rank on the clock and with the threads of the joined recording."""
-    threads = np.array([thread_id(rank, thread) for thread in spans[:, 0].tolist()], np.int64)
+    threads = np.array([get_thread_id(rank, thread) for thread in spans[:, 0].tolist()], np.int64)
     return np.column_stack([threads, spans[:, 1:] + shift_ns])
 
 
@@ -102,7 +102,7 @@ def _join_recordings(ranks: Sequence[Recording], matched: Matched) -> Joined:
             call=np.where(mine.call >= 0, mine.call + first_call, -1), stream=mine.stream + first_stream,
             device=mine.device + first_device, name=codes[mine.name],
         ))  # fmt: skip
-        threads += [thread_id(rank, thread) for thread in one.threads]
+        threads += [get_thread_id(rank, thread) for thread in one.threads]
         first_call += len(one.calls)
         first_stream += int(mine.stream.max(initial=-1)) + 1
         first_device += int(mine.device.max(initial=-1)) + 1

@@ -7,7 +7,7 @@ import numpy as np
 from profiledb.library.library import Library
 from profiledb.query import views
 from profiledb.replay.graph import Graph
-from profiledb.replay.part import Part, measure_leads, only_launching, order_launched, shorten_leads, without
+from profiledb.replay.part import Part, mask_launching, measure_leads, order_launched, remove_operations, shorten_leads
 from profiledb.replay.recording import KERNEL, MEMSET, Flags, Integers
 
 LEAST_PCT = 10.0
@@ -17,7 +17,7 @@ _VIEWS = ("selection", "training")
 
 def read_recomputed(library: Library, report_id: str) -> Integers:
     """Return the kernels of a report, by id, in which a backward pass computes activations again."""
-    with library.cursor(report_id, views=views.needed(_VIEWS)) as db:
+    with library.cursor(report_id, views=views.list_needed(_VIEWS)) as db:
         found = db.execute("SELECT id FROM finding_recomputed($least)", {"least": LEAST_PCT}).fetchnumpy()
     return np.asarray(np.ma.getdata(found["id"])).astype(np.int64)
 
@@ -45,10 +45,10 @@ def without_recomputation(graph: Graph, part: Part, value: str) -> Graph | None:
 def without_recomputation_cautious(graph: Graph, part: Part, _: str) -> Graph | None:
     """Leave the host's work around these stretches as it is."""
     gone = _find_gone(graph, part)
-    changed = without(graph, gone)
+    changed = remove_operations(graph, gone)
     if changed is None:
         return None
-    return replace(changed, gap=shorten_leads(graph, only_launching(graph, gone), 0))
+    return replace(changed, gap=shorten_leads(graph, mask_launching(graph, gone), 0))
 
 
 def _find_gone(graph: Graph, part: Part) -> Flags:

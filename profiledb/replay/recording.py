@@ -191,7 +191,7 @@ def read(db: duckdb.DuckDBPyConnection, begin_ns: int, end_ns: int) -> Recording
     table = db.execute(_CALLS, bounds).fetchnumpy()
     start, end = _convert_integers(table["start_ns"]), _convert_integers(table["end_ns"])
     threads, thread = np.unique(_convert_integers(table["global_tid"]), return_inverse=True)
-    outer = outermost(start, end, thread.reshape(-1))
+    outer = find_outermost(start, end, thread.reshape(-1))
     top = np.flatnonzero(outer == np.arange(len(start)))
     place = np.full(len(start), -1, np.int64)
     place[top] = np.arange(len(top))
@@ -244,7 +244,7 @@ def _look_up(wanted: Integers, ids: Integers, places: Integers) -> Integers:
     return np.where(ids[order][at] == wanted, places[order][at], -1)
 
 
-def outermost(start: Integers, end: Integers, thread: Integers) -> Integers:
+def find_outermost(start: Integers, end: Integers, thread: Integers) -> Integers:
     """Return, for each call, the index of the outermost call of its thread that contains it, or its own index.
 
     Calls must be sorted by start time, the longest first.

@@ -91,7 +91,7 @@ def _match_kernels(
 ) -> dict[int, tuple[float, float]]:
     if not told:
         return {}
-    with library.cursor(report_id, views=views.needed(_VIEWS)) as db:
+    with library.cursor(report_id, views=views.list_needed(_VIEWS)) as db:
         rows = db.execute(sql, {"begin": begin_ns, "end": end_ns}).fetchall()
     return {kernel: told[tuple(key)] for kernel, *key in rows if tuple(key) in told}
 

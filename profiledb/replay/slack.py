@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from profiledb.replay.graph import Graph, base_name
+from profiledb.replay.graph import Graph, strip_version
 from profiledb.replay.part import Part
 from profiledb.replay.recording import COPY, GRAPH, MEMSET, Flags, Integers
 from profiledb.replay.simulation import Replayed
@@ -47,7 +47,7 @@ class Slack:
     median_ns: int
 
 
-def latest(  # noqa: C901, PLR0912, PLR0915 (one loop, as in the replay)
+def compute_latest(  # noqa: C901, PLR0912, PLR0915 (one loop, as in the replay)
     graph: Graph, replayed: Replayed, operation_ends: Integers, call_ends: Mapping[int, int]
 ) -> Latest:
     """Return when calls and operations may take place at the latest.
@@ -106,7 +106,7 @@ def latest(  # noqa: C901, PLR0912, PLR0915 (one loop, as in the replay)
     return Latest(*(np.array(times, np.int64) for times in (late_call, late_return, late_begin)))
 
 
-def of_part(graph: Graph, replayed: Replayed, part: Part, found: Latest) -> list[Slack]:
+def measure_part(graph: Graph, replayed: Replayed, part: Part, found: Latest) -> list[Slack]:
     """Return the slack of kernels, copies, calls and ranges of a part by name, the longest first."""
     calls, operations = graph.recording.calls, graph.recording.operations
     begin, length = np.array(replayed.begin, np.int64), np.array(replayed.end, np.int64) - replayed.begin
@@ -118,7 +118,7 @@ def of_part(graph: Graph, replayed: Replayed, part: Part, found: Latest) -> list
     longer[waiting] = (found.returned - call_end)[waiting]
     rows = [
         *_list_by_name("kernel", operations.names, operations.name, found.operation - begin, length, part.operations),
-        *_list_by_name("call", [base_name(name) for name in calls.names], calls.name, longer,
+        *_list_by_name("call", [strip_version(name) for name in calls.names], calls.name, longer,
                   call_end - call_begin, part.calls),
         *(_compute_range_slack(graph, name, spans, found.call - call_begin) for name, spans in part.ranges.items()),
     ]  # fmt: skip

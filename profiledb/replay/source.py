@@ -37,7 +37,7 @@ class Source:
 
 @cache
 def find_views() -> tuple[Views, ...]:
-    return tuple(views.needed(recording.VIEWS))
+    return tuple(views.list_needed(recording.VIEWS))
 
 
 def read_source(library: Library, report_id: str, db: duckdb.DuckDBPyConnection, window: Window) -> Source:

@@ -5,17 +5,17 @@ from dataclasses import replace
 import numpy as np
 
 from profiledb.replay.copy_changes import FEW_BYTES
-from profiledb.replay.graph import LAUNCH_NS, STREAM_WAITS, Graph, base_name, of_kind
+from profiledb.replay.graph import LAUNCH_NS, STREAM_WAITS, Graph, mask_kinds, strip_version
 from profiledb.replay.part import (
     Part,
     find_after_reads,
     find_calls,
     find_waiting,
-    only_launching,
+    keep_other_waits,
+    mask_launching,
     order_launched,
+    remove_operations,
     shorten_leads,
-    without,
-    without_waits_of,
 )
 from profiledb.replay.recording import COPY, KERNEL, MEMSET, Flags, Integers
 
@@ -54,14 +54,14 @@ def without_waits_in(graph: Graph, part: Part, value: str) -> Graph | None:
 def without_waits_by(graph: Graph, part: Part, value: str) -> Graph | None:
     """Remove the waits in calls of a name."""
     calls = graph.recording.calls
-    codes = [code for code, name in enumerate(calls.names) if base_name(name) == value]
+    codes = [code for code, name in enumerate(calls.names) if strip_version(name) == value]
     return _remove_waits(graph, part, part.calls & np.isin(calls.name, codes))
 
 
 def _remove_waits(graph: Graph, part: Part, chosen: Flags, *, one_by_one: bool = False) -> Graph | None:
     reads = chosen & _find_reads(graph, part)
-    waits = chosen & of_kind(graph.recording.calls, ("device wait", *STREAM_WAITS))
-    kept = without_waits_of(graph, waits | reads)
+    waits = chosen & mask_kinds(graph.recording.calls, ("device wait", *STREAM_WAITS))
+    kept = keep_other_waits(graph, waits | reads)
     if len(kept) == len(graph.waits):
         return None
     after = find_after_reads(graph, reads) & waits
@@ -75,8 +75,8 @@ def _remove_waits(graph: Graph, part: Part, chosen: Flags, *, one_by_one: bool =
     cost[awaited] = 0
     changed = replace(graph, cost=cost, waits=kept, gap=_remove_reading(graph, gap, awaited | after))
     useless = _find_searches(graph, awaited) | _find_conditions(graph, awaited)
-    shorter = replace(changed, gap=shorten_leads(changed, only_launching(graph, useless), 0))
-    return without(shorter, useless) or changed
+    shorter = replace(changed, gap=shorten_leads(changed, mask_launching(graph, useless), 0))
+    return remove_operations(shorter, useless) or changed
 
 
 def _find_conditions(graph: Graph, reads: Flags) -> Flags:

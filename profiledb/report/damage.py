@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 
 from profiledb.report import schema, sidecar, store
-from profiledb.report.schema import identifier, quote
+from profiledb.report.schema import quote, quote_identifier
 from profiledb.report.sidecar import Kind
 
 _BROKEN = (duckdb.InternalException, duckdb.FatalException)
@@ -31,7 +31,7 @@ def can_open(path: Path) -> bool:
     """
     try:
         with attach(path) as db:
-            return _has_schema(db) and path.stat().st_size >= store.full_length(db, CATALOG)
+            return _has_schema(db) and path.stat().st_size >= store.measure_full_length(db, CATALOG)
     except duckdb.Error:
         return not os.access(path, os.R_OK)
 
@@ -44,7 +44,9 @@ def can_read_rows(path: Path) -> bool:
                 f"SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = '{CATALOG}'"
             ).fetchall()
             for names in tables:
-                db.execute(f"SELECT bit_xor(hash(t)) FROM {CATALOG}.{'.'.join(map(identifier, names))} AS t").fetchall()
+                db.execute(
+                    f"SELECT bit_xor(hash(t)) FROM {CATALOG}.{'.'.join(map(quote_identifier, names))} AS t"
+                ).fetchall()
     except _OF_CONTENT:
         return not os.access(path, os.R_OK)
     return True
@@ -61,7 +63,7 @@ def find_damaged_sidecar(reports: Path, report_id: str) -> Kind | None:
     """Return the kind of the first of a report's sidecars that cannot be read; None if all are readable."""
     with duckdb.connect() as db:
         for kind in sidecar.SUFFIX:
-            file = sidecar.path(reports, report_id, kind)
+            file = sidecar.get_path(reports, report_id, kind)
             try:
                 if file.exists():
                     db.execute(f"SELECT bit_xor(hash(t)) FROM ({sidecar.select_rows(kind, file)}) AS t").fetchall()
@@ -105,5 +107,7 @@ def _has_schema(db: duckdb.DuckDBPyConnection) -> bool:
         " AND schema_name = 'main'"  # of a preview
     ).fetchall()
     columns = dict(rows)
-    needed = (table for table in schema.tables().values() if table.name in columns or table.name not in schema.ADDED)
+    needed = (
+        table for table in schema.read_tables().values() if table.name in columns or table.name not in schema.ADDED
+    )
     return all(columns.get(table.name, 0) >= len(table.columns) for table in needed)

@@ -114,6 +114,6 @@ def is_timeline(name: str) -> bool:
 
 
 @cache
-def derived_files(library: Path) -> DerivedFiles:
+def get_derived_files(library: Path) -> DerivedFiles:
     """Return the derived files of a library, one object per process, which knows how full the folder is."""
     return DerivedFiles(library)

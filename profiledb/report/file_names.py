@@ -25,7 +25,7 @@ def is_accepted(name: str) -> bool:
 
 def require_accepted(name: str) -> None:
     """Raise ConversionError for an uploaded name that the inbox does not accept."""
-    safe = safe_name(name)
+    safe = make_safe_name(name)
     if safe.startswith(SPACE_SIGN):
         raise ConversionError(
             f"{safe} begins with {SPACE_SIGN}, as only folders of spaces do.", hint="Rename it, then send it again."
@@ -38,7 +38,7 @@ def require_accepted(name: str) -> None:
         )
 
 
-def safe_name(name: str) -> str:
+def make_safe_name(name: str) -> str:
     """Return a file name without folders, control characters or a leading dash or dot, of at most 255 bytes."""
     text = visible(name).encode(errors="replace").decode()
     last = PurePosixPath(text.replace("\\", "/")).name

@@ -70,7 +70,7 @@ class Manifest:
     def subjects(self) -> frozenset[Subject]:
         """Return the subjects that the report can answer, by its non-empty tables; a timeline if it has none."""
         launches: set[Subject] = {LAUNCHES} if self.rows.get("ncu_launch") else set()
-        timeline: set[Subject] = {TIMELINE} if not launches or any(map(self.rows.get, schema.events())) else set()
+        timeline: set[Subject] = {TIMELINE} if not launches or any(map(self.rows.get, schema.list_events())) else set()
         return frozenset(timeline | launches)
 
     @property

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from profiledb.report import damage, schema
-from profiledb.report.schema import Table, identifier, quote
+from profiledb.report.schema import Table, quote, quote_identifier
 
 MESSAGE = "The report is being prepared"
 """Start of the message that DuckDB raises for rows that are not there yet."""
@@ -27,10 +27,10 @@ _ROWS = "_row"
 
 def create(db: duckdb.DuckDBPyConnection) -> None:
     """Create the tables and views of a preview, empty, in the current schema of ``db``."""
-    db.execute(";".join(_declare(table) for table in schema.tables().values()))
+    db.execute(";".join(_declare(table) for table in schema.read_tables().values()))
 
 
-def rows_of(table: str) -> str:
+def name_rows(table: str) -> str:
     """Return the name of the table to fill for one of ``PLACED``."""
     return table + _ROWS
 
@@ -41,10 +41,10 @@ def make_blank(db: duckdb.DuckDBPyConnection, catalog: str) -> bool:
     if not _has_rows(db, catalog):
         return False
     statements = []
-    for table in schema.tables().values():
+    for table in schema.read_tables().values():
         if table.name in PLACED:
             cells = _list_cells(table, "NULL")
-            statements.append(f"CREATE TEMP VIEW {table.name} AS SELECT {cells} FROM {catalog}.{rows_of(table.name)}")
+            statements.append(f"CREATE TEMP VIEW {table.name} AS SELECT {cells} FROM {catalog}.{name_rows(table.name)}")
         elif table.name not in FILLED:
             statements.append(f"CREATE TEMP TABLE {table.name} AS SELECT {_list_nulls(table)} LIMIT 0")
     db.execute(";".join(statements))
@@ -63,16 +63,16 @@ def is_preview(path: Path) -> bool:
 
 def _has_rows(db: duckdb.DuckDBPyConnection, catalog: str) -> bool:
     query = f"SELECT 1 FROM duckdb_tables() WHERE database_name = {quote(catalog)}"
-    return db.execute(f"{query} AND table_name = {quote(rows_of('kernel'))}").fetchone() is not None
+    return db.execute(f"{query} AND table_name = {quote(name_rows('kernel'))}").fetchone() is not None
 
 
 def _declare(table: Table) -> str:
     plain = ", ".join(
-        f"{identifier(column.name)} {column.type}" for column in table.columns if column.name not in _LATER
+        f"{quote_identifier(column.name)} {column.type}" for column in table.columns if column.name not in _LATER
     )
     failing = f"error({quote(MESSAGE)})"
     if table.name in PLACED:
-        rows = rows_of(table.name)
+        rows = name_rows(table.name)
         view = f"CREATE VIEW {table.name} AS SELECT {_list_cells(table, failing)} FROM {rows}"
         return f"CREATE TABLE {rows} ({plain}); {view}"
     if table.name in FILLED:
@@ -82,9 +82,9 @@ def _declare(table: Table) -> str:
 
 def _list_cells(table: Table, later: str) -> str:
     """Return the columns of one of ``PLACED``, with this value for those that come later."""
-    names = ((identifier(column.name), column) for column in table.columns)
+    names = ((quote_identifier(column.name), column) for column in table.columns)
     return ", ".join(f"{later}::{column.type} AS {name}" if column.name in _LATER else name for name, column in names)
 
 
 def _list_nulls(table: Table) -> str:
-    return ", ".join(f"NULL::{column.type} AS {identifier(column.name)}" for column in table.columns)
+    return ", ".join(f"NULL::{column.type} AS {quote_identifier(column.name)}" for column in table.columns)

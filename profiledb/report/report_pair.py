@@ -25,7 +25,7 @@ def join(cursor: duckdb.DuckDBPyConnection, catalog: str, pairs: Path | None = N
     With ``pairs`` that report is a trace, which answers everything that begins with ``trace_``. A temporary view hides
     the object of the same name in the search path, also from the shared views.
     """
-    of_compute = {name: name for name in schema.tables() if name.startswith("ncu_")} | OF_COMPUTE
+    of_compute = {name: name for name in schema.read_tables() if name.startswith("ncu_")} | OF_COMPUTE
     named = OF_TRACE if pairs else of_compute
     views = [f"CREATE OR REPLACE TEMP VIEW {view} AS FROM {catalog}.{table}" for view, table in named.items()]
     cursor.execute(";".join(views))

@@ -46,7 +46,7 @@ class Table:
 
 
 @cache
-def tables() -> dict[str, Table]:
+def read_tables() -> dict[str, Table]:
     """Return all tables of a report by name, as the SQL files declare them."""
     declared = {}
     for text in map(read_sql, FILES):
@@ -57,10 +57,10 @@ def tables() -> dict[str, Table]:
 
 
 @cache
-def events() -> frozenset[str]:
+def list_events() -> frozenset[str]:
     """Return the names of the tables of timed events, which readers of files fill."""
     derived = {"report", "busy", "projection", "diagnostic"}
-    timed = {t.name for t in tables().values() if {"start_ns", "time_ns"} & {column.name for column in t.columns}}
+    timed = {t.name for t in read_tables().values() if {"start_ns", "time_ns"} & {column.name for column in t.columns}}
     return frozenset(timed - derived)
 
 
@@ -73,7 +73,7 @@ def create(db: "duckdb.DuckDBPyConnection") -> None:
 def comment(db: "duckdb.DuckDBPyConnection") -> None:
     """Store the meaning of every table and column in ``db`` as comments."""
     statements = []
-    for table in tables().values():
+    for table in read_tables().values():
         statements.append(f"COMMENT ON TABLE {table.name} IS {quote(table.comment)}")
         statements += [
             f'COMMENT ON COLUMN {table.name}."{column.name}" IS {quote(column.comment)}' for column in table.columns
@@ -92,7 +92,7 @@ def count_rows(db: "duckdb.DuckDBPyConnection", table: str) -> int:
 
 def count_all_rows(db: "duckdb.DuckDBPyConnection", names: Iterable[str]) -> dict[str, int]:
     """Return the number of rows of each table, by one statement: each further one would take as long as four tables."""
-    counts = [f"SELECT {quote(name)}, count(*) FROM {identifier(name)}" for name in names]
+    counts = [f"SELECT {quote(name)}, count(*) FROM {quote_identifier(name)}" for name in names]
     return dict(db.execute(" UNION ALL ".join(counts)).fetchall())
 
 
@@ -107,6 +107,6 @@ def quote(text: str | None) -> str:
     return literal if "\0" not in text else "(" + literal.replace("\0", "' || chr(0) || '") + ")"
 
 
-def identifier(name: str) -> str:
+def quote_identifier(name: str) -> str:
     """Quote an SQL identifier, whatever it contains; a NUL, which would end a statement, becomes a replacement mark."""
     return '"' + name.replace('"', '""').replace("\0", "\N{REPLACEMENT CHARACTER}") + '"'

@@ -140,12 +140,12 @@ PLAIN = Columns("label", "step", "seconds")
 """Columns of a file that nobody has to describe."""
 
 
-def path(reports: Path, report_id: str, kind: Kind) -> Path:
+def get_path(reports: Path, report_id: str, kind: Kind) -> Path:
     """Return the path of a report's sidecar, whether it exists or not."""
     return reports / f"{report_id}{SUFFIX[kind]}"
 
 
-def stem(name: str) -> str:
+def get_stem(name: str) -> str:
     """Return the name that a dropped sidecar shares with its report, without the endings of either."""
     lower = name.lower()
     for ending in (*DROPPED, *TRACES):
@@ -157,6 +157,6 @@ def stem(name: str) -> str:
 def join(cursor: "duckdb.DuckDBPyConnection", reports: Path, report_id: str) -> None:
     """Make the views of this cursor answer from the sidecars of a report."""
     for kind in SUFFIX:
-        file = path(reports, report_id, kind)
+        file = get_path(reports, report_id, kind)
         if file.exists():
             cursor.execute(f"CREATE OR REPLACE TEMP VIEW {NAMES[kind]} AS {select_rows(kind, file)}")

@@ -97,7 +97,7 @@ def attach_new(db: duckdb.DuckDBPyConnection, path: Path, catalog: str) -> None:
     db.execute(f"ATTACH {quote(str(path))} AS {catalog} ({_FORMAT})")
 
 
-def full_length(db: duckdb.DuckDBPyConnection, catalog: str) -> int:
+def measure_full_length(db: duckdb.DuckDBPyConnection, catalog: str) -> int:
     """Return the size of an attached file with all of its blocks."""
     row = db.execute(
         f"SELECT block_size * total_blocks FROM pragma_database_size() WHERE database_name = {quote(catalog)}"
@@ -109,7 +109,7 @@ def complete_file(db: duckdb.DuckDBPyConnection, path: Path, catalog: str) -> No
     """Extend a detached file to its full length: DuckDB omits free blocks at the end, and a truncated file looks the
     same."""
     db.execute(f"ATTACH {quote(str(path))} AS {catalog} (READ_ONLY)")
-    length = full_length(db, catalog)
+    length = measure_full_length(db, catalog)
     db.execute(f"DETACH {catalog}")
     if path.stat().st_size < length:
         os.truncate(path, length)

@@ -21,7 +21,7 @@ CATALOG = "stored_views"
 
 
 @cache
-def texts() -> Mapping[str, str]:
+def read_texts() -> Mapping[str, str]:
     """Return the text of each view file (query/views.py) by name, sorted."""
     package = resources.files("profiledb")
     files = {
@@ -37,15 +37,15 @@ def texts() -> Mapping[str, str]:
 @cache
 def _compute_version() -> str:
     """Return a hash of all that the views of a file depend on: their SQL, the tables that they read, and DuckDB."""
-    return hashlib.sha256(repr((SCHEMA_VERSION, duckdb.__version__, texts())).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr((SCHEMA_VERSION, duckdb.__version__, read_texts())).encode()).hexdigest()[:16]
 
 
 def attach(db: duckdb.DuckDBPyConnection, folder: Path | None) -> frozenset[str]:
     """Attach the file of a folder as ``CATALOG`` and return the names of its view files, none if there is no file."""
-    if folder is not None and (file := file_in(folder)).exists():
+    if folder is not None and (file := get_path(folder)).exists():
         with suppress(duckdb.Error):  # damaged, or removed by another version: the views are created in memory
             db.execute(f"ATTACH {quote(str(file))} AS {CATALOG} (READ_ONLY)")
-            return frozenset(texts())
+            return frozenset(read_texts())
     db.execute(f"ATTACH ':memory:' AS {CATALOG}")
     return frozenset()
 
@@ -58,7 +58,7 @@ def store(folder: Path, report: Path, sql: str) -> None:
         report: a report, whose tables the views are bound to; those of all reports are alike.
         sql: statements that create all views.
     """
-    file = file_in(folder)
+    file = get_path(folder)
     if file.exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -78,6 +78,6 @@ def store(folder: Path, report: Path, sql: str) -> None:
             other.unlink(missing_ok=True)
 
 
-def file_in(folder: Path) -> Path:
+def get_path(folder: Path) -> Path:
     """Return the path of this version's file in a folder."""
     return folder / f"{_compute_version()}.duckdb"

@@ -93,7 +93,7 @@ def load(override: Path | None = None) -> list[KernelClass]:
     return [_merge_class(name, own + bundled, ranked, added) for name in [*names, OTHER]]
 
 
-def case_sql(column: str, classes: Sequence[KernelClass], names: str = "") -> str:
+def build_case(column: str, classes: Sequence[KernelClass], names: str = "") -> str:
     """Return a SQL expression for the class of the kernel name in ``column``. NULL maps to ``other``.
 
     Args:
@@ -119,11 +119,11 @@ def classify(names: Iterable[str], classes: Sequence[KernelClass]) -> dict[str, 
     """Return the class of each kernel name of a report, evaluated by DuckDB with the same ``case_sql``."""
     with duckdb.connect() as db:
         db.execute("CREATE TABLE kernel AS SELECT unnest(?::VARCHAR[]) AS name", [list(dict.fromkeys(names))])
-        rows = db.execute(f"SELECT name, {case_sql('name', classes, 'SELECT name FROM kernel')} FROM kernel")
+        rows = db.execute(f"SELECT name, {build_case('name', classes, 'SELECT name FROM kernel')} FROM kernel")
         return dict(rows.fetchall())
 
 
-def colors(classes: Sequence[KernelClass], theme: Theme = "light") -> dict[str, str]:
+def get_colors(classes: Sequence[KernelClass], theme: Theme = "light") -> dict[str, str]:
     """Return the color of each class by name, as ``#RRGGBB``."""
     return {c.name: c.dark if theme == "dark" else c.light for c in classes}
 

@@ -53,14 +53,14 @@ def load(override: Path | None = None) -> Rules:
     return _load_rules(override, override.stat().st_mtime_ns if override and override.exists() else 0)
 
 
-def current() -> Rules:
+def read_current() -> Rules:
     """Return the phases that the settings of this process configure."""
     return load(config.load().phases)
 
 
 def apply(cursor: duckdb.DuckDBPyConnection) -> None:
     """Redefine ``phase_of`` and ``phase_place`` (phase.sql) on this cursor for the configured phases."""
-    known = current()
+    known = read_current()
     whens = " ".join(
         f"WHEN regexp_matches(name, {quote(pattern)}, 'i') THEN {quote(name)}" for pattern, name in known.patterns
     )

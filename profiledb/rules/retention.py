@@ -68,7 +68,7 @@ DEFAULT = Rules(rules=(Rule(30.0),))
 """Rules of a team that has set none: uploads stay, because they may be the only copy of what somebody recorded."""
 
 
-def current(settings: Settings) -> Rules | None:
+def read_current(settings: Settings) -> Rules | None:
     """Return the rules in force; None if nothing is ever deleted.
 
     Raises:

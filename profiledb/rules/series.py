@@ -32,7 +32,7 @@ class Rules:
     versions: tuple[str, ...]
 
 
-def current() -> Rules:
+def read_current() -> Rules:
     """Return the rules that the settings of this process configure."""
     own = config.load().series
     return load(own)

@@ -62,7 +62,7 @@ class Selection:
         return self == Selection(mode=self.mode)
 
 
-def default_selection(*, warmup: bool) -> Selection:
+def get_default(*, warmup: bool) -> Selection:
     """Return the default of the pages; ``warmup`` means that the report has ranges of a warm-up."""
     return Selection(warmup="exclude" if warmup else "include")
 

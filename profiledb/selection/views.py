@@ -40,7 +40,7 @@ class Content:
         return f"coalesce({within or 'false'}, false)"
 
 
-def busy_sql(prefix: str = "") -> str:
+def build_busy_sql(prefix: str = "") -> str:
     """Return SQL for the union of the intervals in which each GPU worked, by a sweep over starts.
 
     A busy interval starts where work starts after all earlier work has ended, and ends at the latest end of the work
@@ -135,7 +135,7 @@ def create_views(
     ids = [f"range_id IN (FROM {content.name}_id)" for content in kept]
     ids += [f"range_id NOT IN (FROM {skipped.name}_id)"] if skipped else []
     _create_view(cursor, "range", [*times, *ids])
-    cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_busy AS {busy_sql('selected_')}")
+    cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_busy AS {build_busy_sql('selected_')}")
     cursor.execute(_build_window_sql(selection, begin, chosen, skipped, within))
     work = {
         table: [*_build_hardware_conditions(selection), *inside[mode, table]]

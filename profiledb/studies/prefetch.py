@@ -25,7 +25,7 @@ from profiledb.library.catalog import TIMELINE
 from profiledb.library.library import Library
 from profiledb.library.locations import open_library
 from profiledb.query import answer_store, header, request, views
-from profiledb.query.analysis import frame_of
+from profiledb.query.analysis import convert_frame
 from profiledb.report import stored_views
 from profiledb.rules import classes
 from profiledb.selection import model
@@ -42,7 +42,7 @@ def prepare(library: Library, report_id: str) -> None:
     """Store all of these answers for a report with a timeline; answers that the report lacks are left out."""
 
     def whole(name: str, **params: Any) -> pa.Table:
-        return answer_store.rows(library, request.build(library, report_id, name, params))
+        return answer_store.answer_rows(library, request.build(library, report_id, name, params))
 
     def part(name: str, **params: Any) -> pa.Table:
         return whole(name, **header.get(name).taken(usual) | params)
@@ -51,7 +51,7 @@ def prepare(library: Library, report_id: str) -> None:
         warmup = any(whole("range_paths")["is_warmup"].to_pylist())
     except NotCapturedError:
         warmup = False
-    usual = model.to_params(model.default_selection(warmup=warmup))
+    usual = model.to_params(model.get_default(warmup=warmup))
 
     rows = library.find(report_id).rows
     _ask_all(whole, "whole", rows)
@@ -62,27 +62,27 @@ def prepare(library: Library, report_id: str) -> None:
         report = library.find(report_id)
         rules = rulebook.load(config.load().rules)
         params = usual if TIMELINE in report.subjects else {}
-        steady = judge.steady_part(library, report, params)
+        steady = judge.find_steady_part(library, report, params)
         found = judge.judge(library, report, params, rules.values(), steady)
-        digest.write(library, report_id, rules, found)
+        digest.write_digest(library, report_id, rules, found)
         list_findings(library, [report_id], rules)
         if steady:
-            _ask_all(lambda name, **given: part(name, **summary.steady_params(steady, name), **given), "steady", rows)
+            _ask_all(lambda name, **given: part(name, **summary.restrict_params(steady, name), **given), "steady", rows)
 
 
 def store_views(library: Library, report_id: str) -> None:
     """Store all views, bound to this report, so that no later process creates them (report/stored_views.py)."""
     with suppress(WarpdeckError, duckdb.Error, OSError):  # a full disk, a damaged report: processes create their own
         library.fetch(report_id)
-        statements = views.sql(views.files())
+        statements = views.build_sql(views.list_files())
         stored_views.store(library.derived.views, library.path(report_id), statements)
 
 
 def list_findings(library: Library, report_ids: Iterable[str], rules: Mapping[str, Rule]) -> None:
     """Write which rules fire in some reports, as far as they are judged, so that lists can filter by them."""
-    version, links = digest.version(rules.values()), digest.links(library.catalog.links.all)
+    version, links = digest.hash_rules(rules.values()), digest.read_links(library.catalog.links.all)
     for report_id in report_ids:
-        found = digest.read(library, report_id, links, rules)
+        found = digest.read_digest(library, report_id, links, rules)
         if found is not None:
             library.catalog.listing.put_findings(report_id, version, [one.rule for one in found])
 
@@ -95,14 +95,14 @@ def _ask_all(ask: Callable[..., Any], part: str, rows: Mapping[str, int]) -> Non
         part: one of ``header.PARTS``.
         rows: the rows of each table of the report.
     """
-    for name, analysis in header.analyses().items():
+    for name, analysis in header.list_analyses().items():
         for asked in analysis.prefetch:
             if asked.part == part and (not asked.of or rows.get(asked.of)):
                 with suppress(WarpdeckError):
                     ask(name, **dict(asked.params))
 
 
-def timeline(library: Library, report_id: str) -> None:
+def build_timeline(library: Library, report_id: str) -> None:
     """Make the timeline of a report, unless it has no events."""
     if TIMELINE not in library.find(report_id).subjects:
         return
@@ -115,12 +115,12 @@ def timeline(library: Library, report_id: str) -> None:
 
 def _ask_range_analyses(part: Any) -> None:
     """Ask the analyses of the page Ranges, which depend on the tree."""
-    top = frame_of(part("nvtx_tree", limit=range_tree.BOXES))
+    top = convert_frame(part("nvtx_tree", limit=range_tree.BOXES))
     if top.empty:
         return
-    depth = range_tree.asked_depth(top, range_tree.opened(top))
+    depth = range_tree.choose_depth(top, range_tree.choose_levels(top))
     part("nvtx_tree", limit=range_tree.ROWS, **({"depth": depth} if depth else {}))
-    path = range_tree.outermost(top)
+    path = range_tree.find_outermost(top)
     for name in ("nvtx_tree", "range_spread", "range_instances"):
         part(name, path=path)
     for name in ("kernels", "class_split"):
@@ -130,7 +130,7 @@ def _ask_range_analyses(part: Any) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Prepare reports of a library; end at once when standard input is closed, as it is when the starter ends."""
-    priority.only_idle()
+    priority.use_idle_only()
     threading.Thread(target=_end_with_starter, daemon=True).start()
     library = open_library(config.load(library=arguments[0]))
     library.use_one_thread()
@@ -143,11 +143,11 @@ def main(arguments: Sequence[str]) -> int:
         with suppress(WarpdeckError):
             summary_refresh.refresh_reports(library, [library.find(report_id)])
         with suppress(WarpdeckError):
-            timeline(library, report_id)
+            build_timeline(library, report_id)
             library.share_prepared(report_id)
     with suppress(WarpdeckError):  # verdicts of before the list had them, or that it has lost
         rules = rulebook.load(config.load().rules)
-        list_findings(library, library.catalog.listing.unjudged(digest.version(rules.values())), rules)
+        list_findings(library, library.catalog.listing.unjudged(digest.hash_rules(rules.values())), rules)
     summary_refresh.refresh(library)
     run_lookup.list_lines(library, work_out=True)
     _ = Board(library).listed  # keeps what lists show of the series that changed

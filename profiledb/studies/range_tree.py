@@ -10,22 +10,22 @@ FEW = 60
 """The tree opens at the deepest level at which it has no more rows than this."""
 
 
-def levels(top: pd.DataFrame) -> list[int]:
+def count_rows_by_level(top: pd.DataFrame) -> list[int]:
     """Count the rows of the tree down to each of its levels; ``top`` are the largest paths of ``nvtx_tree``."""
     return [int(level) for level in (top["level"] - top["level"].min() + 1).value_counts().sort_index().cumsum()]
 
 
-def opened(top: pd.DataFrame) -> int:
+def choose_levels(top: pd.DataFrame) -> int:
     """Return the number of levels to which the tree opens."""
-    return max([depth for depth, count in enumerate(levels(top), 1) if count <= FEW], default=1)
+    return max([depth for depth, count in enumerate(count_rows_by_level(top), 1) if count <= FEW], default=1)
 
 
-def asked_depth(top: pd.DataFrame, depth: int) -> int | None:
+def choose_depth(top: pd.DataFrame, depth: int) -> int | None:
     """Return the parameter ``depth`` of ``nvtx_tree`` for a number of levels; None for all of them."""
-    return None if depth == len(levels(top)) and len(top) < int(top["paths"].iloc[0]) else depth
+    return None if depth == len(count_rows_by_level(top)) and len(top) < int(top["paths"].iloc[0]) else depth
 
 
-def outermost(top: pd.DataFrame) -> str:
+def find_outermost(top: pd.DataFrame) -> str:
     """Return the outermost range with the most time, which the page shows unless the URL names one."""
     rows = top[top["level"] == top["level"].min()]
     plain = rows[~rows["warmup"].fillna(False).astype(bool)]

@@ -95,11 +95,11 @@ def carry_out(library: Library, inbox: Inbox, planned: list[Deletion]) -> Iterat
         try:
             done = _remove_one(library, inbox, one)
         except (WarpdeckError, OSError) as error:
-            logs.event("not_removed", what=one.what, file=one.name, cause=type(error).__name__)
+            logs.log_event("not_removed", what=one.what, file=one.name, cause=type(error).__name__)
             continue
         if done:
             report = one.report_id or None
-            logs.event("removed", what=one.what, file=one.name, report=report, bytes=one.size, cause=one.why)
+            logs.log_event("removed", what=one.what, file=one.name, report=report, bytes=one.size, cause=one.why)
             yield one
 
 

@@ -8,7 +8,7 @@ from profiledb import spreadsheet
 from profiledb.query.header import Column
 
 
-def csv_text(rows: pd.DataFrame, columns: Sequence[Column]) -> str:
+def format_csv(rows: pd.DataFrame, columns: Sequence[Column]) -> str:
     """Return CSV with numbers in the format of their column; a missing value is empty."""
     shown = rows.copy()
     for column in columns:
@@ -16,4 +16,4 @@ def csv_text(rows: pd.DataFrame, columns: Sequence[Column]) -> str:
             values = pd.to_numeric(rows[column.name], errors="coerce")
             texts = [None if pd.isna(value) else format(float(value), column.format) for value in values]
             shown[column.name] = pd.Series(texts, index=rows.index, dtype="object")
-    return spreadsheet.csv_text(shown)
+    return spreadsheet.format_csv(shown)

@@ -15,7 +15,7 @@ from profiledb.studies.runs.rank_summary import RankSummary
 from profiledb.studies.runs.run_answer import RunAnswer
 from profiledb.studies.runs.run_findings import RunFinding
 from profiledb.studies.runs.run_list import Run
-from profiledb.studies.trends.team_summary_store import summaries_of
+from profiledb.studies.trends.team_summary_store import open_summaries
 
 _RULES = 4
 """Raise when the findings or figures of the same run change."""
@@ -25,7 +25,7 @@ _MOST = 5
 
 def list_runs(library: Library) -> list[Run]:
     """Return the runs of the reports that the visitor sees."""
-    return _group_visible(library, summaries_of(library).ranks())
+    return _group_visible(library, open_summaries(library).ranks())
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class RunLine:
 
 def list_lines(library: Library, *, work_out: bool = False) -> list[RunLine]:
     """Return the runs with their stored results; ``work_out`` works out and stores the missing ones."""
-    store, runs = summaries_of(library), list_runs(library)
+    store, runs = open_summaries(library), list_runs(library)
     stamps = store.stamps([report_id for run in runs for report_id in run.reports]) if runs else {}
     lines = complete_lines(library, [RunLine(run, _hash(run, stamps)) for run in runs])
     if not work_out:
@@ -61,7 +61,7 @@ def list_lines(library: Library, *, work_out: bool = False) -> list[RunLine]:
 
 def complete_lines(library: Library, lines: Sequence[RunLine]) -> list[RunLine]:
     """Return lines with the results that were stored since the lines were read."""
-    stored = summaries_of(library).detected([one.key for one in lines if one.worst is None])
+    stored = open_summaries(library).detected([one.key for one in lines if one.worst is None])
     return [_parse_line(one, stored.get(one.key)) for one in lines]
 
 
@@ -94,7 +94,7 @@ def _parse_line(line: RunLine, text: str | None) -> RunLine:
 
 def find_run(library: Library, report_id: str) -> Run | None:
     """Return the run of a report, from the ranks that may be of the same one; None if it belongs to none."""
-    store = summaries_of(library)
+    store = open_summaries(library)
     own = store.ranks("report_id", report_id)
     if not own:
         return None
@@ -143,7 +143,7 @@ def require_found(found: Run | None) -> Run:
 
 def answer(library: Library, run: Run) -> RunAnswer:
     """Work out what is asked of a run, from the summaries of its ranks."""
-    return run_answer.answer(run_tables.join_tables(run, summaries_of(library).rank_tables(run.reports)))
+    return run_answer.answer(run_tables.join_tables(run, open_summaries(library).rank_tables(run.reports)))
 
 
 def describe(library: Library, run: Run) -> dict[str, Any]:

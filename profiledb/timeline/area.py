@@ -52,7 +52,7 @@ def measure_area(
         raise AnalysisError("The area has no length.")
     if len(lane_ids) > LANES:
         raise AnalysisError(f"An area has at most {LANES} lanes.")
-    asked = {events.lane(opened, one).id for one in lane_ids}
+    asked = {events.find_lane(opened, one).id for one in lane_ids}
     lanes = [lane for lane in opened.with_events if not lane_ids or lane.id in asked]
     counted = count_events(cursor, opened, lanes, low, high)
     buckets = counted.buckets()
@@ -90,7 +90,7 @@ def _list_around(
 ) -> list[dict[str, int]]:
     """Return the ranges that span the whole area, the longest first."""
     rows = cursor.execute(f"""
-        SELECT lane, name, s, e FROM ({events.events_sql(opened, lanes, high, low + 1)})
+        SELECT lane, name, s, e FROM ({events.build_events_query(opened, lanes, high, low + 1)})
         WHERE s <= {low} AND e >= {high} ORDER BY e - s DESC, s, lane
     """).fetchall()
     return [{"lane": lane, "name": name, "start": s, "end": e} for lane, name, s, e in rows]
@@ -155,7 +155,7 @@ def _sum_copies(
     streams = [lane.id for lane in lanes if lane.kind == "stream"]
     rows = cursor.execute(f"""
         SELECT operation, count(*), sum(bytes)::BIGINT, sum(end_ns - start_ns)::BIGINT AS ns
-        FROM memop JOIN (FROM lane WHERE {events.among("id", streams)}) AS lane
+        FROM memop JOIN (FROM lane WHERE {events.build_condition("id", streams)}) AS lane
             ON lane.device IS NOT DISTINCT FROM device_id AND lane.pid IS NOT DISTINCT FROM global_pid
             AND lane.stream IS NOT DISTINCT FROM stream_id
         WHERE start_ns < {high + opened.origin_ns}
@@ -201,7 +201,7 @@ def _find_longest_gaps(
         rows = cursor.execute(f"FROM ({stored_gaps}) WHERE {here} ORDER BY e - s DESC, s LIMIT {GAPS}").fetchall()
         ((known, longest),) = cursor.execute(f"SELECT count(*), max(e - s) FROM ({stored_gaps})").fetchall()
         if len(rows) < GAPS and known == gaps.KEPT:  # there may be more gaps, all shorter than those kept
-            window = events.events_sql(opened, [lane], low - longest, high + longest)
+            window = events.build_events_query(opened, [lane], low - longest, high + longest)
             pieces = f"""
                 SELECT *, sum(begins) OVER (ORDER BY s, e) AS gap FROM (
                     SELECT lane, s, e, class AS cause, text, (s IS DISTINCT FROM lag(e) OVER (ORDER BY s, e))::INTEGER

@@ -107,7 +107,7 @@ def split_lanes(lanes: Sequence[LaneInfo], low: int, high: int) -> Iterator[Part
 def _add_from_sums(cursor: duckdb.DuckDBPyConnection, part: Part, counts: EventCounts) -> None:
     assert part.whole is not None
     first, last = (edge >> part.z for edge in part.whole)
-    which = f"{events.among('lane', [lane.id for lane in part.lanes])} AND bin >= {first} AND bin < {last}"
+    which = f"{events.build_condition('lane', [lane.id for lane in part.lanes])} AND bin >= {first} AND bin < {last}"
     names = _read_numbers(
         cursor, f"SELECT lane, name, sum(n)::BIGINT, sum(ns)::BIGINT FROM name_sum WHERE {which} GROUP BY ALL"
     )
@@ -141,9 +141,8 @@ def _add_events(
         after: its end, if the window ends there: what lies behind it is outside.
     """
     low, high = window
-    rows = cursor.execute(
-        f"SELECT lane::BIGINT AS lane, name::BIGINT AS name, s, e FROM ({events.events_sql(opened, lanes, low, high)})"
-    ).fetchnumpy()
+    query = events.build_events_query(opened, lanes, low, high)
+    rows = cursor.execute(f"SELECT lane::BIGINT AS lane, name::BIGINT AS name, s, e FROM ({query})").fetchnumpy()
     lane, name, s, e = (np.asarray(rows[column]) for column in ("lane", "name", "s", "e"))
     counted = s >= low if before is None else (s >= low) | (e > low)
     counts.lane = np.concatenate([counts.lane, lane[counted]])

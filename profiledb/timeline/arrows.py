@@ -82,7 +82,7 @@ def _read_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInf
     if lane is None:
         return None
     rows = cursor.execute(
-        f"SELECT {events.COLUMNS} FROM ({events.events_sql(opened, [lane])}) WHERE ref = {ref}"
+        f"SELECT {events.COLUMNS} FROM ({events.build_events_query(opened, [lane])}) WHERE ref = {ref}"
     ).fetchall()
     return rows[0] if rows else None
 
@@ -97,7 +97,7 @@ def _find_lane(opened: Opened, kind: str, **key: int | None) -> LaneInfo | None:
 
 
 def _make_arrow(opened: Opened, begin: Event, end: Event, kind: str) -> dict[str, Any]:
-    return {"from": events.item(opened, begin), "to": events.item(opened, end), "kind": kind}
+    return {"from": events.format_event(opened, begin), "to": events.format_event(opened, end), "kind": kind}
 
 
 def _format_sql(number: int | None) -> str:

@@ -19,7 +19,7 @@ EVENTS = "lane, row, s, e, 1 AS n, e - s AS busy, name, ref, e - s AS d"
 """The same columns, computed from columns of events."""
 
 
-def binning_sql(source: str, width: int, base: int) -> str:
+def build_binning(source: str, width: int, base: int) -> str:
     """Return a query for the items (columns of ``SOURCE``) of a source.
 
     Args:

@@ -1,4 +1,4 @@
-"""Binning as in ``binned.binning_sql`` for a tile's few rows: DuckDB takes longer to plan that query than to run it."""
+"""Binning as in ``binned.build_binning`` for a tile's few rows: planning that query takes longer than running it."""
 
 from typing import Any
 

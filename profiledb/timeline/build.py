@@ -35,12 +35,12 @@ _OF_PREVIEW = ("stream", "nccl")
 _FORMAT = "STORAGE_VERSION 'v1.5.0', BLOCK_SIZE 16384, ROW_GROUP_SIZE 16384"
 
 
-def timeline_path(timelines: Path, report_id: str) -> Path:
+def get_timeline_path(timelines: Path, report_id: str) -> Path:
     """Return the path of a report's timeline, whether it exists or not."""
     return timelines / f"{report_id}.timeline{VERSION}.duckdb"
 
 
-def raw_views_sql() -> str:
+def build_raw_views() -> str:
     """Return SQL that creates the views ``raw_*``."""
     return read_sql("sources.sql", "profiledb.timeline")
 
@@ -67,7 +67,7 @@ def build(
         duckdb.Error: the report is damaged, or the disk is full.
     """
     work.unlink(missing_ok=True)
-    made_of = (*file_state(report), *file_state(log))
+    made_of = (*read_file_state(report), *read_file_state(log))
     spill = str(Path(tempfile.gettempdir()) / f"warpdeck-{uuid.uuid4().hex}")  # DuckDB creates and removes it
     db = duckdb.connect(config={"memory_limit": memory_limit, "temp_directory": spill})
     try:
@@ -75,7 +75,7 @@ def build(
         db.execute(f"ATTACH {quote(str(work))} AS t ({_FORMAT})")
         db.execute("SET search_path = 'r,t,memory'")
         kinds = _OF_PREVIEW if preview.make_blank(db, "r") else tuple(KEYS)
-        needed = views.sql(["idle", "ranges", "power", "openmp"])
+        needed = views.build_sql(["idle", "ranges", "power", "openmp"])
         db.execute(needed.replace("CREATE OR REPLACE ", "CREATE OR REPLACE TEMP "))
         power.read_log(db, log)
         path = path or CriticalPath([], "")
@@ -90,7 +90,7 @@ def build(
         work.unlink(missing_ok=True)
 
 
-def file_state(file: Path | None) -> tuple[int, int]:
+def read_file_state(file: Path | None) -> tuple[int, int]:
     """Return size and time of a file; both 0 if there is none."""
     try:
         status = file.stat() if file else None
@@ -106,7 +106,7 @@ def _write_tables(db: duckdb.DuckDBPyConnection, made_of: Sequence[int], part: s
     if "idle" not in kinds:
         db.execute("DELETE FROM idle_piece")
     db.execute(read_sql("own_names.sql", "profiledb.timeline"))
-    db.execute(raw_views_sql().replace("CREATE OR REPLACE VIEW", "CREATE OR REPLACE TEMP VIEW"))
+    db.execute(build_raw_views().replace("CREATE OR REPLACE VIEW", "CREATE OR REPLACE TEMP VIEW"))
     ((origin, end),) = db.execute("SELECT start_ns, end_ns FROM capture_window").fetchall() or [(0, 0)]
     origin, end = origin or 0, end or 0
     lanes, left_out = build_tree(
@@ -243,7 +243,7 @@ def _write_levels(
     for finer, z in pairwise(zooms):
         width = 1 << z
         source = f"SELECT {binned.SOURCE} FROM t.level WHERE z = {finer}"
-        binning = binned.binning_sql(source, width, begin // width * width)
+        binning = binned.build_binning(source, width, begin // width * width)
         db.execute(f"INSERT INTO t.level SELECT {z}, * FROM ({binning}) ORDER BY lane, row, s, e")
 
 

@@ -133,7 +133,7 @@ def describe_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: int,
         if key in _LABELS and value is not None
     ]
     about = {"kernel": facts.get("kernel"), "range": facts.get("path"), "table": kind, "id": number}
-    return events.item(opened, event) | {
+    return events.format_event(opened, event) | {
         "name_id": name, "name": full_name, "rows": rows, "arrows": find_arrows(cursor, opened, event, kind, number),
         "about": about,
     }  # fmt: skip

@@ -68,12 +68,12 @@ class Names:
     threads: dict[int, str]
 
 
-def pid_of(global_id: int) -> int:
+def get_pid(global_id: int) -> int:
     """Return the operating system's process id in a global id."""
     return (global_id >> 24) & 0xFFFFFF
 
 
-def tid_of(global_tid: int) -> int:
+def get_tid(global_tid: int) -> int:
     """Return the operating system's thread id in a global id."""
     return global_tid & 0xFFFFFF
 
@@ -142,11 +142,11 @@ def _make_sort_key(folder: Lane) -> tuple[int, int, int]:
 
 def _describe_process(pid: int, names: Names) -> str:
     """Return the file name of a process's program, and its process id."""
-    return f"{names.processes.get(pid, '').rpartition('/')[2] or 'Process'} ({pid_of(pid)})"
+    return f"{names.processes.get(pid, '').rpartition('/')[2] or 'Process'} ({get_pid(pid)})"
 
 
 def _title_thread(tid: int, names: Names) -> str:
-    number = tid_of(tid)
+    number = get_tid(tid)
     return f"{names.threads.get(tid) or 'Thread'} ({number})" if number else "All threads"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import duckdb
 
-from profiledb.report.schema import identifier, quote
+from profiledb.report.schema import quote, quote_identifier
 from profiledb.timeline import power
 from profiledb.timeline.lanes import SPARSE, Lane
 
@@ -47,11 +47,13 @@ def write_values(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: i
     source = "SELECT lane, s, 1 AS n, value AS mean, value AS low, value AS high, value AS last FROM t.point"
     source += " WHERE lane IN (SELECT id FROM t.lane WHERE leveled AND kind = 'line')"
     for z in zooms:
-        db.execute(f"INSERT INTO t.point_level SELECT {z}, * FROM ({binned_sql(source, 1 << z)}) ORDER BY lane, s")
+        db.execute(
+            f"INSERT INTO t.point_level SELECT {z}, * FROM ({build_binned_query(source, 1 << z)}) ORDER BY lane, s"
+        )
         source = f"SELECT lane, s, n, mean, low, high, last FROM t.point_level WHERE z = {z}"
 
 
-def binned_sql(source: str, width: int) -> str:
+def build_binned_query(source: str, width: int) -> str:
     """Return a query for values in bins of a width in ns: count, mean, minimum, maximum and last value."""
     bin_ = f"s - ((s % {width}) + {width}) % {width}"
     return f"""
@@ -63,14 +65,15 @@ def binned_sql(source: str, width: int) -> str:
 
 def _build_value_sql(lane: Lane, origin: int) -> str:
     if lane.log:
-        return power.values_sql(lane, origin)
+        return power.build_values_query(lane, origin)
     if lane.source is None:
         return f"""
             SELECT {lane.id} AS lane, moment_ns - {origin} AS s, held_bytes::DOUBLE AS value FROM memory_held
             WHERE device_id IS NOT DISTINCT FROM {"NULL" if lane.device is None else lane.device}
             QUALIFY row_number() OVER (PARTITION BY moment_ns ORDER BY event_id DESC) = 1
         """
+    column = quote_identifier(lane.source)
     return f"""
-        SELECT {lane.id} AS lane, time_ns - {origin} AS s, {identifier(lane.source)}::DOUBLE AS value FROM gpu_metric
-        WHERE gpu_id = {lane.device} AND {identifier(lane.source)} IS NOT NULL
+        SELECT {lane.id} AS lane, time_ns - {origin} AS s, {column}::DOUBLE AS value FROM gpu_metric
+        WHERE gpu_id = {lane.device} AND {column} IS NOT NULL
     """

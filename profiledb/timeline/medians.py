@@ -105,7 +105,7 @@ def _read_between(
     for lane in lanes:
         one = wanted[lane.id]
         if one.low < one.high:
-            window = f"SELECT s, e, e - s AS ns FROM ({events.events_sql(opened, [lane], low, high)})"
+            window = f"SELECT s, e, e - s AS ns FROM ({events.build_events_query(opened, [lane], low, high)})"
             inside = f"(s >= {low} OR e > {low}) AND ns BETWEEN {one.low} AND {one.high}"
             pieces.append(f"SELECT {lane.id}::BIGINT AS lane, ns FROM ({window}) WHERE {inside}")
     if not pieces:

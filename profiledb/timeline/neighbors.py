@@ -28,7 +28,7 @@ def find_neighbor(
     """
     if direction not in ("next", "prev"):
         raise AnalysisError("dir is next or prev.")
-    info = [events.lane(opened, lane)]
+    info = [events.find_lane(opened, lane)]
     named = f" AND name = {name}" if name is not None else ""
     for reach in _REACHES:
         if direction == "next":
@@ -36,7 +36,7 @@ def find_neighbor(
         else:
             low, high, order = time - (1 << reach), time, "s DESC, row DESC, ref DESC"
         rows = cursor.execute(
-            f"SELECT {events.COLUMNS} FROM ({events.events_sql(opened, info, low, high)})"
+            f"SELECT {events.COLUMNS} FROM ({events.build_events_query(opened, info, low, high)})"
             f" WHERE s >= {low} AND s < {high}{named} ORDER BY {order} LIMIT 1"
         ).fetchall()
         if rows:
@@ -55,10 +55,12 @@ def find_extreme(
     """
     if by not in ("slowest", "fastest"):
         raise AnalysisError("by is slowest or fastest.")
-    lanes = [events.lane(opened, lane)] if lane is not None else [one for one in opened.lanes if one.kind in SEARCHED]
+    lanes = (
+        [events.find_lane(opened, lane)] if lane is not None else [one for one in opened.lanes if one.kind in SEARCHED]
+    )
     order = "DESC" if by == "slowest" else "ASC"
     rows = cursor.execute(
-        f"SELECT {events.COLUMNS} FROM ({events.events_sql(opened, lanes)}) WHERE name = {name}"
+        f"SELECT {events.COLUMNS} FROM ({events.build_events_query(opened, lanes)}) WHERE name = {name}"
         f" ORDER BY e - s {order}, s, lane, row, ref LIMIT 1"
     ).fetchall()
     return rows[0] if rows else None

@@ -56,7 +56,7 @@ def find_lanes(db: duckdb.DuckDBPyConnection) -> list[Lane]:
     return lanes
 
 
-def values_sql(lane: Lane, origin: int) -> str:
+def build_values_query(lane: Lane, origin: int) -> str:
     """Return a query for the values of a lane, in ns from the start of the capture."""
     what = f"device = {lane.device} AND what = '{lane.source}'"
     return f"SELECT {lane.id} AS lane, t - {origin} AS s, value FROM log_point WHERE {what}"

@@ -40,7 +40,7 @@ def search_names(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, h
         raise AnalysisError("This is not a valid pattern.", detail=str(error)) from error
     lanes = [lane for lane in opened.lanes if lane.kind in SEARCHED]
     begin, width = opened.begin_ns, max(1, -(-(opened.end_ns - opened.begin_ns + 1) // BINS))
-    matching = f"({events.events_sql(opened, lanes)}) SEMI JOIN hit_name ON code = name"
+    matching = f"({events.build_events_query(opened, lanes)}) SEMI JOIN hit_name ON code = name"
     rows = cursor.execute(
         f"SELECT (s - {begin}) // {width} AS bin, count(*) FROM {matching} GROUP BY bin ORDER BY bin"
     ).fetchall()
@@ -54,7 +54,7 @@ def search_names(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, h
     return {
         "hits": sum(density),
         "density": density,
-        "first": [events.item(opened, event) for event in first],
+        "first": [events.format_event(opened, event) for event in first],
         "names": names,
     }
 

@@ -9,7 +9,7 @@ from profiledb.timeline.open_timeline import Opened
 from profiledb.timeline.trace import Span, merge_spans
 
 
-def selected_spans(cursor: duckdb.DuckDBPyConnection, opened: Opened, selection: Selection) -> list[Span]:
+def find_spans(cursor: duckdb.DuckDBPyConnection, opened: Opened, selection: Selection) -> list[Span]:
     """Return the intervals of a selection, ns from the start of the capture.
 
     Raises:

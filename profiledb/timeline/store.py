@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from profiledb.errors import CatalogError, DamagedError, ReportNotFoundError, StorageError
 from profiledb.library import preparing
 from profiledb.library.library import Library
-from profiledb.library.report_folder import report_path
+from profiledb.library.report_folder import get_report_path
 from profiledb.query import views
 from profiledb.query.views import Views
 from profiledb.report import preview, sidecar
@@ -129,18 +129,18 @@ class Timelines:
     def _get_path(self, key: str) -> Path:
         if key.startswith(_FILE):
             return self._get_file(key.removeprefix(_FILE))
-        return report_path(self._library.folder, key)
+        return get_report_path(self._library.folder, key)
 
     def _get_file(self, report_id: str) -> Path:
-        return build.timeline_path(self._library.derived.timelines, report_id)
+        return build.get_timeline_path(self._library.derived.timelines, report_id)
 
     def _get_log(self, report_id: str) -> Path:
-        return sidecar.path(self._library.reports, report_id, "power")
+        return sidecar.get_path(self._library.reports, report_id, "power")
 
     def _compute_stamp(self, report_id: str) -> str:
         """Return a value that changes with the report, its timeline and the colors."""
         parts: list[object] = [build.VERSION, [c.name + c.light + c.dark for c in self._kernel_classes]]
-        parts += [build.file_state(self._get_log(report_id)), phases.current().patterns]
+        parts += [build.read_file_state(self._get_log(report_id)), phases.read_current().patterns]
         for path in (self._library.path(report_id), self._get_file(report_id)):
             status = path.stat() if path.exists() else None
             parts.append((status.st_size, status.st_mtime_ns) if status else None)
@@ -150,7 +150,7 @@ class Timelines:
         """Return True if a file exists and was built from the report as it is now."""
         if not self._get_file(report_id).exists():
             return False
-        now = (*build.file_state(self._library.path(report_id)), *build.file_state(self._get_log(report_id)))
+        now = (*build.read_file_state(self._library.path(report_id)), *build.read_file_state(self._get_log(report_id)))
         with self.cursor(report_id) as cursor:
             made = cursor.execute("SELECT report_bytes, report_time_ns, log_bytes, log_time_ns FROM made").fetchall()
         return made == [now]
@@ -225,7 +225,7 @@ def _remove_stale_files(target: Path, report_id: str) -> None:
 
 
 def _list_views() -> Sequence[Views]:
-    return (*views.needed(["idle", "openmp"]), Views("timeline", _NAMES + build.raw_views_sql() + _OWN, ()))
+    return (*views.list_needed(["idle", "openmp"]), Views("timeline", _NAMES + build.build_raw_views() + _OWN, ()))
 
 
 _NAMES = f"""

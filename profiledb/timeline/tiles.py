@@ -83,11 +83,11 @@ def _list_source_queries(opened: Opened, lanes: Sequence[LaneInfo], z: int, low:
     queries = []
     if coarse:
         queries.append(
-            f"SELECT {binned.SOURCE} FROM level WHERE z = {level} AND {events.among('lane', coarse)}"
+            f"SELECT {binned.SOURCE} FROM level WHERE z = {level} AND {events.build_condition('lane', coarse)}"
             f" AND e >= {low} AND s < {high}"
         )
     if fine := [lane for lane in lanes if lane.id not in coarse]:
-        queries.append(f"SELECT {binned.EVENTS} FROM ({events.events_sql(opened, fine, low, high)})")
+        queries.append(f"SELECT {binned.EVENTS} FROM ({events.build_events_query(opened, fine, low, high)})")
     return queries
 
 
@@ -107,19 +107,19 @@ def read_points(
     if leveled:
         queries.append(
             f"SELECT lane, s, n, mean, low, high, last FROM point_level WHERE z = {level}"
-            f" AND {events.among('lane', leveled)} AND s >= {low} AND s < {high}"
+            f" AND {events.build_condition('lane', leveled)} AND s >= {low} AND s < {high}"
         )
     if whole:
         queries.append(
             "SELECT lane, s, 1 AS n, value AS mean, value AS low, value AS high, value AS last FROM point"
-            f" WHERE {events.among('lane', whole)} AND s >= {low} AND s < {high}"
+            f" WHERE {events.build_condition('lane', whole)} AND s >= {low} AND s < {high}"
         )
     before = f"""
         SELECT lane, max(s) AS s, 1 AS n, arg_max(value, s) AS mean, arg_max(value, s) AS low,
             arg_max(value, s) AS high, arg_max(value, s) AS last
-        FROM point WHERE {events.among("lane", ids)} AND s < {low} GROUP BY lane
+        FROM point WHERE {events.build_condition("lane", ids)} AND s < {low} GROUP BY lane
     """
-    query = f"{lines.binned_sql(' UNION ALL '.join(queries), 1 << z)} UNION ALL {before} ORDER BY lane, s"
+    query = f"{lines.build_binned_query(' UNION ALL '.join(queries), 1 << z)} UNION ALL {before} ORDER BY lane, s"
     return {key: np.asarray(column) for key, column in cursor.execute(query).fetchnumpy().items()}
 
 

@@ -16,7 +16,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, Track
 from profiledb import words
 from profiledb.errors import AnalysisError
 from profiledb.timeline import events
-from profiledb.timeline.lanes import pid_of, tid_of
+from profiledb.timeline.lanes import get_pid, get_tid
 from profiledb.timeline.names import TEXTS
 from profiledb.timeline.open_timeline import LaneInfo, Opened
 
@@ -108,7 +108,7 @@ def _read_events(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneIn
     low, high = cursor.execute("SELECT min(low), max(high) FROM trace_span").fetchall()[0]
     rows = cursor.execute(f"""
         SELECT event.row, s, e, coalesce(text, ''), event.name, ref, {more}
-        FROM ({events.events_sql(opened, [lane], low, high)}) AS event ASOF JOIN trace_span ON e >= low
+        FROM ({events.build_events_query(opened, [lane], low, high)}) AS event ASOF JOIN trace_span ON e >= low
         LEFT JOIN trace_name ON code = event.name {join} WHERE s < high ORDER BY event.row, s, e, ref
     """)
     return _fetch_rows(rows)
@@ -155,10 +155,10 @@ class _Writer:
         track.sibling_order_rank = lane["id"]
         title = words.visible(lane["title"])
         if lane["kind"] == "process":
-            track.process.pid = pid_of(lane["pid"])
+            track.process.pid = get_pid(lane["pid"])
             track.process.process_name = title
         elif lane["kind"] == "thread":
-            track.thread.pid, track.thread.tid = pid_of(lane["tid"]), tid_of(lane["tid"])
+            track.thread.pid, track.thread.tid = get_pid(lane["tid"]), get_tid(lane["tid"])
             track.thread.thread_name = title
         else:
             track.name = f"{title} · {words.visible(lane['detail'])}" if lane["detail"] else title

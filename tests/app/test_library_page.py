@@ -15,8 +15,8 @@ from profiledb.findings import digest, judge, rulebook
 from profiledb.library.catalog import Job, Manifest
 from profiledb.library.inbox.folder import FolderInbox
 from profiledb.library.library import Library
-from profiledb.library.report_list import PAGE, kind_of
-from profiledb.report.file_names import safe_name
+from profiledb.library.report_list import PAGE, get_kind
+from profiledb.report.file_names import make_safe_name
 from profiledb.studies import prefetch
 from tests.app.conftest import Dashboard
 
@@ -192,7 +192,7 @@ def test_a_trace_of_a_browser_is_none_of_pytorch() -> None:
         Manifest("b", 1, "b.trace.json", "torch", "", 1, tool="Chrome trace"),
     ]
     assert list(library_table.build_frame(kept, {}, {}, {})["kind"]) == ["PyTorch profiler", "Chrome trace"]
-    assert [kind_of(one) for one in kept] == ["torch", "Chrome trace"]
+    assert [get_kind(one) for one in kept] == ["torch", "Chrome trace"]
 
 
 @pytest.mark.parametrize(
@@ -210,11 +210,11 @@ def test_a_trace_of_a_browser_is_none_of_pytorch() -> None:
     ],
 )
 def test_names_of_uploads_are_harmless(given: str, name: str) -> None:
-    assert safe_name(given) == name
+    assert make_safe_name(given) == name
 
 
 def test_a_long_name_keeps_its_suffix() -> None:
-    name = safe_name("é" * 300 + ".nsys-rep")
+    name = make_safe_name("é" * 300 + ".nsys-rep")
     assert name.endswith(".nsys-rep")
     assert 250 <= len(name.encode()) <= 255
 
@@ -235,7 +235,7 @@ def test_the_worst_finding_of_what_was_judged(dashboard: Dashboard, library: Lib
     rules = rulebook.load(None)
     for name in ("dataloader_starved.nsys-rep", "launches_graph.nsys-rep"):
         report = library.find(name)
-        digest.write(library, report.id, rules, judge.judge(library, report, {}, rules.values()))
+        digest.write_digest(library, report.id, rules, judge.judge(library, report, {}, rules.values()))
         prefetch.list_findings(library, [report.id], rules)
     told = dashboard().dataframe[0].value.set_index("name")["worst"].to_dict()
     assert told["dataloader_starved.nsys-rep"] == "High: Data loading"

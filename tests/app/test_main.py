@@ -104,10 +104,10 @@ def test_no_traceback_reaches_the_page(caplog: pytest.LogCaptureFixture) -> None
 
 def lacking() -> None:
     from app.ui import page_elements
-    from profiledb.query.captures import how_to_capture
+    from profiledb.query.captures import explain_capture
 
     with page_elements.boundary():
-        raise how_to_capture("gpu_metric")
+        raise explain_capture("gpu_metric")
 
 
 def test_what_was_not_captured_comes_with_its_command() -> None:

@@ -18,7 +18,7 @@ PREPARED = ("summary", "kernels", "roofline_by_time", "idle", "ranges", "operato
 
 def list_prepared_sources(library: Library, report_id: str) -> set[str]:
     """The sources of samples of which the call tree is stored: pages ask only for those that the report has."""
-    parts = [model.to_params(model.default_selection(warmup=warmup)) for warmup in (False, True)]
+    parts = [model.to_params(model.get_default(warmup=warmup)) for warmup in (False, True)]
     asked = {
         source: [request.build(library, report_id, "cpu_tree", {**part, "source": source}) for part in parts]
         for source in ("cpu", "python")
@@ -38,14 +38,14 @@ def test_pages_of_a_prepared_report_work_nothing_out(
     for variable, folder in (("DATA", tmp_path), ("INBOX", tmp_path / "inbox"), ("LIBRARY", library.folder)):
         monkeypatch.setenv(f"WARPDECK_{variable}", str(folder))
     worked: list[str] = []
-    answered = analysis.rows
+    answered = analysis.read_rows
 
     def rows(library: Library, asked: request.Request) -> Any:
         found = answered(library, asked)  # what the report lacks is told each time, and costs nothing
         worked.append(f"{asked.analysis.name} {dict(asked.values)} {asked.selection}")
         return found
 
-    monkeypatch.setattr(analysis, "rows", rows)
+    monkeypatch.setattr(analysis, "read_rows", rows)
     at = dashboard("summary", report=report.id)
     for page in PREPARED:
         if not page_list.get_view(page).find_lack(report, session):

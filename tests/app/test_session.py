@@ -62,8 +62,8 @@ def test_a_question_of_a_page_is_eight_calls_away_from_its_sql(gaps: str, monkey
         )
         return table(*args)
 
-    table = analysis.table
-    monkeypatch.setattr(analysis, "table", note_walk)
+    table = analysis.query_table
+    monkeypatch.setattr(analysis, "query_table", note_walk)
     session.run(gaps, "idle_gaps")
     (walk,) = walks
     assert walk[::-1] == ["run", "run_whole", "answer", "answer", "_work_out_answer", "rows", "first_rows"], "and table"
@@ -122,7 +122,7 @@ def _busy(db: duckdb.DuckDBPyConnection, ns: int) -> None:
 def test_a_page_is_eight_calls_from_its_sql(library: Library, gaps: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """docs/design.md, "A click on a range": what someone reads who follows a question from a page to its SQL."""
     walks: list[list[str]] = []
-    ask = analysis.table
+    ask = analysis.query_table
 
     def follow(*asked: Any) -> pa.Table:
         stack = inspect.stack()[1:]
@@ -133,7 +133,7 @@ def test_a_page_is_eight_calls_from_its_sql(library: Library, gaps: str, monkeyp
     def _ask() -> None:
         session.run(gaps, "top_kernels")
 
-    monkeypatch.setattr(analysis, "table", follow)
+    monkeypatch.setattr(analysis, "query_table", follow)
     _ask()
     assert walks, "the report was asked"
     assert all(len(walk) < 8 for walk in walks), "and the eighth asks DuckDB"

@@ -55,7 +55,7 @@ PLAIN = (
 
 
 def cells(frame: pd.DataFrame) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(spreadsheet.csv_text(frame), newline="")))
+    return list(csv.reader(io.StringIO(spreadsheet.format_csv(frame), newline="")))
 
 
 @pytest.mark.parametrize("dtype", ["object", "str", "category"])
@@ -86,10 +86,10 @@ def test_numbers_times_and_what_is_missing_stay() -> None:
             "mixed": [-1, "-a", None],
         }
     )
-    assert spreadsheet.csv_text(frame) == (
+    assert spreadsheet.format_csv(frame) == (
         "ns,x,t,name,mixed\n1,-0.5,2026-01-02,a,-1\n,,,,'-a\n-3,1e+300,2026-01-02,'-,\n"
     )
 
 
 def test_headings_are_texts_too() -> None:
-    assert spreadsheet.csv_text(pd.DataFrame({"=1": [1]})) == "'=1\n1\n"
+    assert spreadsheet.format_csv(pd.DataFrame({"=1": [1]})) == "'=1\n1\n"

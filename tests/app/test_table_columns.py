@@ -90,7 +90,7 @@ SELECT 1
 
 def test_what_a_header_shows_is_the_table_of_its_page() -> None:
     """A header without a table, or a table without its header, would leave a page to nobody."""
-    found = {name: one for name, one in header.analyses().items() if one.show}
+    found = {name: one for name, one in header.list_analyses().items() if one.show}
     assert len(found) > 30
     for name, one in found.items():
         known = [column.name for column in one.columns]

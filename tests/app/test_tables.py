@@ -87,7 +87,7 @@ def test_every_cell_is_in_its_table_or_in_raw(edited: tuple[Path, Library]) -> N
     path = folder / "everything.sqlite"
     with (
         closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as export,
-        library.cursor(library.find(path.name).id, views=views.everything()) as db,
+        library.cursor(library.find(path.name).id, views=views.list_all()) as db,
     ):
 
         def rows(sql: str) -> list[tuple[object, ...]]:

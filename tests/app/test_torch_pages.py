@@ -47,7 +47,7 @@ def test_every_page_opens(dashboard: Dashboard, report: tuple[Library, Manifest]
 def test_every_analysis_answers(report: tuple[Library, Manifest]) -> None:
     library, manifest = report
     answered, missing = set(), dict[str, WarpdeckError]()
-    for one in header.analyses().values():
+    for one in header.list_analyses().values():
         try:
             rows = analysis.run(library, manifest.id, one.name)
         except (NotCapturedError, NotLinkedError) as error:

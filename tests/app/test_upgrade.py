@@ -24,9 +24,9 @@ from profiledb.library import migrations, version
 from profiledb.library.catalog import Catalog
 from profiledb.library.database import Shared
 from profiledb.library.library import Library
-from profiledb.library.postgres import Postgres, known_revisions
+from profiledb.library.postgres import Postgres, list_known_revisions
 from profiledb.library.version import OLDEST_SCHEMA
-from profiledb.report.schema import ADDED, SCHEMA_VERSION, tables
+from profiledb.report.schema import ADDED, SCHEMA_VERSION, read_tables
 from tests.app.conftest import Dashboard
 from tests.app.web.client import ask, session
 from tests.conftest import ROOT, run_ingest, wait_until
@@ -70,7 +70,9 @@ def test_every_schema_has_a_library() -> None:
     assert [*MADE_BY][: SCHEMA_VERSION - OLDEST_SCHEMA] == list(range(OLDEST_SCHEMA, SCHEMA_VERSION))
     for schema, commit in MADE_BY.items():
         with tarfile.open(DATA / "upgrade" / f"{commit}.tar.xz") as archive:
-            assert {found for name in archive.getnames() if (found := version.schema_of(Path(name).name))} == {schema}
+            assert {found for name in archive.getnames() if (found := version.parse_schema(Path(name).name))} == {
+                schema
+            }
 
 
 @pytest.mark.integration
@@ -107,7 +109,7 @@ def test_an_upgraded_report_is_what_its_source_would_become(schema: int, tmp_pat
     run_ingest(tmp_path / "first" / "inbox", library.folder)
     assert told(Library(library.folder)) == LABELS
     upgraded, converted = library.path(COUNTERS), unpacked(SECOND, tmp_path / "second").path(COUNTERS)
-    for table in tables().keys() - {"diagnostic"} - ADDED:  # diagnostic: whose words were chosen anew
+    for table in read_tables().keys() - {"diagnostic"} - ADDED:  # diagnostic: whose words were chosen anew
         assert rows(upgraded, table) == rows(converted, table), table
     assert all(rows(upgraded, table) == [] for table in ADDED), "the file that was made before has none of these"
 
@@ -284,4 +286,4 @@ def test_a_team_refuses_a_database_of_an_unknown_revision(team: Shared) -> None:
             ask_()
     with team.connect("") as db:
         assert [tuple(row) for row in db.execute("SELECT label FROM label")] == [("mine",)]
-        db.execute("UPDATE alembic_version SET version_num = ?", [max(known_revisions())])
+        db.execute("UPDATE alembic_version SET version_num = ?", [max(list_known_revisions())])

@@ -9,7 +9,7 @@ from pathlib import Path
 from playwright.sync_api import BrowserContext, Page, ViewportSize
 
 from bench.pages import turn_to, wait_at_rest
-from profiledb.library.catalog import now
+from profiledb.library.catalog import read_clock
 from profiledb.library.library import Library
 from tests.conftest import ROOT, SAMPLES, ingest_files, put_together
 from tests.support import exports
@@ -47,7 +47,7 @@ def build(folder: Path, samples: Library) -> None:
     put_together(folder, [made, compute, parallel])
     library = Library(folder / "library")
     library.link(library.find(TRAINING).id, library.find(MEASURED).id)
-    library.catalog.add_report(replace(library.find(FEW), ingested_at=now()))  # what a page without a link shows
+    library.catalog.add_report(replace(library.find(FEW), ingested_at=read_clock()))  # what a page without a link shows
 
 
 def write(folder: Path) -> list[Path]:

@@ -36,7 +36,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 
 from ingest import tools
-from ingest.xplane.messages import space
+from ingest.xplane.messages import get_space_class
 from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from profiledb.report.sidecar import SUFFIX
@@ -122,7 +122,7 @@ def kinds() -> dict[str, Kind]:
         "rocprof json": Kind(json.dumps(capture()).encode(), "_results.json", _is_json),
         "rocprof trace": Kind(json.dumps({"traceEvents": slices_of_rocprof()}).encode(), ".json", _is_json),
         "nvprof": Kind(_nvprof(), ".nvvp", _is_sqlite),
-        "xplane": Kind(profile(), ".xplane.pb", lambda data: _is_message(space()(), data)),
+        "xplane": Kind(profile(), ".xplane.pb", lambda data: _is_message(get_space_class()(), data)),
         "proton": Kind(tree().encode(), ".hatchet", _is_json),
         "perfetto": Kind(slices(), ".pftrace", lambda data: _is_message(Trace(), data)),
     }

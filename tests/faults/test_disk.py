@@ -41,9 +41,9 @@ class Small:
         path = self.folder / f"filler-{len(self.fillers)}"
         self.fillers.append(path)
         with path.open("wb", buffering=0) as file:
-            while disk.free_bytes(self.folder) > leave:
+            while disk.measure_free(self.folder) > leave:
                 try:
-                    file.write(bytes(min(1 << 16, disk.free_bytes(self.folder) - leave)))
+                    file.write(bytes(min(1 << 16, disk.measure_free(self.folder) - leave)))
                 except OSError:
                     break
 

@@ -335,10 +335,10 @@ fork_server.import_modules(arrays=False)
 made = prepared_files.PreparedFiles()
 made.start()
 limit = time.monotonic() + 60
-while not prepared_files.ready().empty and time.monotonic() < limit:
+while not prepared_files.list_ready().empty and time.monotonic() < limit:
     made.collect()
     time.sleep(0.01)
-(name, sealed), = prepared_files.ready().extensions.items()
+(name, sealed), = prepared_files.list_ready().extensions.items()
 """
 
 
@@ -369,7 +369,7 @@ from ingest.conversion import fork_server, prepared_files
 from ingest.nsys import sqlite
 from profiledb.report.store import Access
 fork_server.import_modules(arrays=False)
-content = bytearray(sqlite.access(Path("x")).extensions[0].read_bytes())
+content = bytearray(sqlite.get_access(Path("x")).extensions[0].read_bytes())
 content[len(content) // 2] ^= 1
 changed = Path({str(changed)!r})
 changed.write_bytes(content)
@@ -379,7 +379,7 @@ made.start()
 while made._maker is not None:
     made.collect()
     time.sleep(0.01)
-print(prepared_files.ready())
+print(prepared_files.list_ready())
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "Ready(empty=b'', extensions={})", done.stderr

@@ -84,7 +84,7 @@ def test_no_name_of_an_export_runs_as_sql(ingest: Ingest, inbox: Path, empty_lib
     hostname = Path("/etc/hostname").read_bytes().strip()
     report = empty_library.list()[0].id
     assert hostname not in empty_library.path(report).read_bytes() or hostname in b"localhost"
-    with empty_library.cursor(report, views=views.everything()) as db:
+    with empty_library.cursor(report, views=views.list_all()) as db:
         assert db.execute("SELECT count(*) FROM kernel").fetchone() == (1,)
 
 
@@ -123,7 +123,7 @@ def test_a_connection_that_loads_reaches_nothing_else(tmp_path: Path, checked: b
     (tmp_path / "work").mkdir()
     (tmp_path / "secret.csv").write_text("a\n1\n")
     source = SAMPLES / "transformer_inference.sqlite"
-    access = sqlite.access(source)
+    access = sqlite.get_access(source)
     extension = shutil.copy(access.extensions[0], tmp_path / "work" / "other.duckdb_extension")
     copy = _make_anonymous(access.extensions[0])
     _fill_and_seal(copy, access.extensions[0])

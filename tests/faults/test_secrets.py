@@ -131,7 +131,7 @@ def test_of_sqlite_exports(ingest: Ingest, inbox: Path, empty_library: Library) 
         assert_nowhere(done, empty_library, secret)
     for number, place in enumerate(PLACES):
         report = empty_library.find(f"{number}.sqlite").id
-        with empty_library.cursor(report, views=views.everything()) as cursor:
+        with empty_library.cursor(report, views=views.list_all()) as cursor:
             assert cursor.execute("SELECT count(*) FROM kernel").fetchone() == (1,), place
             texts = {text for (text,) in cursor.execute("SELECT value FROM string").fetchall()}
         assert not texts & {SECRET, TOKEN}, place
@@ -256,7 +256,7 @@ def write_commands(inbox: Path) -> None:
 
 def texts_of(library: Library, report: str) -> list[str]:
     """Every text of a report's database, however DuckDB has compressed it."""
-    with library.cursor(report, views=views.everything()) as db:
+    with library.cursor(report, views=views.list_all()) as db:
         columns = db.execute(f"""
             SELECT schema_name || '."' || table_name || '"', column_name FROM duckdb_columns()
             WHERE database_name = 'r_{report}' AND data_type = 'VARCHAR'
@@ -280,7 +280,7 @@ def test_of_commands_in_shell_strings(ingest: Ingest, inbox: Path, empty_library
     texts = texts_of(empty_library, empty_library.find("commands.sqlite").id)
     assert "bash -c python t.py --token=[removed] --lr 3 --max-tokens 512" in " ".join(texts)
     measured = empty_library.find("command.ncu-rep").id
-    with empty_library.cursor(measured, views=views.everything()) as db:
+    with empty_library.cursor(measured, views=views.list_all()) as db:
         ((command,),) = db.execute("SELECT command FROM report").fetchall()
     assert "--tokens 2048 --hf-token [removed]" in command
     assert (

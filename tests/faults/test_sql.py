@@ -189,10 +189,11 @@ from pathlib import Path
 from profiledb import confinement
 from profiledb.console import question_child
 asked = {"memory_mb": 256, "threads": 2, "seconds": 60, "database": sys.argv[1], "sidecars": {}}
-macros = question_child.views.sql(question_child.views.files())
+macros = question_child.views.build_sql(question_child.views.list_files())
 question_child._set_limits(asked)
 db = question_child._open_memory_database(asked)
-confinement.confine(confinement.READ | confinement.writes(), confinement.network(), [Path(sys.argv[1])])
+files = confinement.READ | confinement.list_write_rights()
+confinement.confine(files, confinement.list_network_rights(), [Path(sys.argv[1])])
 question_child.question_rules.check = lambda *_: None
 question_child._answer_question(db, asked | {"sql": "SELECT 1", "rows": 1, "bytes": 1000}, macros)
 for attack in sys.stdin.read().split("\\x1f"):
@@ -208,7 +209,7 @@ def test_the_process_alone_stops_what_reads_and_writes_files(
     place: tuple[Library, Manifest], words: dict[str, str]
 ) -> None:
     """Whatever passes the rules meets DuckDB's locks, and behind these the system's."""
-    if confinement.version() < 1:
+    if confinement.read_version() < 1:
         pytest.skip("this kernel has no Landlock")
     library, report = place
     before = state(library.folder, Path(words["folder"]))

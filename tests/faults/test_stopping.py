@@ -88,7 +88,7 @@ def parquet(folder: Path) -> Path:
     with duckdb.connect() as db:
         from ingest.nsys import sqlite
 
-        for extension in sqlite.access(source).extensions:
+        for extension in sqlite.get_access(source).extensions:
             db.execute(f"LOAD '{extension}'")
         db.execute(f"ATTACH '{source}' AS s (TYPE sqlite, READ_ONLY)")
         for name in sqlite.list_tables(source):

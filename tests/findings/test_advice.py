@@ -66,13 +66,13 @@ def test_conditions(cause: str | None, traits: tuple[str, ...], told: tuple[str,
 
 
 def test_causes_are_the_conditions_that_are_no_traits() -> None:
-    assert advice.causes(LINES) == {"loading"}
-    assert advice.conditions(LINES) == {"JAX", "XLA", "PyTorch", "torch.compile", "loading", "pinned memory"}
+    assert advice.list_causes(LINES) == {"loading"}
+    assert advice.list_conditions(LINES) == {"JAX", "XLA", "PyTorch", "torch.compile", "loading", "pinned memory"}
 
 
 def test_shared_lines_keep_the_conditions_in_front_of_them() -> None:
-    lines = advice.expanded(["[slow] -> tf32"])
-    assert len(lines) == len(advice.shared()["tf32"])
+    lines = advice.expand_lines(["[slow] -> tf32"])
+    assert len(lines) == len(advice.read_shared()["tf32"])
     assert advice.choose(lines, "slow", ()) != ()
     assert advice.choose(lines, "fast", ()) == ()
     with pytest.raises(AnalysisError, match="nowhere"):
@@ -80,8 +80,10 @@ def test_shared_lines_keep_the_conditions_in_front_of_them() -> None:
 
 
 def test_all_shared_lines_are_used() -> None:
-    used = {line for rule in rulebook.load().values() for line in map(advice.text, rule.advice)}
-    assert {name for name, lines in advice.shared().items() if not used.issuperset(map(advice.text, lines))} == set()
+    used = {line for rule in rulebook.load().values() for line in map(advice.strip_conditions, rule.advice)}
+    assert {
+        name for name, lines in advice.read_shared().items() if not used.issuperset(map(advice.strip_conditions, lines))
+    } == set()
 
 
 @pytest.mark.parametrize("traits", PROGRAMS, ids=", ".join)
@@ -129,8 +131,8 @@ def finding(line: str, program_: program.Program = (), **more: object) -> Findin
 def test_no_change_is_asked_for_inside_a_library(path: str | None, place: str | None) -> None:
     told = Finding(rulebook.load()["off_core"], "fires", cause="calls", facts={"range": path})
     assert told.place == place
-    assert (place or "the loop") in sentences.advice(told)[0]
-    assert path is None or path == place or path not in sentences.advice(told)[0]
+    assert (place or "the loop") in sentences.fill_advice(told)[0]
+    assert path is None or path == place or path not in sentences.fill_advice(told)[0]
 
 
 @pytest.mark.parametrize(
@@ -144,23 +146,25 @@ def test_a_pass_is_named_by_its_outermost_range(path: str | None, told: str) -> 
     """And by no source line: that is one of many lines of the pass."""
     of = tuple(Trait(trait, "") for trait in ("PyTorch", "vLLM"))
     one = Finding(rulebook.load()["launch_bound"], "fires", facts={"range": path}, program=of, line="model.py(7): go")
-    assert told in sentences.advice(one)[0]
+    assert told in sentences.fill_advice(one)[0]
 
 
 def test_the_change_is_told_at_its_place() -> None:
     line = "Compile {place|the step}."
-    assert sentences.advice(finding(line))[0] == "Compile the step."
-    assert sentences.advice(finding(line, facts={"range": "step_*"}))[0] == "Compile `step_*`."
+    assert sentences.fill_advice(finding(line))[0] == "Compile the step."
+    assert sentences.fill_advice(finding(line, facts={"range": "step_*"}))[0] == "Compile `step_*`."
     piece = {"name": "a gap", "range": "step_*/`forward`"}
-    assert sentences.advice(finding(line, evidence=(piece,)))[0] == f"Compile {code('step_*/`forward`')}."
-    assert sentences.plain_advice(finding(line, evidence=(piece,)))[0] == "Compile step_*/`forward`."
-    assert sentences.advice(finding("Look at {range}."))[0] == "Do it in C.", "a line without its column is left out"
+    assert sentences.fill_advice(finding(line, evidence=(piece,)))[0] == f"Compile {code('step_*/`forward`')}."
+    assert sentences.strip_advice(finding(line, evidence=(piece,)))[0] == "Compile step_*/`forward`."
+    assert sentences.fill_advice(finding("Look at {range}."))[0] == "Do it in C.", (
+        "a line without its column is left out"
+    )
 
 
 def test_what_does_not_fire_has_no_advice() -> None:
     quiet = finding("Do this.")
-    assert sentences.advice(quiet) == ("Do this.", "Do it in C.")
-    assert sentences.advice(Finding(quiet.rule, "clear", value=1.0)) == ()
+    assert sentences.fill_advice(quiet) == ("Do this.", "Do it in C.")
+    assert sentences.fill_advice(Finding(quiet.rule, "clear", value=1.0)) == ()
 
 
 @pytest.mark.parametrize(
@@ -175,7 +179,7 @@ def test_what_does_not_fire_has_no_advice() -> None:
 )
 def test_no_number_is_said_twice(value: float, facts: dict[str, str], saving: int | None, left: str) -> None:
     one = finding("Do this.", facts=facts, saving_ns=saving, saving_pct=12.0)
-    assert sentences.saves(Finding(**{**one.__dict__, "value": value})) == left
+    assert sentences.describe_saving(Finding(**{**one.__dict__, "value": value})) == left
 
 
 def test_a_program_in_one_line() -> None:
@@ -183,10 +187,10 @@ def test_a_program_in_one_line() -> None:
         Trait("PyTorch", "x"), Trait("eager", "x"), Trait("training", "x"), Trait("DDP", "x", 4),
         Trait("pinned memory", "x"),
     ]  # fmt: skip
-    assert program.line(tuple(told)) == "PyTorch, eager, training, DDP over 4 GPUs"
-    assert program.line((Trait("JAX", "x"), Trait("XLA", "x"))) == "JAX"
-    assert program.line(()) == ""
-    assert program.names(told) == {"PyTorch", "eager", "training", "DDP", "pinned memory"}
+    assert program.describe_program(tuple(told)) == "PyTorch, eager, training, DDP over 4 GPUs"
+    assert program.describe_program((Trait("JAX", "x"), Trait("XLA", "x"))) == "JAX"
+    assert program.describe_program(()) == ""
+    assert program.list_names(told) == {"PyTorch", "eager", "training", "DDP", "pinned memory"}
 
 
 def test_traits_have_one_name_each() -> None:

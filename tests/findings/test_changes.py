@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from profiledb.findings import rule as rules
-from profiledb.findings.changes import changes
+from profiledb.findings.changes import compare_findings
 from profiledb.findings.finding import Finding, Verdict
 from tests.findings.test_rulebook import HEADER
 
@@ -24,7 +24,7 @@ def test_new_gone_changed_and_the_same() -> None:
         finding("gone", "clear", 1), finding("less", "fires", 20), finding("same", "fires", 11),
         finding("new", "fires", 3), finding("clear", "clear", 1), finding("open", "cannot_judge"),
     ]  # fmt: skip
-    told = changes(a, b)
+    told = compare_findings(a, b)
     assert [(one.a.rule.name, one.change) for one in told] == [
         ("new", "new"), ("gone", "gone"), ("less", "changed"), ("same", "same"), ("open", "not judged"),
     ]  # fmt: skip
@@ -33,5 +33,5 @@ def test_new_gone_changed_and_the_same() -> None:
 
 def test_without_a_saving_the_value_tells() -> None:
     before, after = finding("grid", "fires"), replace(finding("grid", "fires"), value=2.0)
-    assert [one.change for one in changes([before], [after])] == ["changed"]
-    assert [one.change for one in changes([before], [before])] == ["same"]
+    assert [one.change for one in compare_findings([before], [after])] == ["changed"]
+    assert [one.change for one in compare_findings([before], [before])] == ["same"]

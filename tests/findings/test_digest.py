@@ -47,12 +47,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Finding]:
 def report(library: Library, publish: Publish, rules: Mapping[str, Rule], found: Sequence[Finding]) -> str:
     """The same report, with what was found of it."""
     report_id = publish(write)
-    digest.write(library, report_id, rules, found)
+    digest.write_digest(library, report_id, rules, found)
     return report_id
 
 
 def test_what_fires_is_read_in_order(library: Library, report: str, rules: Mapping[str, Rule]) -> None:
-    found = digest.read(library, report, {}, rules)
+    found = digest.read_digest(library, report, {}, rules)
     assert found is not None
     first = found[0]
     assert (first.rule, first.severity, first.saving_pct, first.costs) == ("gpu_idle", "high", 80.0, True)
@@ -63,15 +63,18 @@ def test_what_fires_is_read_in_order(library: Library, report: str, rules: Mappi
 
 def test_it_counts_only_while_nothing_has_changed(library: Library, report: str, rules: Mapping[str, Rule]) -> None:
     for kind in ("ncu", "systems"):
-        assert digest.read(library, report, {kind: {report: "0" * 16}}, rules) is None, "another linked report"
-        assert digest.read(library, report, {kind: {"1" * 16: "0" * 16}}, rules), "that of another report"
-    assert digest.read(library, report, {}, {name: one for name, one in rules.items() if name != "gpu_idle"}) is None
+        assert digest.read_digest(library, report, {kind: {report: "0" * 16}}, rules) is None, "another linked report"
+        assert digest.read_digest(library, report, {kind: {"1" * 16: "0" * 16}}, rules), "that of another report"
+    assert (
+        digest.read_digest(library, report, {}, {name: one for name, one in rules.items() if name != "gpu_idle"})
+        is None
+    )
     one = rules["gpu_idle"]
     params = tuple(replace(param, default="99") for param in one.analysis.params)
     changed = {**rules, "gpu_idle": replace(one, analysis=replace(one.analysis, params=params))}
-    assert digest.read(library, report, {}, changed) is None, "another threshold"
+    assert digest.read_digest(library, report, {}, changed) is None, "another threshold"
     library.put_sidecar(report, "meta", "{}")
-    assert digest.read(library, report, {}, rules) is None, "a file beside the report"
+    assert digest.read_digest(library, report, {}, rules) is None, "a file beside the report"
 
 
 def test_a_trace_is_judged_beside_its_systems_report(
@@ -80,14 +83,14 @@ def test_a_trace_is_judged_beside_its_systems_report(
     """What the profiler adds to a trace is told by the steps of the Systems report that is linked to it."""
     nsys = publish(fill)
     every = library.catalog.links.all
-    assert digest.read(library, report, digest.links(every), rules)
+    assert digest.read_digest(library, report, digest.read_links(every), rules)
     library.catalog.links.put(nsys, report, "trace")
-    assert digest.links(every)["systems"] == {report: nsys}
-    assert digest.read(library, report, digest.links(every), rules) is None
+    assert digest.read_links(every)["systems"] == {report: nsys}
+    assert digest.read_digest(library, report, digest.read_links(every), rules) is None
 
 
 def test_nothing_is_known_of_what_nobody_judged(library: Library, publish: Publish, rules: Mapping[str, Rule]) -> None:
-    assert digest.read(library, publish(fill), {}, rules) is None
+    assert digest.read_digest(library, publish(fill), {}, rules) is None
 
 
 @pytest.mark.parametrize(
@@ -97,7 +100,7 @@ def test_a_damaged_file_counts_as_none(
     library: Library, report: str, rules: Mapping[str, Rule], content: bytes
 ) -> None:
     (library.derived.answers / report / FINDINGS).write_bytes(content)
-    assert digest.read(library, report, {}, rules) is None
+    assert digest.read_digest(library, report, {}, rules) is None
 
 
 def test_where_answers_are_not_kept_there_is_none(
@@ -105,8 +108,8 @@ def test_where_answers_are_not_kept_there_is_none(
 ) -> None:
     monkeypatch.setenv("WARPDECK_ANSWERS_MB", "0")
     report = publish(fill)
-    digest.write(library, report, rules, [])
-    assert digest.read(library, report, {}, rules) is None
+    digest.write_digest(library, report, rules, [])
+    assert digest.read_digest(library, report, {}, rules) is None
 
 
 def test_remarks_cost_nothing() -> None:

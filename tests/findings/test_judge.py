@@ -126,7 +126,7 @@ def test_findings_are_in_the_order_of_the_saving_that_they_show(nsys_samples: Li
     )
     assert list(found) == ["place", "choice", "cause", "small_choice", "small"]
     assert found["choice"].severity == "low"
-    first = [one.rule.name for one in judges.leading(found.values(), 2)]
+    first = [one.rule.name for one in judges.select_leading(found.values(), 2)]
     assert first == ["place", "choice", "cause", "small_choice"], "choices take nobody's place"
 
 
@@ -179,7 +179,7 @@ def test_little_of_a_gpu_that_hardly_works_is_low(empty_library: Library, publis
         found = judges.judge(empty_library, empty_library.find(report), {}, two)
         assert [one.severity for one in found] == severities
         assert [one.is_little for one in found] == [False, active < 1_000]
-        assert [one.rule.name for one in judges.leading(found, 3)] == ["large", "small"][: 1 + (active == 2_000)]
+        assert [one.rule.name for one in judges.select_leading(found, 3)] == ["large", "small"][: 1 + (active == 2_000)]
 
 
 def test_a_saving_is_a_share_of_the_time_of_all_gpus(nsys_samples: Library) -> None:
@@ -206,7 +206,7 @@ def test_the_first_sentence_with_all_its_columns_is_said(nsys_samples: Library) 
         rule("bare", "SELECT 12.0 AS value, NULL AS range;"),
     )
     assert sentences.says(found["named"]) == "12.0 % in ``a `b` <i>|c``."
-    assert sentences.plain(found["named"]) == "12.0 % in a `b` <i>|c."
+    assert sentences.strip_sentence(found["named"]) == "12.0 % in a `b` <i>|c."
     assert sentences.says(found["bare"]) == "12.0 %."
 
 
@@ -228,16 +228,16 @@ def test_the_outputs_say_the_same(nsys_samples: Library) -> None:
             rule("open", "SELECT NULL AS value;"),
         ).values()
     )
-    records = json.loads(output.text(found, "json", REPORT))
+    records = json.loads(output.format_findings(found, "json", REPORT))
     assert [one["verdict"] for one in records] == ["fires", "cannot_judge", "clear"]
     needed = {"rule", "title", "verdict", "value", "threshold", "unit", "saving_ns", "evidence", "advice", "program"}
     assert all(needed <= one.keys() for one in records)
     assert records[0]["evidence"] == [{"name": "x"}]
     assert records[0]["advice"] == ["Do this.", "Do it in C."], "the kernels of this report are CUDA of its own"
-    rows = output.text(found, "csv", REPORT).splitlines()
+    rows = output.format_findings(found, "csv", REPORT).splitlines()
     assert rows[0].startswith("rule,title,verdict")
     assert len(rows) == 4
-    text = output.text(found, "md", "a*b")
+    text = output.format_findings(found, "md", "a*b")
     assert "# Findings: a\\*b" in text
     assert "12.0 % in `r`. Saves at most 5.00 ms" in text
     assert text.index("## Not judged") < text.index("## Clear")

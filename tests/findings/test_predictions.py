@@ -129,9 +129,9 @@ def test_the_first_findings_are_replayed_together(nsys_samples: Library, monkeyp
     assert every is not None
     assert together.prediction.pct == pytest.approx(every.saving_pct)
     assert together.prediction.pct >= found[0].prediction.pct  # type: ignore[union-attr]
-    record = json.loads(output.as_json(found))[0]["together"]
+    record = json.loads(output.format_json(found))[0]["together"]
     assert record["rules"] == [one.rule.name for one in found]
-    assert sentences.together(found) == "", "the graph alone saves about as much"
+    assert sentences.describe_savings(found) == "", "the graph alone saves about as much"
 
     monkeypatch.setattr(prediction, "open_case", None)  # what was predicted is stored
     assert judged(nsys_samples, SAMPLE, *several, warmup="exclude") == found
@@ -192,7 +192,7 @@ def test_reads_are_what_launches_that_wait_for_results_need() -> None:
 @pytest.mark.parametrize("one", MENDED, ids=lambda one: one.name)
 def test_rules_declare_changes_that_exist(one: Rule) -> None:
     columns = {column.name: column.unit for column in one.analysis.columns}
-    for change in map(advice.text, one.changes):
+    for change in map(advice.strip_conditions, one.changes):
         assert all(columns[place["column"]] in ("name", "text") for place in PLACE.finditer(change))
         prediction.find_change(*prediction.parse([PLACE.sub("tf32", change)])[0])
 
@@ -226,24 +226,24 @@ def told(ns: int, low_ns: int, high_ns: int, pct: float = 20.0) -> Finding:
     ],
 )
 def test_a_predicted_saving_in_words(found: Finding, said: str) -> None:
-    assert sentences.saves(found) == said
+    assert sentences.describe_saving(found) == said
 
 
 def test_more_than_the_time_of_the_finding_is_explained() -> None:
     found = replace(told(5_000_000, 5_000_000, 5_000_000), at_most_ns=2_000_000)
     said = "Saves about 5.00 ms (20.0 % of the time)"
-    assert sentences.saves(found) == f"{said}, because the change shortens other waits, too"
-    assert sentences.saves(replace(found, at_most_ns=5_000_000)) == said
+    assert sentences.describe_saving(found) == f"{said}, because the change shortens other waits, too"
+    assert sentences.describe_saving(replace(found, at_most_ns=5_000_000)) == said
     assert found.prediction
     precision = replace(found, prediction=replace(found.prediction, changes=("precision=bf16",)))
-    assert sentences.saves(precision) == f"{said}, because the change makes other kernels faster, too"
+    assert sentences.describe_saving(precision) == f"{said}, because the change makes other kernels faster, too"
 
 
 def test_little_is_at_most_what_the_rule_says() -> None:
     found = replace(told(0, 0, 1_000_000, 0.0), at_most_ns=500_000)
-    assert sentences.saves(found) == "Saves little by itself, at most 500 µs (1.5 % of the time)"
+    assert sentences.describe_saving(found) == "Saves little by itself, at most 500 µs (1.5 % of the time)"
     found = replace(told(5_000_000, 4_000_000, 8_000_000), at_most_ns=6_000_000)
-    assert sentences.saves(found).endswith(", between 4.00 ms and 6.00 ms")
+    assert sentences.describe_saving(found).endswith(", between 4.00 ms and 6.00 ms")
 
 
 def test_a_change_that_saves_more_comes_before_the_finding_above_it(publish: Publish, empty_library: Library) -> None:
@@ -263,11 +263,11 @@ def test_savings_together_in_words() -> None:
     every = [Finding(one, "fires") for one in rules_]
     every[0] = replace(every[0], together=Together(rules_, found.prediction))
     said = f"Fixing “{first}”, “{second}” and “{third}” together saves about 5.00 ms (20.0 % of the time), "
-    assert sentences.together(every) == f"{said}between 4.00 ms and 6.00 ms."
-    untitled = sentences.together(every, titled=False)
+    assert sentences.describe_savings(every) == f"{said}between 4.00 ms and 6.00 ms."
+    untitled = sentences.describe_savings(every, titled=False)
     assert untitled.startswith("Fixing the first finding, the second and the third together saves about 5.00 ms")
-    assert sentences.together(every[:2]) == "", "the third is not told"
-    assert sentences.together([*every[:2], replace(found, rule=rules_[2])]) == "", "one alone saves as much"
+    assert sentences.describe_savings(every[:2]) == "", "the third is not told"
+    assert sentences.describe_savings([*every[:2], replace(found, rule=rules_[2])]) == "", "one alone saves as much"
     nearly = replace(told(4_900_000, 4_000_000, 6_000_000), rule=rules_[2])
-    assert sentences.together([*every[:2], nearly]) == "", "or about as much"
-    assert sentences.together([Finding(MENDED[0], "fires")]) == ""
+    assert sentences.describe_savings([*every[:2], nearly]) == "", "or about as much"
+    assert sentences.describe_savings([Finding(MENDED[0], "fires")]) == ""

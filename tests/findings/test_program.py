@@ -249,7 +249,7 @@ def test_another_process_is_another_program(library: Library, publish: Publish) 
 
     for thread, traits in ((9, {"CUDA C++"}), (2, {"PyTorch"})):
         of = program.recognize(library, publish(lambda db, thread=thread: both(db, thread)))
-        assert program.names(of) == traits
+        assert program.list_names(of) == traits
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_collectives_of_the_forward_pass_are_none_of_ddp(
             for n in range(max(1, len(paths)))
         ])  # fmt: skip
 
-    told = program.names(program.recognize(library, publish(launched)))
+    told = program.list_names(program.recognize(library, publish(launched)))
     assert told & {"DDP", "tensor parallel"} == {trait}
 
 
@@ -286,8 +286,8 @@ def test_the_machine_tells_what_advice_can_recommend(
         db.execute("UPDATE report SET cuda_version = ?", [cuda])
 
     of = program.recognize(library, publish(on))
-    assert program.names(of) & set(program.KINDS["machine"]) == traits
-    assert program.line(of) == "CUDA C++", "of the machine the heading of the report tells"
+    assert program.list_names(of) & set(program.KINDS["machine"]) == traits
+    assert program.describe_program(of) == "CUDA C++", "of the machine the heading of the report tells"
 
 
 def test_pinned_memory_is_told_by_bytes(library: Library, publish: Publish) -> None:
@@ -300,7 +300,7 @@ def test_pinned_memory_is_told_by_bytes(library: Library, publish: Publish) -> N
 
     for pinned, there in ((10, True), (9, True), (8, False), (0, False)):
         of = program.recognize(library, publish(lambda db, pinned=pinned: copies(db, pinned)))
-        assert ("pinned memory" in program.names(of)) == there
+        assert ("pinned memory" in program.list_names(of)) == there
 
 
 def test_evidence_is_bounded(library: Library, publish: Publish) -> None:
@@ -313,8 +313,8 @@ def test_the_source_line_stands_at_the_place(nsys_samples: Library) -> None:
     found = judged(nsys_samples, "host_python.nsys-rep", "data_loading")
     assert found.line is not None
     assert found.line.startswith("images.py(41): prepare")
-    assert f"`{found.place}` (`{found.line}`)" in sentences.advice(found)[0]
-    assert found.line in sentences.plain_advice(found)[0]
+    assert f"`{found.place}` (`{found.line}`)" in sentences.fill_advice(found)[0]
+    assert found.line in sentences.strip_advice(found)[0]
     assert judged(nsys_samples, "dataloader_starved.nsys-rep", "data_loading").line is None
 
 

@@ -42,7 +42,7 @@ def test_every_built_in_rule_says_all_that_people_read() -> None:
         assert rule.question.endswith("?"), rule.name
         (threshold,) = (param.help for param in rule.analysis.params if param.name == "threshold")
         assert threshold.startswith(f"fires at or {rule.fires} th"), rule.name
-        advice = map(texts.text, rule.advice)
+        advice = map(texts.strip_conditions, rule.advice)
         for sentence in (*rule.says, *rule.clear, *advice):
             assert sentence.rstrip("`").endswith((".", ")", "}")), (rule.name, sentence)
         rulebook.require_queries(rule, Path(rule.name))
@@ -125,7 +125,7 @@ def test_the_first_query_with_a_row_answers(tmp_path: Path) -> None:
     asked = rulebook.load(tmp_path)["something"].analysis
     with duckdb.connect() as db:
         for threshold, value in (("0", 1), ("1", 12)):
-            (row,) = analysis.first_rows(db, asked, {"threshold": threshold}).to_pylist()
+            (row,) = analysis.query_first(db, asked, {"threshold": threshold}).to_pylist()
             assert row["value"] == value
 
 

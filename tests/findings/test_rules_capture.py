@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from profiledb.findings.sentences import plain
+from profiledb.findings.sentences import strip_sentence
 from profiledb.library.library import Library
 from tests.conftest import SAMPLES
 from tests.support import memory_reports as made
@@ -183,7 +183,7 @@ def test_the_remedy_of_an_error_is_its_own(
     found = judged(library, small(diagnostic=said), "lost_events")
     assert (found.verdict, found.cause, found.facts["command"]) == ("fires", cause, command)
     assert (found.facts["remedy"] or "").startswith(remedy or "")
-    assert ("It advises" in plain(found)) == bool(remedy)
+    assert ("It advises" in strip_sentence(found)) == bool(remedy)
     assert any("shorter part" in one for one in found.rule.advised(found.cause)) == (cause == "lost")
 
 
@@ -193,7 +193,7 @@ def test_samples_that_the_kernel_forbids(library: Library, small: Any) -> None:
     said = [{"severity": "error", "source": "Daemon", "text": text} for text in texts]
     found = judged(library, small(diagnostic=said), "lost_events")
     assert (found.cause, found.facts["paranoid"]) == ("paranoid", "3")
-    assert plain(found) == (
+    assert strip_sentence(found) == (
         "CPU samples and thread switches are missing: the profiler may not record them while perf_event_paranoid is 3."
     ).replace("perf_event_paranoid", "`perf_event_paranoid`")
     assert "echo 2 >/proc/sys/kernel/perf_event_paranoid" in found.rule.advised(found.cause)[0]
@@ -207,7 +207,7 @@ def test_events_that_nsys_failed_to_process(library: Library, small: Any) -> Non
     said = [{"severity": "warning", "source": "Analysis", "text": text}] * 2
     found = judged(library, small(diagnostic=said), "lost_events")
     assert (found.verdict, found.cause, found.value) == ("fires", "failed", 2)
-    assert plain(found) == (
+    assert strip_sentence(found) == (
         "nsys failed to process some of the events that it recorded (2 messages): the report lacks part of what ran."
     )
     error = {"severity": "error", "source": "nsys", "text": "x"}

@@ -75,13 +75,13 @@ def test_collectives_that_mostly_wait(library: Library, small: Callable[..., str
     taken = 5 * 10 + 25 * 100
     assert (found.verdict, found.cause, found.saving_ns) == ("fires", "waits", taken)
     assert found.facts["waits_pct"] == pytest.approx(100 * (taken - 30 * 10) / taken)
-    assert "Compare the ranks" in sentences.advice(found)[0]
-    assert len(sentences.advice(found)) == 1, "overlap would save what is sent alone"
+    assert "Compare the ranks" in sentences.fill_advice(found)[0]
+    assert len(sentences.fill_advice(found)) == 1, "overlap would save what is sent alone"
     shared = judged(library, small(*ran, (3_000, 4_000, 0, 7, False)), "communication_on_compute_stream")
     assert (shared.verdict, shared.cause, shared.facts["waits_pct"]) == ("fires", "waits", found.facts["waits_pct"])
-    assert "Compare the ranks" in sentences.advice(shared)[0]
+    assert "Compare the ranks" in sentences.fill_advice(shared)[0]
     both = judged(library, small(*ran, *((a, b, 1, 7, True) for a, b, *_ in ran)), "exposed_communication")
-    assert (both.cause, "Compare the ranks" in sentences.advice(both)[0]) == ("waits here", False)
+    assert (both.cause, "Compare the ranks" in sentences.fill_advice(both)[0]) == ("waits here", False)
     alike = judged(library, small(*[(i * 100, i * 100 + 100, 0, 7, True) for i in range(30)]), "exposed_communication")
     assert (alike.cause, alike.facts["waits_pct"]) == (None, None)
 
@@ -143,10 +143,10 @@ def test_slow_collectives(ddp: Library, library: Library, small: Callable[..., s
     found = judged(library, small(*quick, (50, 110, 0, 7, True)), "slow_collectives")
     assert (found.verdict, found.saving_ns, found.facts["slow"]) == ("fires", 50, 1)
     assert found.value == pytest.approx(100 * 50 / 110)
-    assert "Compare the ranks" in sentences.advice(found)[0]
+    assert "Compare the ranks" in sentences.fill_advice(found)[0]
     both = [(a, b, gpu, 7, True) for gpu in (0, 1) for a, b, *_ in (*quick, (50, 110))]
     here = judged(library, small(*both), "slow_collectives")
-    assert (here.cause, "look on the timeline" in sentences.advice(here)[0]) == ("waits here", True)
+    assert (here.cause, "look on the timeline" in sentences.fill_advice(here)[0]) == ("waits here", True)
     assert judged(library, small(*quick), "slow_collectives").verdict == "clear"
     assert judged(library, small(*quick[:3]), "slow_collectives").verdict == "cannot_judge"
     assert judged(ddp, OVERLAP0, "slow_collectives", warmup="exclude").verdict == "clear"

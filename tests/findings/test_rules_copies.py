@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from profiledb.findings import rulebook
-from profiledb.findings.sentences import plain
+from profiledb.findings.sentences import strip_sentence
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import Span, bare, judged, pct, rows, spans, union, window
@@ -238,7 +238,7 @@ def test_allocation_in_loop(nsys_samples: Library, library: Library, publish: An
     assert (found.facts["calls"], found.facts["lost_ns"], found.facts["call_ns"]) == (10, (9 * 60 + 45) * us, 60 * us)
     assert found.value == pytest.approx(100 * 585 / 955)  # the second half of 90 to 2,000 µs has 45 µs of its first gap
     assert (found.cause, found.facts["allocated"], found.facts["freed"]) == ("growth", 10, 0)
-    assert plain(found).endswith("60.0 µs on average and keep the GPU waiting for 61.3 % of that half."), (
+    assert strip_sentence(found).endswith("60.0 µs on average and keep the GPU waiting for 61.3 % of that half."), (
         "no other time"
     )
     names = [{"string_id": 60, "value": "cudaFree_v3020"}]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from profiledb.findings.sentences import plain
+from profiledb.findings.sentences import strip_sentence
 from profiledb.library.library import Library
 from tests.conftest import CORPUS, Once, ingest_files
 from tests.support.judged_rules import judged
@@ -51,7 +51,7 @@ def test_what_is_said(
     every_report: Library, traces: Library, name: str, rule: str, verdict: str, word: str, never: str
 ) -> None:
     found = judged(traces if name.endswith(".json.gz") else every_report, name, rule)
-    said = " ".join([plain(found), *found.advice])
+    said = " ".join([strip_sentence(found), *found.advice])
     assert found.verdict == verdict
     assert word in said
     assert never not in said

@@ -39,7 +39,7 @@ def holds(report: str, one: Finding) -> None:
     if one.rule.unit == "%" and one.rule.name not in MORE_THAN_ALL:
         assert one.value is None or 0 <= one.value <= 100.001, about
     assert one.verdict != "fires" or (sentences.says(one) and one.advice), about
-    assert "{" not in sentences.plain(one).replace("{lambda", ""), about
+    assert "{" not in sentences.strip_sentence(one).replace("{lambda", ""), about
     assert all(set(piece) <= set(EVIDENCE) and "name" in piece for piece in one.evidence), about
     ends = [piece["end_ns"] - piece["start_ns"] for piece in one.evidence if "end_ns" in piece]
     assert all(length >= 0 for length in ends), about
@@ -47,7 +47,7 @@ def holds(report: str, one: Finding) -> None:
 
 def check(library: Library, report: Manifest, params: dict[str, Any] | None = None) -> list[Finding]:
     """Judge a report as its page does, by all rules at once, and hold that the findings fit it and each other."""
-    part = judge.steady_part(library, report, params or {})
+    part = judge.find_steady_part(library, report, params or {})
     found = judge.judge(library, report, params or {}, rulebook.load().values(), part)
     of = program.recognize(library, report.id)
     assert all(one.evidence for one in of)
@@ -55,8 +55,8 @@ def check(library: Library, report: Manifest, params: dict[str, Any] | None = No
         holds(report.name, one)
         if one.verdict == "fires":
             assert one.program == of
-            assert wrong(sentences.advice(one), program.names(of)) == [], one.rule.name
-    assert output.as_json(found)
+            assert wrong(sentences.fill_advice(one), program.list_names(of)) == [], one.rule.name
+    assert output.format_json(found)
     nothing_counts_twice(found)
     shares_add_up(library, report, {**(params or {}), **(part.times if part else {})})
     return found
@@ -93,7 +93,7 @@ def first_queries_say_what_the_last_ones_do(library: Library, report: Manifest) 
                 continue
             part.prepare(one)
             values = header.bind(one, {})
-            rows = [analysis.first_rows(part.cursor, replace(one, sql=sql), values).to_pylist() for sql in one.queries]
+            rows = [analysis.query_first(part.cursor, replace(one, sql=sql), values).to_pylist() for sql in one.queries]
             assert repr(next(filter(None, rows), [])[:1]) == repr(rows[-1][:1]), (report.name, one.name)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from profiledb.findings import rulebook, sentences
 from profiledb.findings.finding import Finding
-from profiledb.findings.sentences import plain
+from profiledb.findings.sentences import strip_sentence
 from profiledb.library.library import Library
 from tests.second import openmp
 from tests.second.raw import Capture
@@ -146,7 +146,7 @@ def test_input_is_made_ahead_of_copies(
         assert found.verdict == "cannot_judge"
         return
     assert (found.verdict, found.saving_ns) == ("fires", 4 * (200_000 - 10))
-    assert "before copies to the GPU" in plain(found)
+    assert "before copies to the GPU" in strip_sentence(found)
 
 
 def test_what_is_copied_before_the_first_kernel_is_no_input(library: Library, publish: Publish) -> None:
@@ -167,8 +167,8 @@ def test_input_made_in_the_step_has_no_range_of_its_own(library: Library, publis
     steps = ranges(*((at - 5, at + 299_990, f"step_{n}") for n, (at, *_) in enumerate(work)))
     found = judged(library, by_hand(publish, work, memop=sent, api_call=calls, **steps), "data_loading")
     assert (found.verdict, found.facts["range"], found.place) == ("fires", None, None)
-    assert "before copies to the GPU" in plain(found)
-    assert sentences.advice(found)[0].startswith("Load the input of each step ahead ")
+    assert "before copies to the GPU" in strip_sentence(found)
+    assert sentences.fill_advice(found)[0].startswith("Load the input of each step ahead ")
 
 
 def switches(sample: str) -> dict[int, list[tuple[int, bool]]]:
@@ -279,7 +279,7 @@ def test_functions_of_a_thread_that_computes(
     assert found.facts["functions"] == (None if cause == "Python" else f"{function}, gkps_")
     assert found.facts["compiling_pct"] == (100 if cause == "compiling" else None)
     assert found.facts["mpi_pct"] == (pytest.approx(200 / 3) if cause == "polling" else None)
-    assert ("polls for messages" in sentences.plain(found)) == (cause == "polling")
+    assert ("polls for messages" in sentences.strip_sentence(found)) == (cause == "polling")
     said = " ".join(found.rule.advised(found.cause, ()))
     assert ("GIL" in said, "CUDA graphs" in said) == (cause == "Python", cause == "Python")
     alone = judged(library, by_hand(publish, KERNELS, sched_event=events), "cpu_saturated")
@@ -393,8 +393,8 @@ def test_a_thread_that_waits_for_files(
     found = judged(library, by_hand(publish, kernels, sched_event=events, osrt_call=calls, string=names), "preempted")
     assert (found.verdict, found.saving_ns, found.cause) == ("fires", 4 * MS, cause)
     assert found.value == pytest.approx(40)
-    assert ("share its core" in plain(found)) == (cause == "core")
-    assert ("the file system" in plain(found)) == (cause == "file")
+    assert ("share its core" in strip_sentence(found)) == (cause == "core")
+    assert ("the file system" in strip_sentence(found)) == (cause == "file")
     assert any("more cores" in one for one in found.rule.advised(found.cause)) == (cause == "core")
 
 

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from profiledb.findings import sentences
-from profiledb.findings.sentences import plain
+from profiledb.findings.sentences import strip_sentence
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import judged, rows, spans, union, window
@@ -51,7 +51,7 @@ def test_host_work_of_whole_steps(library: Library, publish: Publish) -> None:
     steps = ranges(*((at, at + MS - 1, f"step_{at // MS}") for at in range(0, 10 * MS, MS)))
     found = judged(library, by_hand(publish, kernels, **steps), "host_work")
     assert (found.verdict, found.cause, found.facts["range"]) == ("fires", "whole step", "step_*")
-    assert not any("before `step_*`" in one or "only every N steps" in one for one in sentences.advice(found))
+    assert not any("before `step_*`" in one or "only every N steps" in one for one in sentences.fill_advice(found))
 
 
 def test_host_work_that_launches_kernels_cannot_wait(capture: Capture, library: Library) -> None:
@@ -111,7 +111,7 @@ def test_one_copy_before_all_kernels_has_nothing_to_run_beside(library: Library,
     kernels = [(200 * n, 200 * n + 10, 200 * n + 100, 200 * n + 200) for n in range(4)]
     finding = judged(library, by_hand(publish, kernels, memop=turns), "no_overlap")
     assert (finding.verdict, finding.value, finding.saving_ns) == ("fires", 50.0, 400)
-    assert "Copies and kernels take turns" in plain(finding)
+    assert "Copies and kernels take turns" in strip_sentence(finding)
 
 
 def test_copies_in_both_directions_take_turns(library: Library, publish: Publish) -> None:
@@ -125,7 +125,7 @@ def test_copies_in_both_directions_take_turns(library: Library, publish: Publish
     finding = judged(library, by_hand(publish, kernels, memop=moved), "no_overlap")
     assert (finding.verdict, finding.saving_ns) == ("fires", 440)
     assert (finding.facts["in_ns"], finding.facts["out_ns"], finding.facts["kernel_ns"]) == (800, 400, 40)
-    assert "between the two directions" in plain(finding)
+    assert "between the two directions" in strip_sentence(finding)
 
 
 def test_long_gaps(nsys_samples: Library, library: Library, publish: Publish) -> None:
@@ -168,7 +168,7 @@ def test_long_gaps_of_a_report_without_calls(library: Library, publish: Publish)
     found = judged(library, by_hand(publish, kernels, after=forget), "long_gaps")
     assert (found.verdict, found.cause) == ("fires", "untraced")
     assert "Nothing in the report tells what the CPU does" in sentences.says(found)
-    assert "--trace=cuda" in sentences.advice(found)[0]
+    assert "--trace=cuda" in sentences.fill_advice(found)[0]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_long_gap_in_a_range(name: str, cause: str, first: str, library: Libra
     report = by_hand(publish, kernels, **ranges((50, 890 * MS, name)))
     found = judged(library, report, "long_gaps")
     assert (found.verdict, found.cause, found.facts["range"]) == ("fires", cause, name)
-    assert sentences.advice(found)[0].startswith(first)
+    assert sentences.fill_advice(found)[0].startswith(first)
     assert "nvtxRangePush" not in " ".join(found.advice), "it has ranges already"
     work = judged(library, report, "host_work")
     assert (work.facts["range"], work.cause) == (name, "compiling" if cause == "compiling" else None)
@@ -379,4 +379,4 @@ def test_launches_of_graphs_whose_nodes_are_traced(
         assert found.saving_ns == saving
         assert found.facts["traced_ns"] == (held or None)
         assert found.value == pytest.approx(100 * (before + held) / (at + held + 50_000 - 20))
-        assert ("traces each node" in sentences.plain(found)) == (verdict == "fires")
+        assert ("traces each node" in sentences.strip_sentence(found)) == (verdict == "fires")

@@ -107,7 +107,7 @@ def test_convolutions_on_cuda_cores(library: Library, small: Callable[..., str])
     found = judged(library, report, RULE)
     assert (found.verdict, found.value, found.cause) == ("fires", 60, "convolutions")
     assert sentences.says(found).startswith("Convolutions on CUDA cores in FP32 take 60 ns ")
-    first = sentences.advice(found)[0]
+    first = sentences.fill_advice(found)[0]
     assert "channels_last" in first
     assert "set_float32_matmul_precision" not in first
 
@@ -131,7 +131,7 @@ def test_convolutions_on_cuda_cores(library: Library, small: Callable[..., str])
 def test_names_of_products(library: Library, small: Callable[..., str], title: str, unit: str, bits: int) -> None:
     from profiledb.query import views
 
-    with library.cursor(small((0, 9, "one", "matmul")), None, views.needed(["tensor"])) as cursor:
+    with library.cursor(small((0, 9, "one", "matmul")), None, views.list_needed(["tensor"])) as cursor:
         found = cursor.execute("SELECT product_unit($1), product_bits($1)", [title]).fetchone()
     assert found == (unit, bits)
 
@@ -185,7 +185,7 @@ def test_small_grids(nsys_samples: Library, library: Library, small: Callable[..
     of_library = small((0, 10_000, closed, "convolution"), (19_000, 20_000, "b", "other"), blocks=33)
     own = judged(library, of_library, "small_grids")
     assert (own.value, own.rule.is_choice) == (37.5, True), "nobody can give a kernel of cuDNN more blocks"
-    assert "100.0 % of it in kernels of cuBLAS and cuDNN" in sentences.plain(own)
+    assert "100.0 % of it in kernels of cuBLAS and cuDNN" in sentences.strip_sentence(own)
     spins = small((0, 10_000, "spin_kernel", "other"), (19_000, 20_000, "b", "other"), blocks=33)
     assert judged(library, spins, "small_grids").value == 0, "torch.cuda._sleep passes time, and nothing else"
     assert judged(library, spins, "hot_kernel").facts["kernel"] == "b"

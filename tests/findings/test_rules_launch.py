@@ -49,7 +49,7 @@ def test_reads_of_a_few_bytes_are_named(
     found = judged(library, by_hand(publish, work, memop=moved, api_call=copied), "launch_bound")
     told = reads if (reads, size) == (20, 64) and kernels <= 1000 else None
     assert (found.verdict, found.facts["reads"], found.cause) == ("fires", told, "reads" if told else None)
-    assert ("reads a few bytes back" in sentences.plain(found)) == bool(told)
+    assert ("reads a few bytes back" in sentences.strip_sentence(found)) == bool(told)
     said = " ".join(found.rule.advised(found.cause, ["CuPy"]))
     assert ("cupy.fuse" in said, "`x.get()`" in said) == (not told, bool(told)), "what reads is no CUDA graph"
     assert "CUDA graph" in " ".join(found.rule.advised(found.cause, ["PyTorch", "decode"])), "between two tokens it may"
@@ -61,10 +61,10 @@ def test_launches_are_in_the_innermost_range_that_holds_half(library: Library, p
     lasts = [(0, 400_000, "a"), (400_000, 700_000, "b")]
     few = judged(library, by_hand(publish, work, **ranges(*lasts)), "launch_bound")
     assert few.facts.get("range") is None
-    assert "of it in" not in sentences.plain(few)
+    assert "of it in" not in sentences.strip_sentence(few)
     most = judged(library, by_hand(publish, work, **ranges((0, 900_000, "a"))), "launch_bound")
     assert most.facts["range_pct"] == pytest.approx(75, abs=1)
-    assert f"{most.facts['range_pct']:.1f} % of it in a." in sentences.plain(most)
+    assert f"{most.facts['range_pct']:.1f} % of it in a." in sentences.strip_sentence(most)
 
 
 def test_graphs_are_not_launch_bound(nsys_samples: Library) -> None:

@@ -91,9 +91,9 @@ def test_what_repeats_is_judged_by_itself(library: Library, capture: Capture) ->
     steps = [(200 * MS + n * 10 * MS, 210 * MS + n * 10 * MS, f"step_{n}") for n in range(8)]
     work += [(start + MS, start + MS + 20, start + 9 * MS, "two") for start, _, _ in steps]
     report = library.find(capture(steps, sorted(work)))
-    part = judge.steady_part(library, report, {})
+    part = judge.find_steady_part(library, report, {})
     assert part == judge.Steady(8, 200 * MS - 20, 280 * MS - 20, 200 * MS - 20, 52 * MS)
-    assert sentences.judged(part) == (
+    assert sentences.describe_judged(part) == (
         "Judged: 8 steps (80.0 ms). Left out: 200 ms from the GPU's first operation to the first step"
         " and 52.0 ms after the last one."
     )
@@ -101,9 +101,9 @@ def test_what_repeats_is_judged_by_itself(library: Library, capture: Capture) ->
     whole, steady = (judge.judge(library, report, {}, rule, one)[0] for one in (None, part))
     assert whole.value == pytest.approx(100 * (332 - 2 - 64) / 332, abs=0.01)
     assert steady.value == pytest.approx(20, abs=0.01), "2 of each 10 ms"
-    assert judge.steady_part(library, report, {"from_ns": 1, "to_ns": 10**9}) is None, "somebody chose times"
+    assert judge.find_steady_part(library, report, {"from_ns": 1, "to_ns": 10**9}) is None, "somebody chose times"
     few = library.find(capture(steps[:3], sorted(work)))
-    assert judge.steady_part(library, few, {}) is None
+    assert judge.find_steady_part(library, few, {}) is None
 
 
 @pytest.mark.parametrize(("alone", "told"), [(2, True), (150, False)])
@@ -116,7 +116,7 @@ def test_a_long_start_up_leaves_a_loop_to_judge(library: Library, capture: Captu
     for n in range(150):
         start = 10_000 * MS + n * 3 * MS
         work.append((start, start + MS, start + 3 * MS - 20, ("one", "two", "two")[n % 3]))
-    part = judge.steady_part(library, library.find(capture([], work)), {})
+    part = judge.find_steady_part(library, library.find(capture([], work)), {})
     assert (part is not None) == told
     assert part is None or (part.before_ns > 9_900 * MS and 40 <= part.steps <= 50)
 
@@ -129,7 +129,7 @@ def test_few_iterations_of_kernels_make_a_steady_part(
     starts = [(1_000 + 10 * n) * MS for n in range(8 * loops)]
     work = [(0, 20, MS, "three")]
     work += [(s, s + MS, s + 5 * MS, "two" if n % 8 else "one") for n, s in enumerate(starts)]
-    part = judge.steady_part(library, library.find(capture([], work)), {})
+    part = judge.find_steady_part(library, library.find(capture([], work)), {})
     assert (part.steps if part else None) == steps
     assert part is None or part.to_ns - part.from_ns == 3 * 80 * MS
 
@@ -147,7 +147,7 @@ def test_iterations_that_are_all_the_same_leave_out_a_short_start_up(
         start = (start_up + 10 * n) * MS
         work.append((start, start + MS, start + 5 * MS, "two" if n % 8 else "one"))
         work += [(start + 6 * MS, start + 7 * MS, start + 8 * MS, "two")] if extra and n == 42 else []
-    part = judge.steady_part(library, library.find(capture([], work)), {})
+    part = judge.find_steady_part(library, library.find(capture([], work)), {})
     assert (part.steps if part else None) == (9 if told else None)
 
 
@@ -160,5 +160,5 @@ def test_start_up_may_hold_more_work_than_the_steps(
     begin = 100 * apart * 10 * MS
     ranges = [(begin + n * 10 * MS, begin + (n + 1) * 10 * MS, f"step_{n}") for n in range(8)]
     work += [(start + 5, start + MS, start + 10 * MS, "two") for start, _, _ in ranges]
-    part = judge.steady_part(library, library.find(capture(ranges, work)), {})
+    part = judge.find_steady_part(library, library.find(capture(ranges, work)), {})
     assert (part.steps if part else None) == steps

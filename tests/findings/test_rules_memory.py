@@ -73,7 +73,7 @@ def test_memory_fragmented(trace: Library, library: Library, small: Any) -> None
     """The trace reserves 44,000 bytes and holds 11,000 at most: too few to count, unless that is asked for."""
     clear = judged(trace, NAME, "memory_fragmented")
     assert (clear.verdict, clear.value, clear.facts["lost_bytes"]) == ("clear", 0.0, 33_000)
-    strict = rulebook.with_values(rulebook.load()["memory_fragmented"], {"least": "1"})
+    strict = rulebook.set_values(rulebook.load()["memory_fragmented"], {"least": "1"})
     (found,) = judge.judge(trace, trace.find(NAME), {}, [strict])
     assert (found.verdict, found.value, found.facts["device"]) == ("fires", 75.0, "GPU 0")
     untold = small([(0, 100)], tensor_event=[event(1, 600, None)])

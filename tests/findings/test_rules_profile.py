@@ -250,7 +250,7 @@ def test_sms_that_are_busy_below_the_roof(every_report: Library) -> None:
     facts = {"kernel": "naive", "note": "10 % of the FP32 peak", "busy_pct": 83.1}
     busy = Finding(slow, "fires", value=89.6, facts=facts, cause="instructions")
     assert "`naive`, which reaches 10 % of the FP32 peak although its SMs are 83.1 % busy with" in sentences.says(busy)
-    assert "tiles" in sentences.advice(busy)[0]
+    assert "tiles" in sentences.fill_advice(busy)[0]
     assert "contiguous" in busy.rule.advised(busy.cause, ["PyTorch", "eager"])[0]
     softmax = judged(every_report, "attention.ncu-rep", "profile_below_roof")
     assert (softmax.facts["busy_pct"], softmax.cause) == (None, None), "it waits for memory"

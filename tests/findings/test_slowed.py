@@ -43,7 +43,7 @@ def test_what_the_settings_and_the_rows_say(tmp_path: Path) -> None:
     plain = judged(*taken_in(tmp_path / "plain", waiting(20)), "gpu_idle")
     assert (plain.verdict, plain.slowed) == ("fires", None)
     told = judged(*taken_in(tmp_path / "told", waiting(20), with_modules=1, profile_memory=0), "gpu_idle")
-    assert "(with_modules)" in sentences.plain(told)
+    assert "(with_modules)" in sentences.strip_sentence(told)
     stacks = [python("train.py(5): main", 1, None, 0, 900), python("nn.Module: Linear_0", 2, 1, 1, 90)]
     seen = judged(*taken_in(tmp_path / "seen", [*waiting(20), *stacks]), "gpu_idle")
     assert "(`with_stack`, `with_modules`)" in sentences.says(seen)
@@ -54,8 +54,8 @@ def test_no_cpu_records_the_operators_of_xla(tmp_path: Path) -> None:
     library, report_id = taken_in(tmp_path, waiting(20, **SHAPES))
     report = library.find(report_id)
     window = {"ns": 930_000, "busy_ns": 300_000, "gpus": 1, "operators": 20, "options": ["with_stack"]}
-    assert trace_overhead.slowed(library, report, window)
-    assert trace_overhead.slowed(library, replace(report, kind="xla"), window) is None
+    assert trace_overhead.measure_slowdown(library, report, window)
+    assert trace_overhead.measure_slowdown(library, replace(report, kind="xla"), window) is None
 
 
 @needs_torch_samples

@@ -37,10 +37,10 @@ def test_its_module_alone_makes_its_files_known(make: Make, tmp_path: Path) -> N
 
 
 def test_all_modules_of_the_folder_are_formats() -> None:
-    for one in formats.all_formats():
+    for one in formats.list_formats():
         assert one.name
         assert one.kind
         assert all(ending == ending.lower() and factor >= 1 for ending, factor in one.endings.items())
         assert all(one.misnamed) or not one.endings
-    costs = [one.cost for one in formats.all_formats()]
+    costs = [one.cost for one in formats.list_formats()]
     assert costs == sorted(costs)

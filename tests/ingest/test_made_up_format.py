@@ -10,7 +10,7 @@ from profiledb.query import analysis, header
 from profiledb.studies.summary import document
 from tests.support.made_up import HELPER, MAIN, MATMUL, OWN, SOFTMAX, TRACE, Make, Report
 
-ANALYSES = header.analyses().values()
+ANALYSES = header.list_analyses().values()
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_every_analysis_answers_whose_needs_are_met(report: Report) -> None:
 
 def test_its_summary(report: Report) -> None:
     text = document.write_summary(
-        report.library, report.manifest, document.page_params(report.library, report.manifest, {})
+        report.library, report.manifest, document.get_page_params(report.library, report.manifest, {})
     )
     assert "- Captured with: `Made up`" in text
     assert "Matmul takes **68.0 %** of kernel time" in text

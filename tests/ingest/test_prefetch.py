@@ -32,7 +32,7 @@ def test_the_worker_prepares_a_report_after_it_is_ready(tmp_path: Path) -> None:
         last = request.build(library, report.id, "range_facts", {"warmup": "exclude"})
         plain = request.build(library, report.id, "range_facts")
         wait_until(lambda: any(answer_store.read(library, one) is not None for one in (last, plain)))
-        wait_until(build.timeline_path(library.derived.timelines, report.id).exists)
+        wait_until(build.get_timeline_path(library.derived.timelines, report.id).exists)
     finally:
         assert worker.stdin
         worker.stdin.close()

@@ -15,7 +15,7 @@ from bench.pages import MAIN, free_port
 from profiledb.errors import RefusedError
 from profiledb.library import migrations, postgres, team_database
 from profiledb.library.catalog import Catalog
-from profiledb.terminal import sentence
+from profiledb.terminal import describe_error
 from tests.conftest import ROOT, wait_until
 from tests.support import needs
 from tests.support.postgres import PASSWORD, Server
@@ -70,10 +70,10 @@ def started(argv: list[str], folder: Path, url: str) -> "subprocess.CompletedPro
 def test_it_is_said_in_the_words_of_postgresql(asking: Server, given: dict[str, str], reason: str) -> None:
     with pytest.raises(RefusedError) as caught:
         team_database.require_access(url(asking, **given))
-    assert reason in sentence(caught.value)
+    assert reason in describe_error(caught.value)
     assert reason not in f"{caught.value.message} {caught.value.hint}", "pages name no user, host or database"
     assert caught.value.hint
-    assert not re.search(f"s3cret|{PASSWORD}", sentence(caught.value))
+    assert not re.search(f"s3cret|{PASSWORD}", describe_error(caught.value))
 
 
 @pytest.mark.parametrize(

@@ -205,9 +205,9 @@ def test_two_thousand_files_are_looked_at_in_a_moment(inbox: Path, empty_library
         Job(
             str(path),
             path.name,
-            fingerprints.fingerprint(worker.inbox, path) or "",
+            fingerprints.make_fingerprint(worker.inbox, path) or "",
             "failed",
-            tools=tools.converter_labels(),
+            tools=tools.list_converter_labels(),
         )
         for path in watch.finished()
     ]

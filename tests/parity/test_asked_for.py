@@ -59,8 +59,8 @@ def test_no_flag_is_advised_that_was_used(
         analysis.run(strangers, report.id, question, {})
     assert ("warpdeck profile -- " in told.value.hint) == (event not in asked(name))
     assert (told.value.command == "") == (event in asked(name))
-    with strangers.cursor(report.id, views=views.everything()) as cursor:
-        flags = {one.table: one.command for one in captures.missing(cursor)}
+    with strangers.cursor(report.id, views=views.list_all()) as cursor:
+        flags = {one.table: one.command for one in captures.list_missing(cursor)}
     assert flags["range"] == "", "NVTX was asked for in both"
     assert flags["gpu_metric"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from ingest.derive.paths import DEEPEST
 from ingest.nsys import redact, sqlite
-from ingest.nsys.attach import wanted_columns
+from ingest.nsys.attach import list_wanted_columns
 from ingest.nsys.column_allowlist import FACTS, RAW
 from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
@@ -42,7 +42,7 @@ def test_all_of_them_are_in_the_library(every_report: Library) -> None:
 @EVERY_REPORT
 def test_invariants(every_report: Library, name: str) -> None:
     manifest = every_report.find(name)
-    with every_report.cursor(manifest.id, views=views.everything()) as db:
+    with every_report.cursor(manifest.id, views=views.list_all()) as db:
 
         def one(sql: str) -> object:
             row = db.execute(sql).fetchone()
@@ -128,7 +128,7 @@ OF_RANGES = {
 
 @EVERY_REPORT
 def test_ranges_and_what_they_hold(every_report: Library, name: str) -> None:
-    with every_report.cursor(every_report.find(name).id, views=views.everything()) as db:
+    with every_report.cursor(every_report.find(name).id, views=views.list_all()) as db:
         for claim, wrong in OF_RANGES.items():
             assert db.execute(f"{wrong} LIMIT 3").fetchall() == [], claim
         for table in ("kernel", "memop", "graph_launch"):
@@ -183,7 +183,7 @@ def test_every_table_of_the_export_is_in_reach(every_report: Library, path: Path
     report = every_report.find(read_from(path))
     assert "SQLite export" in str(report.converter)
     with (
-        every_report.cursor(report.id, views=views.everything()) as db,
+        every_report.cursor(report.id, views=views.list_all()) as db,
         closing(sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)) as export,
     ):
         kept = dict(
@@ -197,10 +197,12 @@ def test_every_table_of_the_export_is_in_reach(every_report: Library, path: Path
             columns = {row[1] for row in export.execute(f'PRAGMA table_info("{table}")')}
             if table in FACTS:
                 continue  # names and values by a list of their own
-            if table not in wanted_columns().keys() | RAW:
+            if table not in list_wanted_columns().keys() | RAW:
                 assert table in LEFT_OUT, f"{table}: does it belong to kept.RAW?"
                 continue
-            unread = columns - set(wanted_columns().get(table, {})) - {"binaryData"}  # bytes: payload.py decodes them
+            unread = (
+                columns - set(list_wanted_columns().get(table, {})) - {"binaryData"}
+            )  # bytes: payload.py decodes them
             texts = {row[1] for row in export.execute(f'PRAGMA table_info("{table}")') if row[2] in ("TEXT", "BLOB")}
             assert unread - texts <= set(kept.get(table, [])), table
 
@@ -215,7 +217,7 @@ def test_no_environment_variable_gets_in(every_report: Library, path: Path) -> N
     """The assignments that the export holds are in no text of the report, not even inside another text."""
     secrets = {text for text in _environment(path) if len(text.partition("=")[2]) >= redact.SHORT}
     report = every_report.find(read_from(path))
-    with every_report.cursor(report.id, views=views.everything()) as db:
+    with every_report.cursor(report.id, views=views.list_all()) as db:
         db.execute("SELECT 1")
         for schema_name, table, column in db.execute(
             """

@@ -51,7 +51,7 @@ def session_of(pid: int) -> int:
 def test_a_session_steps_back_with_the_process_that_leads_it() -> None:
     own = os.nice(0)
     assert run(STEP_BACK.format("step_back(7)"))[:2] == [min(19, own + 7), os.SCHED_OTHER]
-    assert run(STEP_BACK.format("only_idle()"))[:2] == [19, os.SCHED_IDLE]
+    assert run(STEP_BACK.format("use_idle_only()"))[:2] == [19, os.SCHED_IDLE]
     if HAS_SESSIONS:
         assert run(STEP_BACK.format("step_back(7)"))[2] == 7
         assert run(IN_A_CHILD.format(STEP_BACK.format("step_back(7)")))[2] == 0

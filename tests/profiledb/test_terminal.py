@@ -58,15 +58,15 @@ def test_an_error_is_one_line_and_a_status(
     def action() -> int:
         raise error
 
-    assert terminal.guarded(action, trouble=7, damaged=8) == status
+    assert terminal.run_guarded(action, trouble=7, damaged=8) == status
     said = capsys.readouterr()
     assert (said.out, said.err.count("\n")) == ("", bool(words))
     assert said.err.startswith(words)
 
 
 def test_the_status_of_a_command_is_its_own() -> None:
-    assert terminal.guarded(lambda: None) == 0
-    assert terminal.guarded(lambda: 5) == 5
+    assert terminal.run_guarded(lambda: None) == 0
+    assert terminal.run_guarded(lambda: 5) == 5
 
 
 def test_developers_see_where_it_happened(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,4 +75,4 @@ def test_developers_see_where_it_happened(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(sys, "flags", Flags)
     with pytest.raises(ZeroDivisionError):
-        terminal.guarded(lambda: 1 // 0)
+        terminal.run_guarded(lambda: 1 // 0)

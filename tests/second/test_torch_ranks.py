@@ -54,10 +54,10 @@ def test_compute_communication_and_overlap(torch_samples: Library, traces: list[
 def test_waits_transfers_and_bandwidth(run: Run, traces: list[list[dict[str, Any]]]) -> None:
     waited, transfer, bus = torch_ranks.waits([torch_ranks.collectives(trace) for trace in traces])
     assert list(nccl.wait_rows(run)["wait_ns"]) == waited
-    (row,) = nccl.operation_rows(run).to_dict("records")
+    (row,) = nccl.build_operations(run).to_dict("records")
     assert (row["operation"], row["matched"], row["transfer_ns"]) == ("AllReduce", 12, transfer)
     assert row["busbw_gb_per_s"] == pytest.approx(bus)
-    sizes = nccl.size_rows(run)
+    sizes = nccl.build_sizes(run)
     assert sizes["matched"].sum() == 12
     assert (sizes["size_bytes"] * sizes["matched"]).sum() == row["bytes"]
     apart = nccl.estimate_uncertainty(run)

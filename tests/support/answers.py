@@ -52,7 +52,7 @@ def fitting(library: Library, name: str) -> list[header.Analysis]:
     Analyses that read a linked trace are left out unless the report has operators of its own: no trace is linked here.
     """
     own = "operator" in library.find(name).rows
-    return [one for one in header.analyses().values() if one.joins != "trace" or own]
+    return [one for one in header.list_analyses().values() if one.joins != "trace" or own]
 
 
 @pytest.fixture(scope="session", name="answers")

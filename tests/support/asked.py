@@ -31,5 +31,5 @@ def small(folder: Path) -> tuple[Library, Manifest]:
 
 def limits(rows: int = 100, seconds: float = 20.0, most_bytes: int = 1 << 20) -> Bounds:
     """Return the limits of a page, or narrower ones."""
-    usual = question_limits.page_limits(config.load())
+    usual = question_limits.read_page_limits(config.load())
     return Bounds(seconds, 1024, usual.threads, rows, most_bytes)

@@ -50,7 +50,7 @@ def converted(ingest: Ingest, inbox: Path, library: Library, name: str = "made.s
     report = library.find(name).id
 
     def query(sql: str) -> list[tuple[Any, ...]]:
-        with library.cursor(report, views=views.everything()) as cursor:
+        with library.cursor(report, views=views.list_all()) as cursor:
             return cursor.execute(sql).fetchall()
 
     return query

@@ -24,7 +24,7 @@ _handed: "weakref.WeakKeyDictionary[Attachments, weakref.finalize[Any, Attachmen
 
 def _connection(self: Attachments) -> duckdb.DuckDBPyConnection:
     if self._db is None:
-        stored = self._views is not None and stored_views.file_in(self._views)
+        stored = self._views is not None and stored_views.get_path(self._views)
         kind = (tempfile.gettempdir(), self._threads, stored if stored and stored.exists() else None)
         at = next((number for number, one in enumerate(_free) if one[2][0] == kind), None)
         if at is None:
@@ -63,7 +63,7 @@ def _back(
         same = made[1:] == _settings(db)
     except duckdb.Error:
         return
-    if left == (0,) and same and created <= views.files().keys():
+    if left == (0,) and same and created <= views.list_files().keys():
         _free.append((db, set(created), made))
 
 

@@ -62,6 +62,6 @@ def kernels(*rows: tuple[Any, ...]) -> dict[str, tuple[Sequence[str], Rows]]:
 @contextmanager
 def loaded(database: Path, export: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Load an SQLite export into a new report file in this process, and yield the connection."""
-    with store.create(database, access=sqlite.access(export), ready=empty()) as db:
+    with store.create(database, access=sqlite.get_access(export), ready=empty()) as db:
         load.load_export(db, sqlite.open_export(db, export))
         yield db

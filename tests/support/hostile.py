@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ingest.nsys.attach import wanted_columns
+from ingest.nsys.attach import list_wanted_columns
 from tests.support import exports
 from tests.support.exports import MAIN, NVTX, PID, kernel, kernels
 
@@ -122,7 +122,7 @@ def repeated_ids(count: int) -> exports.Tables:
 def write_extremes(path: Path) -> Path:
     """Write an export with every table that the loader reads, each column holding plain cells and all ``EXTREMES``."""
     with closing(sqlite3.connect(path)) as db:
-        for table, columns in wanted_columns().items():
+        for table, columns in list_wanted_columns().items():
             names = ", ".join(f'"{column}"' for column in columns)
             db.execute(f'CREATE TABLE "{table}" ({", ".join(_declared(columns))})')
             insert = f'INSERT INTO "{table}" ({names}) VALUES ({", ".join("?" * len(columns))})'

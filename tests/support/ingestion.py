@@ -112,7 +112,7 @@ def main() -> None:
     def run(argv: list[str], forks: ForkClient) -> int:
         parser = argparse.ArgumentParser()
         arguments.add_arguments(parser)
-        return terminal.guarded(lambda: command.run(parser.parse_args(["--once", *argv]), forks))
+        return terminal.run_guarded(lambda: command.run(parser.parse_args(["--once", *argv]), forks))
 
     processes.adopt()
     with closing(ForkClient()) as forks:

@@ -11,7 +11,7 @@ from pathlib import Path
 from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import header, output
-from profiledb.spreadsheet import defused
+from profiledb.spreadsheet import defuse_text
 
 Table = list[list[str]]
 """Rows of text, header first; empty if there are no rows or the report lacks the data."""
@@ -140,7 +140,7 @@ def ours(library: Library, report: str, case: Case) -> Table:
 
 def rows(text: str) -> Table:
     """Parse the CSV in an output, ignoring notices such as SKIPPED; empty if there is only a header."""
-    table = [[defused(cell) for cell in row] for row in csv.reader(io.StringIO(text)) if len(row) > 1]
+    table = [[defuse_text(cell) for cell in row] for row in csv.reader(io.StringIO(text)) if len(row) > 1]
     return table if len(table) > 1 else []
 
 

@@ -40,7 +40,7 @@ def _read(file: Path) -> tuple[frozenset[str], tuple[Path, ...]]:
     """Return the analysis names in a file, and Warpdeck's files that it imports."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    return frozenset(texts & header.analyses().keys()), tuple(_imported(tree))
+    return frozenset(texts & header.list_analyses().keys()), tuple(_imported(tree))
 
 
 def _imported(tree: ast.Module) -> Iterator[Path]:

@@ -11,7 +11,7 @@ from profiledb.studies.trends import summary_refresh
 from profiledb.studies.trends.series import Series
 from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.summary_store import Facts, Row
-from profiledb.studies.trends.team_summary_store import summaries_of
+from profiledb.studies.trends.team_summary_store import open_summaries
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -55,5 +55,5 @@ def put(library: Library, of: Facts, figures: Sequence[Row], ranks: Sequence[Ran
         ingested_at=of.captured_at, gpu=of.gpu, command=of.command, rows={"kernel": 1},
     )  # fmt: skip
     library.catalog.add_report(manifest)
-    summaries_of(library).put(of, summary_refresh.make_stamp(library, of.report_id), figures, ranks)
+    open_summaries(library).put(of, summary_refresh.make_stamp(library, of.report_id), figures, ranks)
     return manifest

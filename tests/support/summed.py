@@ -29,14 +29,14 @@ class Said:
 
 def told(library: Library, report: Manifest, text: str | None = None) -> Said:
     """Return the shares in a report's summary, and in the finding on idle GPUs for the same part."""
-    params = document.page_params(library, report, {})
+    params = document.get_page_params(library, report, {})
     text = document.write_summary(library, report, params) if text is None else text
     idle = {}
     if said := re.search(r"\*\*The GPU is idle ([\d.]+) % of the time\*\*", text):
         idle["headline"] = float(said[1])
     if reasons := table(text, "Why the GPU was idle"):
         idle["reasons"] = sum(share(row[3]) for row in reasons)
-    part = judge.steady_part(library, report, params)
+    part = judge.find_steady_part(library, report, params)
     rules = [rulebook.load()["gpu_idle"]]
     for one in judge.judge(library, report, params, rules, part):
         if one.value is not None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from profiledb.library.library import Library
 from profiledb.report import store
-from profiledb.report.schema import tables
+from profiledb.report.schema import read_tables
 from profiledb.rules import classes
 from profiledb.timeline.store import Timelines
 from tests.support.page_reports import empty
@@ -34,7 +34,7 @@ def library(folder: Path, content: dict[str, Rows], report_id: str = REPORT) -> 
             known = ", ".join(f'"{column}"' for column in columns)
             db.execute(f'INSERT INTO "{name}" ({known}) SELECT {known} FROM rows')
             db.unregister("rows")
-            assert set(columns) <= {column.name for column in tables()[name].columns}
+            assert set(columns) <= {column.name for column in read_tables()[name].columns}
     return shelf
 
 

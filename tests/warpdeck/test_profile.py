@@ -345,5 +345,5 @@ def test_a_window_in_time_ends_before_the_program(tmp_path: Path) -> None:
     library = Library(tmp_path / "data" / "library")
     (report,) = library.list()
     assert report.command == f"{sys.executable} {script} an argument", "without the shell in which it runs"
-    with library.cursor(report.id, views=views.needed(captures.INCLUDES)) as cursor:
+    with library.cursor(report.id, views=views.list_needed(captures.INCLUDES)) as cursor:
         assert shlex.split(captures.find_program(cursor)) == [sys.executable, str(script), "an argument"]

@@ -98,12 +98,12 @@ def print_findings(library: "Library", report: "Manifest", ranks: int = 1) -> No
     from profiledb.findings import judge, rulebook, sentences
     from profiledb.studies.summary import document
 
-    params = document.page_params(library, report, {})
+    params = document.get_page_params(library, report, {})
     try:
-        part = judge.steady_part(library, report, params)
+        part = judge.find_steady_part(library, report, params)
         found = judge.judge(library, report, params, rulebook.load(config.load().rules).values(), part)
     except WarpdeckError as error:
-        terminal.say(terminal.sentence(error), sys.stderr)
+        terminal.say(terminal.describe_error(error), sys.stderr)
         return
     fires = [one for one in found if one.verdict == "fires" and one.parent is None]
     whose = " of rank 0" if ranks > 1 else ""
@@ -116,7 +116,7 @@ def print_findings(library: "Library", report: "Manifest", ranks: int = 1) -> No
         terminal.say(f"The profiler says: {line}")
     lacking = list(dict.fromkeys(one.why for one in found if one.verdict == "cannot_judge" and one.why))
     if part is not None:
-        terminal.say(sentences.judged(part))
+        terminal.say(sentences.describe_judged(part))
     if lacking and not fires:
         terminal.say(f"Not judged: {' '.join(lacking[:3])}")
 
@@ -135,8 +135,8 @@ def _list_warnings(library: "Library", report: "Manifest") -> list[str]:
 def _print_finding(number: int, finding: "Finding") -> None:
     from profiledb.findings import sentences
 
-    saves = sentences.saves(finding)
-    line = f"  {number}. {finding.rule.title} ({finding.severity}): {sentences.plain(finding)}"
+    saves = sentences.describe_saving(finding)
+    line = f"  {number}. {finding.rule.title} ({finding.severity}): {sentences.strip_sentence(finding)}"
     terminal.say(f"{line} {saves}." if saves else line)
-    for line in sentences.plain_advice(finding)[:2]:
+    for line in sentences.strip_advice(finding)[:2]:
         terminal.say(f"     - {line}")

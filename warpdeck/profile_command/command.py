@@ -85,7 +85,7 @@ def execute(arguments: argparse.Namespace) -> int:
         terminal.say(f"warpdeck profile: {NO_PROGRAM}", sys.stderr)
         return terminal.USAGE
     outcome = [terminal.FAILED]
-    status = terminal.guarded(lambda: _profile_program(arguments, program, outcome))
+    status = terminal.run_guarded(lambda: _profile_program(arguments, program, outcome))
     return outcome[0] if outcome[0] != terminal.FAILED or status == 0 else status
 
 
@@ -115,7 +115,7 @@ def _profile_program(arguments: argparse.Namespace, program: list[str], outcome:
             if reports and not arguments.record_only:
                 found = answer.answer(reports, settings, show=arguments.open)
         except WarpdeckError as error:
-            terminal.say(f"{terminal.sentence(error)} The files are in {reports[0].parent}.", sys.stderr)
+            terminal.say(f"{terminal.describe_error(error)} The files are in {reports[0].parent}.", sys.stderr)
         outcome[0] = recording.wait()
     if found and arguments.deep:
         deep.measure(found[0], deep.choose(arguments, program), settings, output, recording.seconds)

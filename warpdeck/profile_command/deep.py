@@ -14,7 +14,7 @@ from ingest import tools
 from profiledb import terminal, words
 from profiledb.config import Settings
 from profiledb.errors import ConfigError, ConversionError, WarpdeckError
-from profiledb.report.sidecar import stem
+from profiledb.report.sidecar import get_stem
 from warpdeck.profile_command.plan import Chosen, require_programs
 from warpdeck.profile_command.session import Session
 from warpdeck.profiling import ncu, nvml
@@ -80,7 +80,7 @@ def measure(report: "Manifest", chosen: Chosen, settings: Settings, output: Path
     options, sentence = _plan_launches(kernels, each, chosen, seconds)
     terminal.say(sentence, sys.stderr)
     plan = replace(chosen.plan, options=options)
-    with Session(replace(chosen, plan=plan, name=f"{stem(report.name)}_kernels"), output) as recording:
+    with Session(replace(chosen, plan=plan, name=f"{get_stem(report.name)}_kernels"), output) as recording:
         with _show_progress(recording.chosen.plan.messages("report")):
             status = recording.run()
         reports = recording.keep()
@@ -159,4 +159,4 @@ def _link_report(report: "Manifest", reports: list[Path], settings: Settings, li
         terminal.say(f"{reports[0]} is linked to {report.name}, and covers {words.percent(covered)} of its GPU time.")
         answer.print_findings(library, taken[0])
     except WarpdeckError as error:
-        terminal.say(terminal.sentence(error))
+        terminal.say(terminal.describe_error(error))

@@ -26,7 +26,7 @@ COLUMNS = (
 def draw_retention() -> None:
     """Draw the rules in force and the removals that they announce."""
     st.subheader("Retention", anchor=False)
-    found = rules.current(session.get_settings())
+    found = rules.read_current(session.get_settings())
     if found is None or not found.words:
         st.info("Nothing is ever removed: no rules are set (WARPDECK_RETENTION).")
         return

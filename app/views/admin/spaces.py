@@ -9,7 +9,7 @@ from app.ui import page_elements as ui
 from app.ui import tables
 from app.ui.table_columns import Col
 from profiledb.library.space_registry import LONGEST, OF_PROGRAMS, Space
-from profiledb.library.spaces import folder
+from profiledb.library.spaces import get_folder
 
 _NAME, _GROUPS, _GONE = "admin-space-name", "admin-space-groups", "admin-space-gone"
 LONGEST_GROUPS = 20_000
@@ -54,7 +54,7 @@ def draw_spaces() -> None:
 
 
 def _make_row(one: Space) -> dict[str, object]:
-    return {"name": one.name, "folder": folder(one.name), "reports": one.reports, "seen_by": one.seen_by}
+    return {"name": one.name, "folder": get_folder(one.name), "reports": one.reports, "seen_by": one.seen_by}
 
 
 def _put_space() -> None:

@@ -32,7 +32,7 @@ def _draw_advice(manifest: Manifest) -> None:
     with page_elements.boundary():
         for one in judged_findings.judge_report(manifest):
             if one.rule.name == RULE and one.verdict == "fires":
-                lines = [f"- {fmt.sentence(line)}" for line in sentences.advice(one)]
+                lines = [f"- {fmt.sentence(line)}" for line in sentences.fill_advice(one)]
                 st.markdown(
                     "\n".join([f"{judged_findings.format_badge(one)} {judged_findings.format_sentence(one)}", *lines])
                 )

@@ -7,7 +7,7 @@ from app.selection.page_selection import Settled
 from app.ui import judged_findings, tables
 from app.ui.table_columns import Col
 from profiledb.findings import sentences
-from profiledb.findings.changes import Changed, changes
+from profiledb.findings.changes import Changed, compare_findings
 from profiledb.findings.finding import Finding
 from profiledb.library.catalog import Manifest
 
@@ -27,7 +27,9 @@ _COLUMNS = [
 
 def draw_differences(a: Manifest, b: Manifest, mine: Settled, theirs: Settled) -> None:
     """Draw the section; nothing if no rule fires on either side."""
-    rows = changes(judged_findings.judge_report(a, mine.params), judged_findings.judge_report(b, theirs.params))
+    rows = compare_findings(
+        judged_findings.judge_report(a, mine.params), judged_findings.judge_report(b, theirs.params)
+    )
     if not rows:
         return
     st.subheader("Findings", anchor=False)
@@ -44,7 +46,7 @@ def _make_row(one: Changed) -> dict[str, object]:
         "b_pct": _read_share(one.b),
         "a_ns": one.a.saving_ns if one.a.verdict == "fires" else None,
         "b_ns": one.b.saving_ns if one.b.verdict == "fires" else None,
-        "said": sentences.plain(said),
+        "said": sentences.strip_sentence(said),
     }
 
 

@@ -133,7 +133,7 @@ def _explain_lacking(a: Side, b: Side, mine: Manifest, other: Manifest) -> bool:
 
 def _draw_notes(found: compared_report.Compared) -> None:
     a, b = found.a, found.b
-    if matching.other_gpus(a, b):
+    if matching.has_other_gpus(a, b):
         st.warning(
             f"Different GPUs: A ran on {fmt.plain(', '.join(a.gpus))}, B on {fmt.plain(', '.join(b.gpus))}."
             f" Times may differ because of the GPU alone; compare shares. {verdict.state_scope(a, b)}",

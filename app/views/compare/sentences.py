@@ -10,7 +10,7 @@ from app.ui import format as fmt
 from profiledb.selection import model
 from profiledb.studies.compare import verdict
 from profiledb.studies.compare.matching import Basis, Side
-from profiledb.studies.compare.verdict import format_difference, format_percent_change, sign_of
+from profiledb.studies.compare.verdict import format_difference, format_percent_change, get_sign
 
 NAMED = 3
 """Maximum number of kernels named in a sentence."""
@@ -23,7 +23,7 @@ def format_points(x: Any) -> str:
     value = fmt.number(x)
     if value is None:
         return fmt.MISSING
-    return f"{sign_of(value) if abs(value) >= 0.05 else '±'}{abs(value):.1f} points"
+    return f"{get_sign(value) if abs(value) >= 0.05 else '±'}{abs(value):.1f} points"
 
 
 def list_verdict_lines(a: Side, b: Side) -> list[str]:
@@ -105,7 +105,7 @@ def format_interval(row: "pd.Series[Any]") -> str:
     low, high = fmt.number(row["low_pct"]), fmt.number(row["high_pct"])
     if low is None or high is None:
         return ""
-    return f"{sign_of(low)}{abs(low):,.1f} to {sign_of(high)}{abs(high):,.1f}"
+    return f"{get_sign(low)}{abs(low):,.1f} to {get_sign(high)}{abs(high):,.1f}"
 
 
 def count_significant(rows: pd.DataFrame) -> str:

@@ -13,7 +13,7 @@ from app.views.compare import charts as charts_compare
 from app.views.compare import sentences
 from profiledb.studies.compare import matching, totals
 from profiledb.studies.compare import rows as compare_rows
-from profiledb.studies.compare.columns import COPIES, KERNELS, PHASES, column_names
+from profiledb.studies.compare.columns import COPIES, KERNELS, PHASES, list_names
 from profiledb.studies.compare.verdict import format_percent_change
 
 KERNEL_COLUMNS = table_columns.choose_columns(
@@ -150,7 +150,7 @@ def draw_kernels(found: compared_report.Compared) -> None:
         columns[1:3] = [columns[2], *SHARE_COLUMNS]
     if not shown["size"].any():
         columns = [c for c in columns if c.name != "size"]
-    hidden = [name for name in column_names(KERNELS) if name not in {column.name for column in columns}]
+    hidden = [name for name in list_names(KERNELS) if name not in {column.name for column in columns}]
     chosen = tables.draw_table(
         shown, columns, key="compare-kernels", download="compare_kernels.csv", select=True, hidden=hidden
     )
@@ -159,7 +159,7 @@ def draw_kernels(found: compared_report.Compared) -> None:
 
 
 def _draw_spread(found: compared_report.Compared, row: "pd.Series[Any]") -> None:
-    a, b = compare_rows.sampled_durations(found.a, found.b, found.basis, row)
+    a, b = compare_rows.sample_durations(found.a, found.b, found.basis, row)
     st.markdown(f"**Durations of {fmt.plain(fmt.shortened(row['name'], 100))}**")
     figure = charts_compare.plot_distributions(a, b, theme.get_theme())
     chart_element.draw_chart(figure, "compare-spread")

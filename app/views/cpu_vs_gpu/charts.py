@@ -15,7 +15,7 @@ from app.ui.charts import FONT_PX, MARK, Theme
 from profiledb.studies.cpu_vs_gpu.crossing import Crossover
 
 Colors = Mapping[str, str]
-"""Colors by device and part, from ``theme.work_colors``."""
+"""Colors by device and part, from ``theme.get_work_colors``."""
 
 LINES = (
     ("cpu", "total", "CPU"),

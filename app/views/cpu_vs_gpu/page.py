@@ -11,7 +11,7 @@ from app.views.cpu_vs_gpu import sections as crossover_parts
 from app.views.cpu_vs_gpu.charts import Panel
 from profiledb import config
 from profiledb.library.catalog import Manifest
-from profiledb.report.sidecar import stem
+from profiledb.report.sidecar import get_stem
 from profiledb.studies.cpu_vs_gpu import crossing
 
 PANELS = 3  # tasks that fit side by side
@@ -62,7 +62,7 @@ def draw_page() -> None:
 
 def _explain_file(manifest: Manifest) -> None:
     """Explain which file to add, how to create one, and what the page then shows."""
-    name = f"{stem(fmt.visible(manifest.name))}.tasks.csv"
+    name = f"{get_stem(fmt.visible(manifest.name))}.tasks.csv"
     with st.container(border=True):
         st.markdown("**This report has no times of the same work on CPU and GPU.**")
         st.markdown(

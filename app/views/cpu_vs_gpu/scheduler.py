@@ -56,13 +56,13 @@ def draw_section(report_id: str) -> bool:
     names = list(dict.fromkeys(policies["policy"]))
     chosen = _choose_policy(names, scheduling.main_policy(policies))
     errors, regrets = (session.run_whole(report_id, name) for name in ("scheduler_errors", "scheduler_regrets"))
-    _draw_facts(scheduling.overall_row(policies, chosen))
+    _draw_facts(scheduling.find_overall(policies, chosen))
     for said in scheduling.judge_policy(policies, errors, regrets, chosen):
         if said.missed:
             st.warning(fmt.plain(said.words), icon=":material/warning:")
         else:
             st.markdown(fmt.plain(said.words))
-    titles = [scheduling.policy_title(policy) for policy in policies["policy"]]
+    titles = [scheduling.get_policy_title(policy) for policy in policies["policy"]]
     tables.draw_table(
         policies.assign(title=titles), table_columns.select_filled(policies.assign(title=titles), POLICIES),
         key="scheduler-policies",
@@ -95,7 +95,7 @@ def _choose_policy(names: list[str], default: str) -> str:
     if len(names) == 1:
         return names[0]
     asked = url_widgets.bind_option(POLICY, names, default)
-    chosen = st.selectbox("Policy", names, **asked, width=240, format_func=scheduling.policy_title)
+    chosen = st.selectbox("Policy", names, **asked, width=240, format_func=scheduling.get_policy_title)
     return chosen or default
 
 
@@ -150,7 +150,7 @@ def _draw_tables(errors: pd.DataFrame, regrets: pd.DataFrame) -> None:
         )  # fmt: skip
     if len(regrets):
         st.subheader("Where it was wrong", anchor=False)
-        rows = _add_device(regrets, "chosen").assign(why=scheduling.short_reasons(regrets))
+        rows = _add_device(regrets, "chosen").assign(why=scheduling.shorten_reasons(regrets))
         tables.draw_table(
             rows, table_columns.select_filled(rows, REGRETS), key="scheduler-regrets", download="scheduler_regrets.csv",
             hidden=("policy", "device", *_SIDES, "reason"),

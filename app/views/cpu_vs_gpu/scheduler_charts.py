@@ -15,7 +15,7 @@ from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GRAY, MARK, Theme, fade_color
 
 Colors = Mapping[str, str]
-"""Colors by device, from ``theme.work_colors``."""
+"""Colors by device, from ``theme.get_work_colors``."""
 DEVICES = {"cpu": "CPU", "gpu": "GPU"}
 FREE = "free"
 """The load value for an unshared GPU, as the workload `queue` records it; other loads are shaded."""

@@ -94,7 +94,7 @@ def draw_charts(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) ->
 def draw_crossovers(crossovers: Sequence[Crossover], *, more: int) -> None:
     """Draw the crossovers of all tasks as a table."""
     st.subheader("Crossings", anchor=False)
-    rows = crossing.as_frame(crossovers).assign(
+    rows = crossing.build_frame(crossovers).assign(
         basis_title=[_BASIS[crossover.basis] for crossover in crossovers],
         at=[sentences.format_crossing(crossover) for crossover in crossovers],
         interval=[sentences.format_interval(crossover) for crossover in crossovers],
@@ -134,18 +134,18 @@ def draw_downloads(manifest: Manifest) -> None:
     st.subheader("Features for machine learning", anchor=False)
     library = session.library()
     st.caption(
-        f"One row per task and size, {len(features.feature_columns())} columns: these times, the GPU, and what the"
+        f"One row per task and size, {len(features.list_columns())} columns: these times, the GPU, and what the"
         " profile says about the ranges TASK\\_SIZE/gpu without warm\\-up (kernels, launch shapes, memcpy, busy"
         " time). For one table of several reports, run:"
     )
     st.code("warpdeck features REPORT... -o FILE", language=None)
     name = Path(fmt.visible(manifest.name)).stem
     made: tuple[tuple[str, str, Callable[[], bytes]], ...] = (
-        ("CSV", "text/csv", lambda: spreadsheet.csv_text(features.feature_rows(library, manifest)).encode()),
+        ("CSV", "text/csv", lambda: spreadsheet.format_csv(features.read_rows(library, manifest)).encode()),
         (
             "Parquet",
             "application/vnd.apache.parquet",
-            lambda: features.encode_table(features.feature_table(library, [manifest]), "parquet"),
+            lambda: features.encode_table(features.build_table(library, [manifest]), "parquet"),
         ),
     )
     with st.container(horizontal=True):

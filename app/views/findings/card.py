@@ -29,7 +29,7 @@ def draw_card(report_id: str, finding: Finding, below: Sequence[Finding] = ()) -
             st.markdown(f"{judged_findings.format_badge(finding)} **{fmt.plain(finding.rule.title)}**", width="content")
             _draw_saving(report_id, finding)
         st.markdown(judged_findings.format_sentence(finding))
-        if advice := sentences.advice(finding):
+        if advice := sentences.fill_advice(finding):
             st.markdown("\n".join(f"- {fmt.sentence(line)}" for line in advice))
         _draw_evidence(report_id, finding)
         for one in below:
@@ -41,7 +41,7 @@ def draw_card(report_id: str, finding: Finding, below: Sequence[Finding] = ()) -
 
 def _draw_saving(report_id: str, finding: Finding) -> None:
     """Draw what mending it saves, as a link to the page What if where that is predicted."""
-    saves = sentences.saves(finding)
+    saves = sentences.describe_saving(finding)
     if saves and finding.prediction:
         st.page_link(
             page_list.get_script("what_if"), label=f":gray[{fmt.plain(saves)}]",

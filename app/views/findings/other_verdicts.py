@@ -72,8 +72,8 @@ def draw_rulebook(findings: Sequence[Finding]) -> None:
             {
                 "rule": one.rule.name,
                 "verdict": _VERDICTS[one.verdict],
-                "value": sentences.amount(one.value, one.rule.unit) if one.value is not None else None,
-                "threshold": f"{_SIDES[one.rule.fires]} {sentences.amount(one.threshold, one.rule.unit)}",
+                "value": sentences.format_amount(one.value, one.rule.unit) if one.value is not None else None,
+                "threshold": f"{_SIDES[one.rule.fires]} {sentences.format_amount(one.threshold, one.rule.unit)}",
                 "question": one.rule.question,
                 "group": GROUPS[one.rule.group],
                 "source": one.rule.source,

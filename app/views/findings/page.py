@@ -18,7 +18,7 @@ def draw_page() -> None:
     fires = [one for one in findings if one.verdict == "fires"]
     open_ = [one for one in findings if one.verdict == "cannot_judge"]
     clear = [one for one in findings if one.verdict == "clear"]
-    costly = judge.costly(findings)
+    costly = judge.select_costly(findings)
     remarks = [one for one in fires if not one.rule.costs and not one.parent]
     page_elements.draw_facts(
         [
@@ -32,14 +32,14 @@ def draw_page() -> None:
             ("Not judged", fmt.count(len(open_)), "Rules for which the report lacks data."),
         ]
     )
-    _draw_program(judge.program_of(findings))
+    _draw_program(judge.get_program(findings))
     time_bar.draw_bar(manifest.id, part.times if part else {})
     if not costly:
         why = paths.NO_TIMES if paths.has_sums_only(manifest) else sentences.explain_nothing(findings)
         st.markdown(why + (" See the remarks." if fires else ""))
     for finding in costly:
-        card.draw_card(manifest.id, finding, judge.below(finding, findings))
-    if together := sentences.together(findings):
+        card.draw_card(manifest.id, finding, judge.select_below(finding, findings))
+    if together := sentences.describe_savings(findings):
         st.caption(fmt.plain(together))
     if costly:
         st.caption(
@@ -54,7 +54,7 @@ def draw_page() -> None:
 
 def _draw_program(of: program.Program) -> None:
     """Draw one line on the kind of program, with the evidence as its tooltip."""
-    if told := program.line(of):
+    if told := program.describe_program(of):
         st.caption(told, help="\n".join(f"- {one.trait}: {code(one.evidence)}" for one in of))
 
 

@@ -119,7 +119,7 @@ def _draw_findings(manifest: Manifest, summary: "pd.Series[Any]") -> None:
         if not told:
             st.caption("No finding names this kernel.")
         for one in told:
-            advice = [f"- {fmt.sentence(line)}" for line in sentences.advice(one)]
+            advice = [f"- {fmt.sentence(line)}" for line in sentences.fill_advice(one)]
             st.markdown(
                 "\n".join([f"{judged_findings.format_badge(one)} {judged_findings.format_sentence(one)}", *advice])
             )

@@ -13,7 +13,7 @@ from app.ui import cell_text, judged_findings, name_card, page_elements, short_n
 from app.ui import format as fmt
 from profiledb.findings.digest import Found
 from profiledb.library.catalog import Manifest
-from profiledb.library.report_list import OLDER, kind_of
+from profiledb.library.report_list import OLDER, get_kind
 
 ROW_PX = 34
 _BORDERS_PX = 2
@@ -71,7 +71,7 @@ def build_frame(
             "open": "Open",
             "name": fmt.visible(r.shown_name),
             "worst": _describe_state(r) or choose_worst(known.get(r.id)) or UNJUDGED[judging],
-            "kind": page_elements.get_kind_title(kind_of(r)),
+            "kind": page_elements.get_kind_title(get_kind(r)),
             "gpu": fmt.visible(r.gpu) or None,
             "captured": r.captured_at,
             "duration": r.duration_ns or None,

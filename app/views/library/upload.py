@@ -13,7 +13,7 @@ from app.web.upload_store import RECEIPT_PREFIX, get_upload_store
 from profiledb.errors import ConversionError, StorageError, WarpdeckError
 from profiledb.library.inbox import Inbox
 from profiledb.library.locations import open_inbox
-from profiledb.library.spaces import EVERYBODY, folder
+from profiledb.library.spaces import EVERYBODY, get_folder
 
 _TAKEN = "upload-taken"
 
@@ -70,7 +70,7 @@ def _choose_folder() -> str:
         "Space", spaces, index=None, placeholder="Everybody's", key="upload-space", width=320,
         help="Who sees what you drop here: the people of a space, or everybody who may look at reports",
     )  # fmt: skip
-    return folder(chosen or EVERYBODY)
+    return get_folder(chosen or EVERYBODY)
 
 
 @st.cache_resource(

@@ -21,7 +21,7 @@ _NS_PER_MS = 1e6
 
 def get_titles() -> dict[str, str]:
     """Return the display names of the phases in order, ``all`` first."""
-    return {ALL: "Everything"} | {phase.name: phase.title for phase in phases.current().phases}
+    return {ALL: "Everything"} | {phase.name: phase.title for phase in phases.read_current().phases}
 
 
 def choose_phases(sides: Sequence[Side]) -> list[str]:

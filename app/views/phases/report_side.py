@@ -12,7 +12,7 @@ from app.selection import page_selection
 from app.ui import format as fmt
 from profiledb.errors import AnalysisError
 from profiledb.library.catalog import Manifest
-from profiledb.report.sidecar import stem
+from profiledb.report.sidecar import get_stem
 from profiledb.rules.phases import ALL
 from profiledb.selection import model
 
@@ -91,7 +91,7 @@ def choose_labels(first: str, second: str) -> tuple[str, str]:
 
     Files of one name, as two profilers write them, are told apart by their extensions.
     """
-    stems = [stem(name) for name in (first, second)]
+    stems = [get_stem(name) for name in (first, second)]
     if stems[0] == stems[1]:
         stems = [name[len(stems[0]) :].lstrip(".") or name for name in (first, second)]
     words = [one.split("_") for one in stems]

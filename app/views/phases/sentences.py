@@ -7,7 +7,7 @@ import pandas as pd
 
 from app.ui import format as fmt
 from profiledb.rules.phases import ALL, NONE
-from profiledb.studies.summary.split import describe_share, join_names, phase_title
+from profiledb.studies.summary.split import describe_share, get_phase_title, join_names
 
 __all__ = ["describe_change", "list_class_changes"]
 
@@ -113,7 +113,7 @@ def _describe_phase(
     first: pd.DataFrame, second: pd.DataFrame, phase: str, move: float, titles: Mapping[str, str]
 ) -> str:
     """Describe what changed in a phase, with its contribution in points."""
-    title, points = phase_title(titles, phase), f" ({_format_points(move)})"
+    title, points = get_phase_title(titles, phase), f" ({_format_points(move)})"
     (share, matmul), (new_share, new_matmul) = (
         [_read_value(rows, phase, column) if _has_phase(rows, phase) else 0.0 for column in ("share_pct", "matmul_pct")]
         for rows in (first, second)

@@ -61,7 +61,7 @@ def draw_tree(report_id: str, top: pd.DataFrame, facts: "pd.Series[Any]") -> str
 
 def _draw_controls(top: pd.DataFrame) -> tuple[str, int | None]:
     """Draw the search field and the level selector; return the text and the depth (None for all levels)."""
-    levels, opens = range_tree.levels(top), range_tree.opened(top)
+    levels, opens = range_tree.count_rows_by_level(top), range_tree.choose_levels(top)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = st.text_input("Search", placeholder="Part of a name", width=360, **url_widgets.bind_text("find"))
         depth = opens
@@ -77,7 +77,7 @@ def _draw_controls(top: pd.DataFrame) -> tuple[str, int | None]:
                 ),
                 width=140,
             )
-    return search.strip(), range_tree.asked_depth(top, depth)
+    return search.strip(), range_tree.choose_depth(top, depth)
 
 
 def _format_level(deepest: int, level: int) -> str:
@@ -125,4 +125,4 @@ def choose(report_id: str, top: pd.DataFrame, clicked: str | None) -> str:
         if len(session.run(report_id, "nvtx_tree", path=named, limit=1)):
             return named
         st.info(f"The range {fmt.plain(fmt.shortened(named, 120))} is not in this selection.")
-    return range_tree.outermost(top)
+    return range_tree.find_outermost(top)

@@ -17,7 +17,7 @@ from profiledb.studies.runs.run_answer import RunAnswer
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.runs.run_tables import MEASURES
 from profiledb.studies.runs.straggler import Straggler
-from profiledb.studies.trends.team_summary_store import summaries_of
+from profiledb.studies.trends.team_summary_store import open_summaries
 
 _ORDERS = {"Rank": "rank", "Node": "node", "Value": "value"}
 _HOW = (
@@ -52,7 +52,7 @@ def draw_page() -> None:
 
 def _read_answer(run: Run) -> RunAnswer:
     shelf = session.library()
-    key = (shelf.folder, "run", summaries_of(shelf).version(), tuple(run.reports))
+    key = (shelf.folder, "run", open_summaries(shelf).version(), tuple(run.reports))
     return session.work_out(key, lambda: run_lookup.answer(shelf, run))
 
 

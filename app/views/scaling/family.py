@@ -72,7 +72,7 @@ def _read_named(manifest: Manifest) -> Named:
     """Return the report's run, rank and other facts, read again only when its sidecar of facts changes."""
     shelf = session.library()
     return _read_named_cached(
-        manifest, str(shelf.folder), shelf.stamp(sidecar.path(shelf.reports, manifest.id, "meta"))
+        manifest, str(shelf.folder), shelf.stamp(sidecar.get_path(shelf.reports, manifest.id, "meta"))
     )
 
 

@@ -46,10 +46,10 @@ def draw_collectives(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
     figure = charts_scaling.plot_waits(rows, color, theme.get_theme())
     chart_element.draw_chart(figure, "waits-chart")
     st.caption("Mean wait of each rank per step.")
-    operations = nccl.operation_rows(run)
+    operations = nccl.build_operations(run)
     columns = table_columns.select_filled(operations, scaling_tables.OPERATION_COLUMNS)
     tables.draw_table(operations, columns, key="operations", download="nccl_operations.csv", hidden=("matched",))
-    by_size = nccl.size_rows(run)
+    by_size = nccl.build_sizes(run)
     if len(by_size) > 1:
         st.markdown("**By message size**")
         columns = table_columns.select_filled(by_size, scaling_tables.SIZE_COLUMNS)

@@ -6,7 +6,7 @@ from profiledb.console.question_process import Answer
 from profiledb.console.question_process import ask as ask_process
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
-from profiledb.studies.trends.team_summary_store import summaries_of
+from profiledb.studies.trends.team_summary_store import open_summaries
 
 
 def ask(manifest: Manifest, sql: str) -> Answer:
@@ -18,11 +18,11 @@ def ask(manifest: Manifest, sql: str) -> Answer:
     visible = shelf.catalog.visibility
     seen = (
         visible.cache_key(), None if visible.sees_all else shelf.catalog.version(), shelf.catalog.visitor,
-        summaries_of(shelf).version(),
+        open_summaries(shelf).version(),
     )  # fmt: skip
     return session.ask_once(
         session.make_key(manifest.id, "SQL", {}, (sql, seen)),
-        lambda: ask_process(shelf, manifest.id, sql, question_limits.page_limits(session.get_settings())),
+        lambda: ask_process(shelf, manifest.id, sql, question_limits.read_page_limits(session.get_settings())),
     )
 
 
@@ -33,4 +33,4 @@ def read_whole(shelf: Library, manifest: Manifest, sql: str, shown: Answer) -> A
     """
     if not shown.cut:
         return shown
-    return ask_process(shelf, manifest.id, sql, question_limits.file_limits(session.get_settings()))
+    return ask_process(shelf, manifest.id, sql, question_limits.read_file_limits(session.get_settings()))

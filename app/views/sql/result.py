@@ -13,13 +13,13 @@ from profiledb import spreadsheet
 from profiledb.console import answer_file
 from profiledb.console.question_process import Answer
 from profiledb.library.catalog import Manifest
-from profiledb.query.analysis import frame_of
+from profiledb.query.analysis import convert_frame
 
 _MOST_POINTS = 5_000
 
 
 def draw_result(manifest: Manifest, sql: str, answer: Answer) -> None:
-    frame = frame_of(answer.rows)
+    frame = convert_frame(answer.rows)
     _draw_table(frame)
     _draw_files(manifest, sql, answer)
     if not frame.empty and len(frame.columns) > 1:
@@ -68,7 +68,7 @@ def _draw_files(manifest: Manifest, sql: str, answer: Answer) -> None:
 
 
 def _encode_csv(answer: Answer) -> bytes:
-    return spreadsheet.csv_text(frame_of(answer.rows)).encode(errors="replace")
+    return spreadsheet.format_csv(convert_frame(answer.rows)).encode(errors="replace")
 
 
 def _draw_file_button(label: str, name: str, kind: str, data: Any) -> None:

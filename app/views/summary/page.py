@@ -68,7 +68,7 @@ def _draw_findings(manifest: Manifest, ask: Ask, *, startup: bool) -> None:
     """Draw the rows of findings with links to read on; or statements, where no finding costs time."""
     with ui.boundary():
         findings = judged.judge_report(manifest, startup=startup)
-        if judge.worthwhile(findings):
+        if judge.select_worthwhile(findings):
             top_findings.draw_rows(manifest.id, findings)
             statements.draw_links(manifest.id, ask, all_findings=True)
         elif paths.has_sums_only(manifest):

@@ -33,7 +33,7 @@ def draw_first(findings: Sequence[Finding], capture_ns: int | None) -> None:
 
 def draw_rows(report_id: str, findings: Sequence[Finding]) -> None:
     """Draw a row for each of the costliest findings; a click opens it. Nothing if no rule fires."""
-    shown = judge.worthwhile(findings)[:MOST]
+    shown = judge.select_worthwhile(findings)[:MOST]
     if not shown:
         return
     frame = pd.DataFrame(
@@ -46,7 +46,7 @@ def draw_rows(report_id: str, findings: Sequence[Finding]) -> None:
         }
     )
     chosen = tables.draw_table(frame, COLUMNS, key="top-findings", download="findings.csv", select=True)
-    if together := sentences.together(findings):
+    if together := sentences.describe_savings(findings):
         st.caption(fmt.plain(together))
     if chosen is not None:
         navigation.to(page_list.get_script("findings"), page_selection.link(report_id))

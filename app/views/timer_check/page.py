@@ -11,7 +11,7 @@ from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.ui.analysis_table import AnalysisTable
 from profiledb.library.catalog import Manifest
-from profiledb.report.sidecar import stem
+from profiledb.report.sidecar import get_stem
 
 EXAMPLE = "label,step,seconds\nforward,0,0.01234\nforward,1,0.01198"
 TIMINGS = AnalysisTable("timing_compare", hidden=("gpu_pairs",), download="timings.csv")
@@ -32,7 +32,7 @@ def draw_page() -> None:
 
 def _explain_timings(manifest: Manifest) -> None:
     """Explain how to add timings and which questions they answer."""
-    name = f"{stem(fmt.visible(manifest.name))}.timings.csv"
+    name = f"{get_stem(fmt.visible(manifest.name))}.timings.csv"
     with st.container(border=True):
         st.markdown("**This report has no timings from the program.**")
         st.markdown(

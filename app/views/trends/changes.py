@@ -18,7 +18,7 @@ from profiledb.studies.trends.explain import Explanation, Part
 from profiledb.studies.trends.measures import PARTS
 from profiledb.studies.trends.series import Point
 from profiledb.studies.trends.series_board import Board
-from profiledb.studies.trends.series_changes import Shift, Trend, program_differences
+from profiledb.studies.trends.series_changes import Shift, Trend, describe_program_differences
 from profiledb.studies.trends.series_lines import LISTED
 
 CHANGE = "change"
@@ -119,7 +119,7 @@ def _explain_change(board: Board, before: Point, after: Point) -> None:
         f"From {fmt.plain(before.facts.name)} to {fmt.plain(after.facts.name)}, the reports nearest to the levels on"
         " both sides. Each table adds up to its first line."
     )
-    if said := program_differences(before, after):
+    if said := describe_program_differences(before, after):
         st.markdown("Different in the program's own facts: " + ", ".join(map(fmt.plain, said[:8])) + ".")
     if told is None:
         st.info("These two reports tell no step time, or ran on different numbers of GPUs.")

@@ -104,7 +104,7 @@ def explain_rules() -> None:
     from profiledb.rules import series as rules
 
     with st.expander("How reports are grouped", icon=":material/rule:"):
-        known = rules.current()
+        known = rules.read_current()
         st.markdown(
             "A report belongs to the series that someone moved it to. Otherwise the first known fact of **program**"
             " names the series, and each known fact of **apart** keeps reports apart. A file of your own"

@@ -145,7 +145,7 @@ def _draw_bars(every: WhatIf, found: Predicted | None) -> None:
     """Draw the critical path now and with the changes, on one axis."""
     st.caption("Critical path now")
     chart_element.draw_chart(
-        charts.share_bar(_list_parts(prediction.kinds(every.path), every), theme.get_theme()), "what-if-now"
+        charts.share_bar(_list_parts(prediction.sum_kinds(every.path), every), theme.get_theme()), "what-if-now"
     )
     if not found:
         return

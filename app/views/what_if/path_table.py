@@ -79,7 +79,7 @@ def _read(manifest: Manifest, by: str, step: int | None) -> PathTable:
     library = session.library()
     ranks = family.find_ranks(library, manifest)
     key = session.make_key(manifest.id, f"critical_path {VERSION}", {}, (by, step, *ranks))
-    return session.work_out(key, lambda: path_table.read(library, manifest.id, by, step, ranks))
+    return session.work_out(key, lambda: path_table.read_path(library, manifest.id, by, step, ranks))
 
 
 def get_kind_title(kind: str) -> str:

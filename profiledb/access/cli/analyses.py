@@ -26,9 +26,9 @@ def run(_: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.query import header
 
     if arguments.format == "json":
-        print(json.dumps(entries(), indent=1))
+        print(json.dumps(list_entries(), indent=1))
         return
-    for a in header.analyses().values():
+    for a in header.list_analyses().values():
         print(f"{a.name:<24} {a.title}")
         _print_params(a.params)
         if a.by_part:
@@ -37,13 +37,13 @@ def run(_: "Library", arguments: argparse.Namespace) -> None:
     _print_params(_list_selection_parameters(model.Selection().mode))
 
 
-def entries() -> list[dict[str, Any]]:
+def list_entries() -> list[dict[str, Any]]:
     """Describe every analysis for JSON, without its SQL."""
     from profiledb.query import header
 
     described = [
         asdict(a) | {"selection": [asdict(p) for p in _list_selection_parameters(a.mode) if a.by_part]}
-        for a in header.analyses().values()
+        for a in header.list_analyses().values()
     ]
     return [{k: v for k, v in entry.items() if k != "sql"} for entry in described]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
 from profiledb.access.cli.params import DEFAULT
-from profiledb.spreadsheet import defused
+from profiledb.spreadsheet import defuse_text
 
 if TYPE_CHECKING:
     from profiledb.library.audit import Entry
@@ -49,7 +49,7 @@ def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
     elif arguments.format == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows(map(defused, astuple(entry)) for entry in entries)
+        writer.writerows(map(defuse_text, astuple(entry)) for entry in entries)
     else:
         for one in entries if arguments.most is not None else islice(entries, USUAL):
             about = f": {one.about}" if one.about else ""

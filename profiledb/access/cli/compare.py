@@ -48,7 +48,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--format", choices=("csv", "json"), default="csv", help=DEFAULT)
     command.add_argument(
-        "--fail-above", type=percent, metavar="PERCENT", help="exit with 1 if B exceeds A by more than this limit"
+        "--fail-above", type=parse_percent, metavar="PERCENT", help="exit with 1 if B exceeds A by more than this limit"
     )
     command.add_argument(
         "--metric",
@@ -58,7 +58,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     command.set_defaults(command=run, trouble=TROUBLE)
 
 
-def percent(text: str) -> float:
+def parse_percent(text: str) -> float:
     """Parse 5, 5% or 5 %; argparse reports a ValueError."""
     value = float(text.strip().removesuffix("%"))
     if not math.isfinite(value):
@@ -85,8 +85,8 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         print(rows.to_json(orient="records", indent=1, double_precision=15))
     else:
-        print(row_text.csv_text(rows, columns.TABLES[arguments.table]), end="")
-    if matching.other_gpus(a, b):
+        print(row_text.format_csv(rows, columns.TABLES[arguments.table]), end="")
+    if matching.has_other_gpus(a, b):
         terminal.say(f"Different GPUs: {', '.join(a.gpus)} and {', '.join(b.gpus)}.", sys.stderr)
     for sentence in (
         verdict.state_scope(a, b),

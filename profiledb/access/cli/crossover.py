@@ -41,13 +41,13 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     if arguments.format == "table":
         print(_format_text(crossovers), end="")
         return
-    rows = crossing.as_frame(crossovers).assign(
+    rows = crossing.build_frame(crossovers).assign(
         words=[crossover_words.describe_crossover(crossover) for crossover in crossovers]
     )
     if arguments.format == "json":
         print(rows.to_json(orient="records", indent=1, double_precision=15))
     else:
-        print(row_text.csv_text(rows, crossing.COLUMNS), end="")
+        print(row_text.format_csv(rows, crossing.COLUMNS), end="")
 
 
 def _format_text(crossovers: Sequence["Crossover"]) -> str:

@@ -43,7 +43,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     part = arguments.output.with_name(f".{arguments.output.name}.{os.getpid()}")
     try:
         with shelf.cursor(report.id) as cursor, part.open("wb") as file:
-            count = trace.write_trace(cursor, opened, file, spans.selected_spans(cursor, opened, selection))
+            count = trace.write_trace(cursor, opened, file, spans.find_spans(cursor, opened, selection))
         part.replace(arguments.output)
     finally:
         part.unlink(missing_ok=True)

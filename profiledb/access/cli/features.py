@@ -41,6 +41,6 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     if form == "parquet" and output is None and sys.stdout.isatty():
         raise WarpdeckError("Parquet cannot be printed on a terminal.", hint="Name a file: -o features.parquet")
     reports = [library.find(name) for name in arguments.reports]
-    rows = features.feature_table(library, reports, lambda words: terminal.say(words, sys.stderr))
+    rows = features.build_table(library, reports, lambda words: terminal.say(words, sys.stderr))
     data = features.encode_table(rows, form)
     terminal.write(data, arguments.output)

@@ -60,10 +60,10 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
     if not arguments.report:
         raise AnalysisError("findings takes a report.", hint="warpdeck list lists all; --rules needs none.")
     report = library.find(arguments.report)
-    params = document.page_params(library, report, parse_params(arguments.param))
-    part = None if arguments.startup else judge.steady_part(library, report, params)
+    params = document.get_page_params(library, report, parse_params(arguments.param))
+    part = None if arguments.startup else judge.find_steady_part(library, report, params)
     found = judge.judge(library, report, params, rules.values(), part)
-    text = output.text(found, arguments.format, report.name, part)
+    text = output.format_findings(found, arguments.format, report.name, part)
     terminal.write((text if text.endswith("\n") else f"{text}\n").encode(), arguments.output)
     return FOUND if _is_failure(found, arguments.fail_on) else 0
 
@@ -77,7 +77,7 @@ def _change_threshold(rules: "dict[str, Rule]", text: str) -> "dict[str, Rule]":
         raise AnalysisError(
             f"--set takes RULE.PARAMETER=VALUE, not {text!r}.", hint="warpdeck findings --rules lists all rules."
         )
-    return rules | {name: rulebook.with_values(rules[name], {parameter: value})}
+    return rules | {name: rulebook.set_values(rules[name], {parameter: value})}
 
 
 def _check_names(asked: list[str], rules: "dict[str, Rule]") -> None:

@@ -30,11 +30,11 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 def run(library: "Library", arguments: argparse.Namespace) -> None:
     """Write the file or print it; raise WarpdeckError if it cannot be written."""
     from profiledb.studies.html import document
-    from profiledb.studies.summary.document import page_params
+    from profiledb.studies.summary.document import get_page_params
 
     if arguments.address and not arguments.address.startswith(("http://", "https://")):
         raise WarpdeckError("An address starts with http:// or https://.")
     report = library.find(arguments.report)
-    params = page_params(library, report, parse_params(arguments.param))
+    params = get_page_params(library, report, parse_params(arguments.param))
     text = document.write_page(library, report, params, startup=arguments.startup, address=arguments.address)
     terminal.write(text.encode(errors="replace"), arguments.output)

@@ -30,7 +30,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
     """Print entries one per line, as JSON, or as completions for a shell."""
     if arguments.format == "words":
-        print("\n".join(completions(catalog)))
+        print("\n".join(list_completions(catalog)))
         return
     entries = list_entries(catalog)
     if arguments.format == "json":
@@ -45,7 +45,7 @@ def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
         terminal.say(line.rstrip())
 
 
-def completions(catalog: "Catalog") -> list[str]:
+def list_completions(catalog: "Catalog") -> list[str]:
     """Return the texts that name a report on a command line: every id, and each unambiguous name that needs no
     quoting.
     """

@@ -45,7 +45,7 @@ runs."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command and return its exit status, see ``terminal.guarded``; a gate returns 2 after any error."""
+    """Run a command and return its exit status, see ``terminal.run_guarded``; a gate returns 2 after any error."""
     parser = terminal.Parser(
         prog="python -m profiledb",
         description="Ask the reports of the library.",
@@ -78,4 +78,4 @@ def execute(arguments: argparse.Namespace) -> int:
             status = arguments.command(library, arguments)
         return status
 
-    return terminal.guarded(action, arguments.trouble, damaged=terminal.USAGE)
+    return terminal.run_guarded(action, arguments.trouble, damaged=terminal.USAGE)

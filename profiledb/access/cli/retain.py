@@ -35,7 +35,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.studies import retention
 
     settings = config.load(inbox=arguments.inbox)
-    found = rules.current(settings)
+    found = rules.read_current(settings)
     if found is None:
         raise ConfigError("No retention rules are set.", hint="Set WARPDECK_RETENTION to their file.")
     logs.configure(settings.log)

@@ -72,7 +72,7 @@ def _print_recipe(library: "Library", arguments: argparse.Namespace, params: dic
     if arguments.format == "json":
         _print_json(rows)
     else:
-        sys.stdout.write(spreadsheet.csv_text(rows))
+        sys.stdout.write(spreadsheet.format_csv(rows))
 
 
 def _print_json(rows: "pd.DataFrame") -> None:

@@ -25,12 +25,12 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
     """Change a space, or print all spaces, one per line."""
-    from profiledb.library.spaces import folder
+    from profiledb.library.spaces import get_folder
 
     spaces, name = catalog.spaces, arguments.name
     if arguments.action == "list":
         for one in spaces.list_all():
-            terminal.say(f"{folder(one.name)}  {words.counted(one.reports, 'report')}  {one.seen_by}")
+            terminal.say(f"{get_folder(one.name)}  {words.counted(one.reports, 'report')}  {one.seen_by}")
         return
     if not name:
         raise AnalysisError("A space needs a name.", hint=f"warpdeck space {arguments.action} NAME")

@@ -33,7 +33,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.console.question_process import ask
 
     report = library.find(arguments.report)
-    limits = question_limits.file_limits(config.load())
+    limits = question_limits.read_file_limits(config.load())
     sql = sys.stdin.read(question_limits.LONGEST + 1) if arguments.sql == "-" else arguments.sql
     answer = ask(library, report.id, sql, limits)
     content = answer_file.encode_rows(answer.rows, arguments.format)

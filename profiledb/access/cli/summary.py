@@ -27,6 +27,6 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.studies.summary import document  # imports pandas, 0.3 s, which other commands do not need
 
     report = library.find(arguments.report)
-    params = document.page_params(library, report, parse_params(arguments.param))
+    params = document.get_page_params(library, report, parse_params(arguments.param))
     text = document.write_summary(library, report, params, startup=arguments.startup)
     terminal.write(text.encode(), arguments.output)

@@ -41,5 +41,5 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     if arguments.format == "json":
         text = json.dumps(output.record(report, found), indent=1, ensure_ascii=False) + "\n"
     else:
-        text = output.markdown(report, found)
+        text = output.format_markdown(report, found)
     terminal.write(text.encode(errors="replace"), arguments.output)

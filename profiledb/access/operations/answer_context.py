@@ -36,7 +36,7 @@ def describe_columns(listed: Sequence[Column]) -> list[dict[str, str]]:
     return [{"name": one.name, "title": one.title, "unit": one.unit, "meaning": one.help} for one in listed]
 
 
-def page_address(one: Manifest, url: str = "", params: Mapping[str, Any] | None = None, **more: str) -> str:
+def build_page_address(one: Manifest, url: str = "", params: Mapping[str, Any] | None = None, **more: str) -> str:
     """Return the address of a page with a report and a selection, below the dashboard's; without a page, the first
     one.
     """
@@ -84,5 +84,5 @@ def describe_analysis_context(
         "parameters": dict(params),
         "columns": describe_columns(asked.columns),
         "coverage": describe_coverage(library, one, params),
-        "page": page_address(one, asked.page, params) if asked.page else None,
+        "page": build_page_address(one, asked.page, params) if asked.page else None,
     }

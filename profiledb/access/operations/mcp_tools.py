@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from profiledb.access.operations import openapi
 from profiledb.access.operations.operation import Operation, Values
-from profiledb.access.operations.registry import get, operations
+from profiledb.access.operations.registry import get, list_operations
 from profiledb.errors import AnalysisError, ConfigError, WarpdeckError
 from profiledb.library.library import Library
 
@@ -49,7 +49,7 @@ async def _run_in_thread(_: str, work: Callable[[], str]) -> str:
     return await anyio.to_thread.run_sync(work)
 
 
-def server(library: Callable[[], Library], address: str = "", run: Run = _run_in_thread) -> "Server[Any]":
+def create_server(library: Callable[[], Library], address: str = "", run: Run = _run_in_thread) -> "Server[Any]":
     """Create the MCP server of a library.
 
     Args:
@@ -69,10 +69,10 @@ def server(library: Callable[[], Library], address: str = "", run: Run = _run_in
         read_only = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
         tools = [
             types.Tool(
-                name=one.name, title=one.title, description=f"{one.title}. {one.help}", input_schema=schema(one),
+                name=one.name, title=one.title, description=f"{one.title}. {one.help}", input_schema=build_schema(one),
                 annotations=read_only,
             )
-            for one in operations().values()
+            for one in list_operations().values()
         ]  # fmt: skip
         return types.ListToolsResult(tools=tools)
 
@@ -89,16 +89,16 @@ def server(library: Callable[[], Library], address: str = "", run: Run = _run_in
 
 async def serve_stdio(library: Library, address: str) -> None:
     """Answer on standard input and output until the client closes them."""
-    made = server(lambda: library, address)
+    made = create_server(lambda: library, address)
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (incoming, outgoing):
         await made.run(incoming, outgoing, made.create_initialization_options())
 
 
-def schema(one: Operation) -> dict[str, Any]:
+def build_schema(one: Operation) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments."""
-    properties = {param.name: {"description": param.help, **openapi.schema(param)} for param in one.params}
+    properties = {param.name: {"description": param.help, **openapi.build_schema(param)} for param in one.params}
     if one.further:
         text: dict[str, Any] = {"type": "string"}
         value = {"anyOf": [text, {"type": "number"}, {"type": "array", "items": text}]}

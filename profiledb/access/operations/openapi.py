@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from profiledb.access.operations.operation import FORMATS, Operation, Param
-from profiledb.access.operations.registry import operations
+from profiledb.access.operations.registry import list_operations
 
 PREFIX = "/api/v1"
 TITLE_PATH = "/reports/{report}/title"
@@ -22,8 +22,8 @@ _ERRORS = {
 }
 
 
-def description() -> dict[str, Any]:
-    paths: dict[str, Any] = {PREFIX + one.path: {"get": _describe_get(one)} for one in operations().values()}
+def build_description() -> dict[str, Any]:
+    paths: dict[str, Any] = {PREFIX + one.path: {"get": _describe_get(one)} for one in list_operations().values()}
     paths[f"{PREFIX}/uploads"] = {"post": _describe_upload()}
     paths[f"{PREFIX}/uploads/{{sha256}}"] = {"get": _describe_part()}
     paths[f"{PREFIX}{TITLE_PATH}"] = {"put": _describe_rename()}
@@ -38,13 +38,13 @@ def description() -> dict[str, Any]:
     }
 
 
-def parameter(param: Param, where: str = "query") -> dict[str, Any]:
+def describe_parameter(param: Param, where: str = "query") -> dict[str, Any]:
     """Describe a parameter for OpenAPI."""
-    described = {"name": param.name, "in": where, "description": param.help, "schema": schema(param)}
+    described = {"name": param.name, "in": where, "description": param.help, "schema": build_schema(param)}
     return described | ({"required": True} if param.required else {})
 
 
-def schema(param: Param) -> dict[str, Any]:
+def build_schema(param: Param) -> dict[str, Any]:
     """Return the JSON Schema of a parameter."""
     one: dict[str, Any] = {"type": "string"} | ({"enum": list(param.choices)} if param.choices else {})
     return {"type": "array", "items": one} if param.many else one
@@ -52,7 +52,7 @@ def schema(param: Param) -> dict[str, Any]:
 
 def _describe_get(one: Operation) -> dict[str, Any]:
     path_names = set(re.findall(r"{(\w+)}", one.path))
-    parameters = [parameter(param, "path" if param.name in path_names else "query") for param in one.params]
+    parameters = [describe_parameter(param, "path" if param.name in path_names else "query") for param in one.params]
     if one.further:
         free = {"type": "object", "additionalProperties": {"type": "string"}}
         about = "parameters of the analysis and of the selection, each by its name"
@@ -60,7 +60,7 @@ def _describe_get(one: Operation) -> dict[str, Any]:
             {"name": "further", "in": "query", "style": "form", "explode": True, "schema": free, "description": about}
         )
     if one.rows:
-        parameters.append(parameter(Param("format", "how rows are told", choices=tuple(FORMATS))))
+        parameters.append(describe_parameter(Param("format", "how rows are told", choices=tuple(FORMATS))))
     kinds = list(FORMATS.values()) if one.rows else ["application/json"]
     content = {kind: {"schema": {"type": "object"} if kind == "application/json" else {}} for kind in kinds}
     return {
@@ -81,7 +81,7 @@ def _describe_upload() -> dict[str, Any]:
         "operationId": "upload",
         "summary": "Upload a file",
         "description": "Puts a file into the inbox. list_jobs tells what becomes of it. Needs the role editor.",
-        "parameters": [parameter(one) for one in (name, space, sha256, offset)],
+        "parameters": [describe_parameter(one) for one in (name, space, sha256, offset)],
         "requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {}}}},
         "responses": {
             "202": {
@@ -99,7 +99,7 @@ def _describe_part() -> dict[str, Any]:
         "operationId": "find_part",
         "summary": "How much of an upload has arrived",
         "description": "Says how many bytes of a file arrived before its upload broke off, within an hour.",
-        "parameters": [parameter(sha256, "path")],
+        "parameters": [describe_parameter(sha256, "path")],
         "responses": {"200": {"description": "The number of bytes.", "content": _JSON}, **_describe_problems("404")},
     }
 
@@ -111,7 +111,7 @@ def _describe_rename() -> dict[str, Any]:
         "operationId": "rename_report",
         "summary": "Rename a report",
         "description": "Gives a report a name for people; its file keeps its own. Needs the role editor.",
-        "parameters": [parameter(report, "path"), parameter(title)],
+        "parameters": [describe_parameter(report, "path"), describe_parameter(title)],
         "responses": {"200": {"description": "The report with its names.", "content": _JSON}, **_describe_problems()},
     }
 

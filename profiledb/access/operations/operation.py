@@ -73,7 +73,7 @@ class Result:
         if self.rows is None:
             raise AnalysisError("This answer has no rows: ask for json.")
         if form == "csv":
-            return self.csv() if self.csv else spreadsheet.csv_text(self.rows).encode()
+            return self.csv() if self.csv else spreadsheet.format_csv(self.rows).encode()
         return _encode_arrow(self.rows, form)
 
 

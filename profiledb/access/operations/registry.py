@@ -40,7 +40,7 @@ def _answer_report(library: Library, values: Values) -> Result:
         "facts": plain_facts,
         "rows": dict(one.rows),
         "coverage": answer_context.describe_coverage(library, one, {}),
-        "page": answer_context.page_address(one),
+        "page": answer_context.build_page_address(one),
     }
     return Result(answer_context.describe_report(one) | rest)
 
@@ -57,18 +57,18 @@ def _answer_analyses(_: Library, values: Values) -> Result:
             "parameters": [param.name for param in one.params],
             "selects": one.by_part,
         }
-        for one in header.analyses().values()
+        for one in header.list_analyses().values()
         if topic in (None, one.topic)
     ]
     return Result({"analyses": described, "selection": dict(model.HELP)})
 
 
 def _answer_description(_: Library, values: Values) -> Result:
-    from profiledb.access.cli.analyses import entries
+    from profiledb.access.cli.analyses import list_entries
     from profiledb.query import header
 
     name = header.get(str(values["analysis"])).name
-    return Result(next(entry for entry in entries() if entry["name"] == name))
+    return Result(next(entry for entry in list_entries() if entry["name"] == name))
 
 
 def _answer_analysis(library: Library, values: Values) -> Result:
@@ -90,11 +90,11 @@ def _answer_analysis(library: Library, values: Values) -> Result:
 
 def _answer_findings(library: Library, values: Values) -> Result:
     from profiledb.findings import judge, output, program, rulebook
-    from profiledb.studies.summary.document import page_params
+    from profiledb.studies.summary.document import get_page_params
 
     one, verdict = library.find(str(values["report"])), values.get("verdict")
-    params, steady = page_params(library, one, _select_further(values)), values.get("startup") != "yes"
-    part = judge.steady_part(library, one, params) if steady else None
+    params, steady = get_page_params(library, one, _select_further(values)), values.get("startup") != "yes"
+    part = judge.find_steady_part(library, one, params) if steady else None
     findings = judge.judge(library, one, params, rulebook.load(config.load().rules).values(), part)
     records = [output.record(finding) for finding in findings if verdict in (None, finding.verdict)]
     units = {
@@ -107,11 +107,11 @@ def _answer_findings(library: Library, values: Values) -> Result:
             "report": answer_context.describe_report(one),
             "parameters": params,
             "judged": asdict(part) if part else None,
-            "program": program.records(judge.program_of(findings)),
+            "program": program.list_records(judge.get_program(findings)),
             "units": units,
             "findings": records,
             "coverage": answer_context.describe_coverage(library, one, params),
-            "page": answer_context.page_address(one, "findings", params),
+            "page": answer_context.build_page_address(one, "findings", params),
         }
     )
 
@@ -135,12 +135,14 @@ def _answer_critical_path(library: Library, values: Values) -> Result:
     if step is not None and not (str(step).isdecimal() and len(str(step)) <= _MOST_DIGITS):
         raise AnalysisError("step is the number of a step.")
     by = str(values.get("by", "kernel"))
-    found = path_table.read(library, one.id, by, None if step is None else int(str(step)), find_ranks(library, one))
+    found = path_table.read_path(
+        library, one.id, by, None if step is None else int(str(step)), find_ranks(library, one)
+    )
     told = path_table.record(one, found)
     rows = pd.DataFrame(told.pop("rows"), columns=[*path_table.COLUMNS])
     counts = [name for name in path_table.COLUMNS if name not in ("kind", "name", "share_pct")]
     rows[counts] = rows[counts].astype("Int64")
-    return Result(told | {"page": answer_context.page_address(one, "what_if")}, rows)
+    return Result(told | {"page": answer_context.build_page_address(one, "what_if")}, rows)
 
 
 def _list_runs(library: Library, _: Values) -> Result:
@@ -154,7 +156,7 @@ def _get_run(library: Library, values: Values) -> Result:
 
     one = library.find(str(values["report"]))
     found = run_lookup.require_run(library, one.id)
-    page = {"page": answer_context.page_address(one, "run")}
+    page = {"page": answer_context.build_page_address(one, "run")}
     return Result(run_lookup.describe(library, found) | page)
 
 
@@ -169,8 +171,8 @@ def _run_recipe(library: Library, values: Values) -> Result:
     rows = recipes.run_recipe(
         library, found, name, _select_further(values), by_rank=values.get("per") == "rank", without=other
     )
-    page = {"page": answer_context.page_address(one, "run")}
-    return Result(run_lookup.describe_briefly(found) | page, rows, lambda: spreadsheet.csv_text(rows).encode())
+    page = {"page": answer_context.build_page_address(one, "run")}
+    return Result(run_lookup.describe_briefly(found) | page, rows, lambda: spreadsheet.format_csv(rows).encode())
 
 
 def _answer_comparison(library: Library, values: Values) -> Result:
@@ -195,43 +197,47 @@ def _answer_comparison(library: Library, values: Values) -> Result:
         "b": answer_context.describe_report(reports[1]),
         "basis": basis,
         "verdict": [sentence for sentence in sentences if sentence],
-        "different_gpus": matching.other_gpus(a, b),
+        "different_gpus": matching.has_other_gpus(a, b),
         "columns": answer_context.describe_columns(columns.TABLES[table]),
         "coverage": {
             name: answer_context.describe_coverage(library, one, params)
             for name, one in zip("ab", reports, strict=True)
         },
-        "page": answer_context.page_address(reports[0], "compare", other=reports[1].id),
+        "page": answer_context.build_page_address(reports[0], "compare", other=reports[1].id),
     }
-    return Result(content, rows, lambda: row_text.csv_text(rows, columns.TABLES[table]).encode())
+    return Result(content, rows, lambda: row_text.format_csv(rows, columns.TABLES[table]).encode())
 
 
 def _answer_summary(library: Library, values: Values) -> Result:
     from profiledb.studies.summary import document
 
     one = library.find(str(values["report"]))
-    params, startup = document.page_params(library, one, _select_further(values)), values.get("startup") == "yes"
+    params, startup = document.get_page_params(library, one, _select_further(values)), values.get("startup") == "yes"
     text = document.write_summary(library, one, params, startup=startup)
     return Result(
-        {"report": answer_context.describe_report(one), "markdown": text, "page": answer_context.page_address(one)}
+        {
+            "report": answer_context.describe_report(one),
+            "markdown": text,
+            "page": answer_context.build_page_address(one),
+        }
     )
 
 
 def _answer_sql(library: Library, values: Values) -> Result:
     from profiledb.console import answer_file, question_limits
     from profiledb.console.question_process import ask
-    from profiledb.query.analysis import frame_of
+    from profiledb.query.analysis import convert_frame
 
     one, sql = library.find(str(values["report"])), str(values["sql"])
-    answer = ask(library, one.id, sql, question_limits.page_limits(config.load()))
+    answer = ask(library, one.id, sql, question_limits.read_page_limits(config.load()))
     content = {
         "report": answer_context.describe_report(one),
         "sql": sql,
         "columns": [{"name": field.name, "type": str(field.type)} for field in answer.rows.schema],
         "more": answer.cut,
-        "page": answer_context.page_address(one, "sql"),
+        "page": answer_context.build_page_address(one, "sql"),
     }
-    return Result(content, frame_of(answer.rows), lambda: answer_file.encode_rows(answer.rows, "csv"))
+    return Result(content, convert_frame(answer.rows), lambda: answer_file.encode_rows(answer.rows, "csv"))
 
 
 def _answer_jobs(library: Library, values: Values) -> Result:
@@ -363,7 +369,7 @@ def _list_report_operations() -> tuple[Operation, ...]:
 
 
 @cache
-def operations() -> dict[str, Operation]:
+def list_operations() -> dict[str, Operation]:
     """Return all operations by name."""
     every = (*_list_library_operations(), *_list_report_operations(), *_list_replay_operations())
     return {one.name: one for one in every}
@@ -372,6 +378,6 @@ def operations() -> dict[str, Operation]:
 def get(name: str) -> Operation:
     """Return an operation by name; raises AnalysisError if it is unknown."""
     try:
-        return operations()[name]
+        return list_operations()[name]
     except KeyError:
         raise AnalysisError(f"There is no operation {name!r}.") from None

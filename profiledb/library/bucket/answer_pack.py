@@ -13,7 +13,7 @@ MOST_BYTES = 64_000_000
 _NAME = re.compile(r"[0-9a-f]{40}\.answer")
 
 
-def pack(folder: Path, target: Path) -> bool:
+def pack_answers(folder: Path, target: Path) -> bool:
     """Write the answers of a folder into one file; return False if there are none."""
     answers, size = [], 0
     for path in sorted(folder.glob("*.answer")):

@@ -214,8 +214,8 @@ def _open_store(bucket: str, prefix: str) -> "S3Store":
         ) from error
     from obstore.exceptions import BaseError
 
-    plain = config.endpoint().startswith("http://")
-    key = secret.read("AWS_SECRET_ACCESS_KEY")
+    plain = config.read_endpoint().startswith("http://")
+    key = secret.read_secret("AWS_SECRET_ACCESS_KEY")
     try:
         return S3Store(
             bucket,

@@ -17,7 +17,7 @@ from profiledb.errors import DamagedError
 from profiledb.library.bucket.bucket import Bucket
 from profiledb.library.bucket.object_index import StoredFile
 from profiledb.report.attachments import State, read_state
-from profiledb.report.derived_files import derived_files
+from profiledb.report.derived_files import get_derived_files
 from profiledb.report.file_hashes import hash_file
 
 MOST_HELD = 48
@@ -39,7 +39,7 @@ class CopyCache:
     """
 
     def __init__(self, folder: Path, bucket: Bucket, most: int, let_go: Callable[[str], bool]) -> None:
-        self._derived = derived_files(folder)
+        self._derived = get_derived_files(folder)
         self._reports = folder / "reports"
         self._locks = folder / "locks"
         self._fetching = folder / "fetching"

@@ -37,7 +37,7 @@ def list_objects(
     from minio.credentials.providers import IamAwsProvider
     from minio.error import MinioException, S3Error
 
-    server = urlsplit(config.endpoint() or _AMAZON)
+    server = urlsplit(config.read_endpoint() or _AMAZON)
     key = os.environ.get("AWS_ACCESS_KEY_ID")
     patience = urllib3.Timeout(connect=connect.total_seconds(), read=read.total_seconds())
     pool = urllib3.PoolManager(timeout=patience, retries=urllib3.Retry(retries, backoff_factor=0.2))
@@ -45,8 +45,8 @@ def list_objects(
         client = Minio(
             server.netloc,
             access_key=key,
-            secret_key=secret.read("AWS_SECRET_ACCESS_KEY"),
-            session_token=secret.read("AWS_SESSION_TOKEN") or None,
+            secret_key=secret.read_secret("AWS_SECRET_ACCESS_KEY"),
+            session_token=secret.read_secret("AWS_SESSION_TOKEN") or None,
             secure=server.scheme == "https",
             region=os.environ.get("AWS_REGION") or "us-east-1",
             http_client=pool,

@@ -14,9 +14,9 @@ from profiledb.errors import ConversionError, StorageError
 from profiledb.library.bucket.bucket import Bucket, GoneError, Object
 from profiledb.library.inbox import Kind, file_stamp
 from profiledb.library.inbox.file_stamp import State
-from profiledb.library.inbox.tree import Tree, object_state
+from profiledb.library.inbox.tree import Tree, hash_object_state
 from profiledb.report import sidecar
-from profiledb.report.file_names import require_accepted, safe_name, shorten_name
+from profiledb.report.file_names import make_safe_name, require_accepted, shorten_name
 
 PAUSE_S = 1.0
 MOST_FILES = 1_000
@@ -103,7 +103,7 @@ class BucketInbox:
         """Put a finished file under a free name, or over a file that may be replaced; see ``Inbox``."""
         try:
             require_accepted(name)
-            key = self._reserve_name(f"{below}/" if below else "", safe_name(name), content)
+            key = self._reserve_name(f"{below}/" if below else "", make_safe_name(name), content)
             self._bucket.put(key, content)
         finally:
             content.unlink(missing_ok=True)
@@ -135,7 +135,7 @@ class BucketInbox:
         """Remove an object that is unchanged since the last listing."""
         key = self._make_key(path)
         before, now = self._tree.files.get(key), self._bucket.head(key)
-        if before is None or now is None or (now.size, object_state(now).tag) != (before.bytes, before.tag):
+        if before is None or now is None or (now.size, hash_object_state(now).tag) != (before.bytes, before.tag):
             return False
         self._bucket.delete([key])
         return True

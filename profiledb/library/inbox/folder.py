@@ -13,7 +13,7 @@ from pathlib import Path
 from profiledb.errors import ConfigError
 from profiledb.library.inbox import Kind, file_stamp
 from profiledb.report import sidecar
-from profiledb.report.file_names import SPACE_SIGN, require_accepted, safe_name, shorten_name
+from profiledb.report.file_names import SPACE_SIGN, make_safe_name, require_accepted, shorten_name
 
 PAUSE_S = 0.1
 _HALF = ".open-"
@@ -74,7 +74,7 @@ class FolderInbox:
             content.chmod(0o644)
             folder = self.root / below
             _make_folder(folder)
-            target = _reserve_path(folder, safe_name(name), content)
+            target = _reserve_path(folder, make_safe_name(name), content)
             content.replace(target)
         except BaseException:
             content.unlink(missing_ok=True)

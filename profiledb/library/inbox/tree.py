@@ -42,7 +42,7 @@ class Tree:
         if not _can_be_a_file(one.key):
             self.strange += 1
             return False
-        self._add_key(one.key, object_state(one))
+        self._add_key(one.key, hash_object_state(one))
         return True
 
     def put(self, key: str, one: Object | None) -> None:
@@ -50,7 +50,7 @@ class Tree:
         if one is None or not one.size:
             self.files.pop(key, None)
         else:
-            self.files[key] = object_state(one)
+            self.files[key] = hash_object_state(one)
 
     def look(self, key: str) -> State | None:
         """Return the state of a file, or of all files of a folder together."""
@@ -75,7 +75,7 @@ class Tree:
             key, is_folder = above, True
 
 
-def object_state(one: Object) -> State:
+def hash_object_state(one: Object) -> State:
     """Return the state of an object; its ETag, text of the server, is hashed."""
     return State(one.size, one.time_ns, f"#{hashlib.sha256(one.etag.encode()).hexdigest()[:16]}")
 

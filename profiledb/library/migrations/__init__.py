@@ -35,7 +35,7 @@ def move(url: str, to: str = LATEST) -> None:
             connection.exec_driver_sql("SET statement_timeout = 0; SET lock_timeout = 0")
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
             for revision in MigrationContext.configure(connection).get_current_heads():
-                version.require_revision(revision, postgres.known_revisions())
+                version.require_revision(revision, postgres.list_known_revisions())
             config = Config()
             config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
             config.attributes["connection"] = connection
@@ -63,7 +63,7 @@ def _fill_list(url: str) -> None:
 @contextmanager
 def _open_transaction(url: str) -> Iterator[Connection]:
     """Open a transaction."""
-    given = postgres.connection_arguments(url)
+    given = postgres.build_connection_arguments(url)
     engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(**given), poolclass=NullPool)
     with engine.begin() as connection:
         yield connection

@@ -89,7 +89,7 @@ def _copy_objects(library: Library, store: ObjectStore, copied_catalog: Path, ta
             continue
         there.add(file.name)
         count, size = count + bool(new), size + new
-        if version.schema_of(file.name) is not None:
+        if version.parse_schema(file.name) is not None:
             manifest = (target / file.name).with_suffix(".json")
             there.add(manifest.name)
             if not manifest.exists() or manifest.read_text(encoding="utf-8") != manifests[file.report_id]:

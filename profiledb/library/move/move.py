@@ -90,8 +90,8 @@ def _copy_files(
         if database.exists() and not damage.can_open(database):
             moved.damaged += (str(json.loads(manifest).get("name", report_id)),)
         else:
-            made_by = max((version.schema_of(path.name) or 0 for path in paths), default=0)
-            paths = [path for path in paths if version.schema_of(path.name) in (None, made_by)]
+            made_by = max((version.parse_schema(path.name) or 0 for path in paths), default=0)
+            paths = [path for path in paths if version.parse_schema(path.name) in (None, made_by)]
             for path in sorted(paths, key=_is_database):
                 if library.take_over(report_id, path, manifest):
                     moved.files, moved.bytes = moved.files + 1, moved.bytes + path.stat().st_size
@@ -102,7 +102,7 @@ def _copy_files(
 
 def _is_database(path: Path) -> bool:
     """Return True for a report's database, which comes last among its files because it makes the report exist."""
-    return path.suffix == ".duckdb" and version.schema_of(path.name) is not None
+    return path.suffix == ".duckdb" and version.parse_schema(path.name) is not None
 
 
 def _is_wanted(name: str) -> bool:

@@ -17,7 +17,7 @@ from profiledb.library.audit import LOGS
 from profiledb.library.catalog import Catalog
 from profiledb.library.database import Connection
 from profiledb.library.move import small_files, snapshot
-from profiledb.report.schema import identifier, quote
+from profiledb.report.schema import quote, quote_identifier
 
 SHOWN = 5
 _LEFT = ("stored_file", "login", "listing", "finding", "removal", "removal_look")
@@ -59,7 +59,7 @@ def write_rows(path: Path, catalog: Catalog, folder: Path) -> int:
         for table, columns in _list_moved_tables().items():
             if table in small_files.TABLES and catalog.shared is None:
                 continue
-            names = ", ".join(map(identifier, columns))
+            names = ", ".join(map(quote_identifier, columns))
             rows = _find_new_entries(path, db, table) if table in LOGS else snapshot.read_rows(path, table)
             statement = f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))}) ON CONFLICT DO NOTHING"
             while some := [row for row, _ in zip(rows, range(_AT_ONCE), strict=False)]:
@@ -72,7 +72,7 @@ def write_rows(path: Path, catalog: Catalog, folder: Path) -> int:
 
 def _list_moved_tables() -> dict[str, tuple[str, ...]]:
     """Return the tables that are copied; entries of the audit get new numbers."""
-    tables = {table: columns for table, columns in snapshot.table_columns().items() if table not in _LEFT}
+    tables = {table: columns for table, columns in snapshot.list_table_columns().items() if table not in _LEFT}
     return tables | {table: tuple(name for name in tables[table] if name != "id") for table in LOGS}
 
 
@@ -87,14 +87,14 @@ def _read_target_rows(catalog: Catalog, folder: Path, table: str) -> Iterator[An
     if table in small_files.TABLES and catalog.shared is None:
         yield from small_files.read_rows(folder, table)
         return
-    names = ", ".join(map(identifier, _list_moved_tables()[table]))
+    names = ", ".join(map(quote_identifier, _list_moved_tables()[table]))
     with catalog.transaction() as db:
         yield from [tuple(row) for row in db.execute(f"SELECT {names} FROM {table}")]
 
 
 def _find_new_entries(path: Path, db: Connection, table: str) -> Iterator[tuple[Any, ...]]:
     """Yield the entries of a log that the target lacks, counting repetitions."""
-    columns = snapshot.table_columns()[table]
+    columns = snapshot.list_table_columns()[table]
     names = ", ".join(name for name in columns if name != "id")
     known = Counter(tuple(row) for row in db.execute(f"SELECT {names} FROM {table}"))
     number = columns.index("id")

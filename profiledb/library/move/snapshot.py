@@ -18,14 +18,14 @@ from profiledb.library.audit import LOGS
 from profiledb.library.catalog import FILE, Catalog
 from profiledb.library.catalog_file import CatalogFile
 from profiledb.library.move import small_files
-from profiledb.report.schema import identifier
+from profiledb.report.schema import quote_identifier
 
 _AT_ONCE = 1_000
 
 
-def table_columns() -> dict[str, tuple[str, ...]]:
+def list_table_columns() -> dict[str, tuple[str, ...]]:
     """Return the columns of each table of a snapshot."""
-    return catalog_repair.expected_columns() | small_files.TABLES
+    return catalog_repair.list_expected_columns() | small_files.TABLES
 
 
 def take_snapshot(catalog: Catalog, folder: Path, to: Path) -> None:
@@ -47,7 +47,7 @@ def take_snapshot(catalog: Catalog, folder: Path, to: Path) -> None:
     CatalogFile(to)
     _create_tables(to)
     with _open_reader(catalog.shared.url) as rows, closing(sqlite3.connect(to)) as db, db:
-        for table, columns in table_columns().items():
+        for table, columns in list_table_columns().items():
             _insert_rows(db, table, columns, rows(table, columns))
 
 
@@ -85,7 +85,7 @@ def finish_catalog(path: Path) -> None:
 
 def read_rows(path: Path, table: str) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table in the order in which they were written."""
-    names = ", ".join(map(identifier, table_columns()[table]))
+    names = ", ".join(map(quote_identifier, list_table_columns()[table]))
     with closing(sqlite3.connect(path)) as db:
         yield from db.execute(f"SELECT {names} FROM {table} ORDER BY rowid")
 
@@ -99,7 +99,7 @@ def _create_tables(path: Path) -> None:
 
 
 def _insert_rows(db: sqlite3.Connection, table: str, columns: Sequence[str], rows_to_insert: Any) -> None:
-    names = ", ".join(map(identifier, columns))
+    names = ", ".join(map(quote_identifier, columns))
     db.executemany(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})", rows_to_insert)
 
 
@@ -111,7 +111,7 @@ def _open_reader(url: str) -> Iterator[Any]:
     from profiledb.library import postgres
 
     try:
-        with psycopg.connect(**postgres.connection_arguments(url)) as db:
+        with psycopg.connect(**postgres.build_connection_arguments(url)) as db:
             db.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             db.read_only = True
             db.execute("SELECT set_config('statement_timeout', '0', true)")
@@ -120,8 +120,8 @@ def _open_reader(url: str) -> Iterator[Any]:
                 with db.cursor(name="warpdeck_snapshot") as cursor:
                     cursor.itersize = _AT_ONCE
                     order = "id" if table in LOGS else "1"
-                    names = ", ".join(map(identifier, columns))
-                    cursor.execute(f"SELECT {names} FROM {identifier(table)} ORDER BY {order}".encode())
+                    names = ", ".join(map(quote_identifier, columns))
+                    cursor.execute(f"SELECT {names} FROM {quote_identifier(table)} ORDER BY {order}".encode())
                     yield from cursor
 
             yield read

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from profiledb.query.header import Column
 
 
-def column_names(columns: Sequence[Column]) -> list[str]:
+def list_names(columns: Sequence[Column]) -> list[str]:
     """Return their names in order."""
     return [column.name for column in columns]
 

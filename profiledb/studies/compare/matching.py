@@ -108,7 +108,7 @@ def _try_answer(run: Run, name: str) -> tuple[pd.DataFrame, NotCapturedError | N
         return pd.DataFrame(), error
 
 
-def other_gpus(a: Side, b: Side) -> bool:
+def has_other_gpus(a: Side, b: Side) -> bool:
     """Return True if the two ran on GPUs of different names, as far as the reports tell."""
     return bool(a.gpus and b.gpus and a.gpus != b.gpus)
 
@@ -135,12 +135,12 @@ def choose_basis(a: Side, b: Side, asked: str = "auto") -> Basis:
         raise AnalysisError("Not both reports have steps to compare.", hint="Compare sums, or shares.")
     if asked != "auto":
         return next(basis for basis in BASES if basis == asked)
-    if other_gpus(a, b):
+    if has_other_gpus(a, b):
         return "share"
     return "step" if both is not None else "total"
 
 
-def compared_parts(a: Side, b: Side, basis: Basis) -> tuple[tuple[Part, int], tuple[Part, int]]:
+def read_parts(a: Side, b: Side, basis: Basis) -> tuple[tuple[Part, int], tuple[Part, int]]:
     """Return the compared part of both sides, with the divisor of its sums; 1 leaves them whole."""
     both = find_units(a, b) if basis == "step" else None
     if both is None or a.inside is None or b.inside is None:
@@ -148,7 +148,7 @@ def compared_parts(a: Side, b: Side, basis: Basis) -> tuple[tuple[Part, int], tu
     return (a.inside, both.a), (b.inside, both.b)
 
 
-def kernel_keys(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+def make_kernel_keys(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     """Return for each kernel of two results of ``kernel_totals`` a text that is equal for the same kernel.
 
     The same kernel has the same mangled name, else the same full name, else the same normalized name (pair.sql).

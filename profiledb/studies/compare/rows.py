@@ -1,6 +1,6 @@
 """The rows of a comparison: kernels, phases and copies of two sides, matched. A change is B minus A.
 
-``matching.kernel_keys`` matches kernels; kernels that only A has are gone, those that only B has are new. With the
+``matching.make_kernel_keys`` matches kernels; kernels that only A has are gone, those that only B has are new. With the
 basis
 ``step`` all figures cover the content of the steps of both sides.
 """
@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from profiledb.query.header import Column
-from profiledb.studies.compare.columns import COPIES, KERNELS, PHASES, column_names
-from profiledb.studies.compare.matching import Basis, Part, Side, compared_parts, kernel_keys
-from profiledb.studies.compare.significance import ratio_intervals
+from profiledb.studies.compare.columns import COPIES, KERNELS, PHASES, list_names
+from profiledb.studies.compare.matching import Basis, Part, Side, make_kernel_keys, read_parts
+from profiledb.studies.compare.significance import compute_intervals
 
 _RANKED = {"total": "change_ns", "step": "change_ns", "share": "share_change_points"}
 
@@ -23,9 +23,9 @@ def compare_kernels(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
 
     With the basis ``step``, summed times and numbers of calls are per step.
     """
-    sides = compared_parts(a, b, basis)
+    sides = read_parts(a, b, basis)
     if any(part.kernel_totals.empty for part, _ in sides):
-        return pd.DataFrame(columns=column_names(KERNELS))
+        return pd.DataFrame(columns=list_names(KERNELS))
     totals = _add_keys(sides[0][0], sides[1][0])
     grouped = [_group_by_key(rows, number) for rows, (_, number) in zip(totals, sides, strict=True)]
     rows = _join_sides(grouped[0], grouped[1], ["key"])
@@ -35,13 +35,13 @@ def compare_kernels(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
     drawn = [_sample_durations(part, keyed) for (part, _), keyed in zip(sides, totals, strict=True)]
     _add_spread(rows, drawn[0], drawn[1])
     order = rows.assign(size=rows[_RANKED[basis]].abs()).sort_values(["size", "demangled"], ascending=[False, True])
-    return order.reset_index(drop=True)[column_names(KERNELS)]
+    return order.reset_index(drop=True)[list_names(KERNELS)]
 
 
-def sampled_durations(a: Side, b: Side, basis: Basis, row: "pd.Series[Any]") -> tuple[pd.Series, pd.Series]:
+def sample_durations(a: Side, b: Side, basis: Basis, row: "pd.Series[Any]") -> tuple[pd.Series, pd.Series]:
     """Return sampled durations in ns, of both sides, for a row of ``kernels``; empty if it is new or gone."""
     durations = []
-    sides = [part for part, _ in compared_parts(a, b, basis)]
+    sides = [part for part, _ in read_parts(a, b, basis)]
     for letter, part, keyed in zip("ab", sides, _add_keys(sides[0], sides[1]), strict=True):
         wanted = keyed.loc[keyed["kernel"] == row[f"{letter}_kernel"], "key"]
         chosen = _sample_durations(part, keyed[keyed["key"].isin(wanted)])
@@ -58,7 +58,7 @@ def compare_phases(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
 def compare_copies(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
     """Return one row per direction of copies, and one for memsets (``COPIES``), ordered as phases."""
     rows = _compare_sides(a, b, basis, "copies", "direction", ("total_ns", "count", "bytes"), COPIES)
-    results = [part.copies for part, _ in compared_parts(a, b, basis) if len(part.copies)]
+    results = [part.copies for part, _ in read_parts(a, b, basis) if len(part.copies)]
     rows["kind"] = rows["direction"].map(
         {way: kind for one in results for way, kind in zip(one["direction"], one["kind"], strict=True)}
     )
@@ -70,7 +70,7 @@ def compare_copies(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
 
 def _add_keys(a: Part, b: Part) -> list[pd.DataFrame]:
     """Return the kernels of both with the ``key`` that matches them."""
-    keys = kernel_keys(a.kernel_totals, b.kernel_totals)
+    keys = make_kernel_keys(a.kernel_totals, b.kernel_totals)
     return [part.kernel_totals.assign(key=key) for part, key in zip((a, b), keys, strict=True)]
 
 
@@ -143,7 +143,7 @@ def _add_spread(rows: pd.DataFrame, a: dict[str, np.ndarray], b: dict[str, np.nd
             rows[f"{letter}_{name}"] = pd.array(
                 [float(np.percentile(drawn[key], at)) if key in drawn else None for key in rows["key"]], dtype="Float64"
             )
-    ends = ratio_intervals([(a.get(key, none), b.get(key, none)) for key in rows["key"]])
+    ends = compute_intervals([(a.get(key, none), b.get(key, none)) for key in rows["key"]])
     rows["low_pct"], rows["high_pct"] = (pd.array(100 * (ends[:, side] - 1), dtype="Float64") for side in (0, 1))
     verdicts = np.select(
         [rows["status"] != "same", np.isnan(ends[:, 0]), ends[:, 0] > 1, ends[:, 1] < 1],
@@ -157,9 +157,9 @@ def _compare_sides(
     a: Side, b: Side, basis: Basis, name: str, key: str, sums: tuple[str, ...], columns: tuple[Column, ...]
 ) -> pd.DataFrame:
     """Return rows of one analysis of both sides, matched by a text: sums divided by the steps, and their changes."""
-    wanted = column_names(columns)
+    wanted = list_names(columns)
     frames = []
-    for part, number in compared_parts(a, b, basis):
+    for part, number in read_parts(a, b, basis):
         rows = getattr(part, name)
         rows = rows if len(rows) else pd.DataFrame(columns=[key, *sums], dtype="Int64").astype({key: "str"})
         frames.append(rows[[key]].assign(**{s: _divide_sums(rows[s], number) for s in sums}))

@@ -19,7 +19,7 @@ _SEED = 20_261_121
 Floats = NDArray[np.float64]
 
 
-def ratio_intervals(pairs: Sequence[tuple[Floats, Floats]]) -> Floats:
+def compute_intervals(pairs: Sequence[tuple[Floats, Floats]]) -> Floats:
     """Return the 95 % intervals of mean(b) / mean(a) for all pairs (a, b) of durations in ns at once.
 
     Executions are drawn with replacement on each side, ``RESAMPLES`` times with a fixed seed; the spread of the drawn

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from profiledb import words
 from profiledb.errors import AnalysisError
 from profiledb.studies.compare import totals
-from profiledb.studies.compare.matching import Side, Units, find_units, other_gpus
+from profiledb.studies.compare.matching import Side, Units, find_units, has_other_gpus
 from profiledb.studies.compare.rows import compare_kernels
 
 METRICS = {
@@ -102,7 +102,7 @@ def state_scope(a: Side, b: Side) -> str:
 
     Libraries choose other kernels for another GPU, and those of another vendor have other names.
     """
-    if not other_gpus(a, b) or not a.kernel_ns or not b.kernel_ns:
+    if not has_other_gpus(a, b) or not a.kernel_ns or not b.kernel_ns:
         return ""
     rows = compare_kernels(a, b, "total")
     same = rows[rows["status"] == "same"]
@@ -210,7 +210,7 @@ def check_limit(a: Side, b: Side, percent: float, metric: str = WALL) -> tuple[b
 def format_difference(ns: float | None) -> str:
     """Format a difference of times with its sign: ``+1.23 ms``."""
     value = words.number(ns)
-    return words.MISSING if value is None else f"{sign_of(value)}{words.duration(abs(value))}"
+    return words.MISSING if value is None else f"{get_sign(value)}{words.duration(abs(value))}"
 
 
 def format_percent_change(x: float | None) -> str:
@@ -218,9 +218,9 @@ def format_percent_change(x: float | None) -> str:
     value = words.number(x)
     if value is None:
         return words.MISSING
-    return f"{sign_of(value) if abs(value) >= SAME_PCT else '±'}{abs(value):,.1f} %"
+    return f"{get_sign(value) if abs(value) >= SAME_PCT else '±'}{abs(value):,.1f} %"
 
 
-def sign_of(value: float) -> str:
+def get_sign(value: float) -> str:
     """Return the sign of a difference."""
     return "+" if value > 0 else "−" if value < 0 else ""

@@ -209,7 +209,7 @@ def round_up(size: float, sizes: Sequence[int]) -> int:
     return math.ceil(next(factor * power for factor in _ROUND if factor * power >= least) - 1e-9)
 
 
-def as_frame(results: Sequence[Crossover]) -> pd.DataFrame:
+def build_frame(results: Sequence[Crossover]) -> pd.DataFrame:
     """Return one row per crossover with the columns of ``COLUMNS``; unknown values are missing."""
     rows = [
         {

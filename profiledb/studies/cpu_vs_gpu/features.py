@@ -17,7 +17,7 @@ from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.query import analysis, header, request
 from profiledb.query.header import Column
-from profiledb.report.schema import identifier, quote
+from profiledb.report.schema import quote, quote_identifier
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,12 +33,12 @@ _OPTIONS: dict[Format, str] = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT p
 _SKIPPED = "it has no task times"
 
 
-def feature_columns() -> tuple[Column, ...]:
+def list_columns() -> tuple[Column, ...]:
     """Return the columns of the table in order."""
     return (*REPORT_COLUMNS, *header.get(NAME).columns)
 
 
-def feature_table(library: Library, reports: Sequence[Manifest], left_out: Callable[[str], None] | None = None) -> Any:
+def build_table(library: Library, reports: Sequence[Manifest], left_out: Callable[[str], None] | None = None) -> Any:
     """Return the rows of all reports, in order, as a pyarrow table.
 
     Args:
@@ -72,19 +72,19 @@ def feature_table(library: Library, reports: Sequence[Manifest], left_out: Calla
     return pa.concat_tables(tables)
 
 
-def feature_rows(library: Library, report: Manifest) -> "pd.DataFrame":
+def read_rows(library: Library, report: Manifest) -> "pd.DataFrame":
     """Return the rows of one report, as ``analysis.run`` does: integers may be missing.
 
     Raises:
         NotCapturedError: the report has no times of tasks.
     """
     rows = analysis.run(library, report.id, NAME).assign(report_id=report.id, report_name=report.name)
-    return rows[[column.name for column in feature_columns()]]
+    return rows[[column.name for column in list_columns()]]
 
 
 def _read_rows(library: Library, report_id: str) -> Any:
     with analysis.ready(library, request.build(library, report_id, NAME)) as (cursor, sql, values):
-        return analysis.table(cursor, sql, values)
+        return analysis.query_table(cursor, sql, values)
 
 
 def encode_table(rows: Any, form: Format) -> bytes:
@@ -99,5 +99,5 @@ def encode_table(rows: Any, form: Format) -> bytes:
 
 def _build_defused_sql(rows: Any) -> str:
     """Return SQL for the columns of texts, which include names from the report and its tasks."""
-    texts = [identifier(field.name) for field in rows.schema if str(field.type) in ("string", "large_string")]
-    return ", ".join(f"{spreadsheet.defused_sql(name)} AS {name}" for name in texts)
+    texts = [quote_identifier(field.name) for field in rows.schema if str(field.type) in ("string", "large_string")]
+    return ", ".join(f"{spreadsheet.build_defused_sql(name)} AS {name}" for name in texts)

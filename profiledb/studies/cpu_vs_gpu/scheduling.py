@@ -38,7 +38,7 @@ class Remark:
     missed: bool = False
 
 
-def policy_title(policy: Any) -> str:
+def get_policy_title(policy: Any) -> str:
     """Return the title of a policy (untrusted)."""
     return _TITLES.get(str(policy), shortened(policy, _LENGTH))
 
@@ -49,7 +49,7 @@ def main_policy(policies: pd.DataFrame) -> str:
     return str((predicting if len(predicting) else policies)["policy"].iloc[0])
 
 
-def overall_row(policies: pd.DataFrame, policy: str) -> "pd.Series[Any]":
+def find_overall(policies: pd.DataFrame, policy: str) -> "pd.Series[Any]":
     """Return the row of a policy over all loads."""
     own: pd.Series[Any] = policies[policies["policy"] == policy].iloc[-1]
     return own
@@ -57,7 +57,7 @@ def overall_row(policies: pd.DataFrame, policy: str) -> "pd.Series[Any]":
 
 def judge_policy(policies: pd.DataFrame, errors: pd.DataFrame, regrets: pd.DataFrame, policy: str) -> list[Remark]:
     """Return the sentences about a policy; ``errors`` and ``regrets`` are the rows of all policies."""
-    row = overall_row(policies, policy)
+    row = find_overall(policies, policy)
     remarks: list[Remark | None] = [
         _state_predictions(row, errors[errors["policy"] == policy]),
         _state_regret(row, regrets[regrets["policy"] == policy]),
@@ -113,7 +113,7 @@ def _state_better_rules(policies: pd.DataFrame, policy: str) -> Remark | None:
         mine, other = number(own.get(one["load"])), number(one["regret_pct"])
         if mine is not None and other is not None and mine > other + _FEW_PCT:
             where = "" if one["load"] == ALL else f" ({shortened(one['load'], _LENGTH)})"
-            better.append(f"{policy_title(one['policy'])}{where} {percent(other)} against {percent(mine)}")
+            better.append(f"{get_policy_title(one['policy'])}{where} {percent(other)} against {percent(mine)}")
     return Remark(f"Simpler rules lose less time: {'; '.join(better)}.", missed=True) if better else None
 
 
@@ -130,7 +130,7 @@ def _state_single_runs(policies: pd.DataFrame, row: "pd.Series[Any]") -> Remark 
     if len(off) and off.max() > _SPREAD_PCT / 100:
         worst = last[off == off.max()].iloc[0]
         phrases.append(
-            f"Tasks of the policy {policy_title(worst['policy'])} took {duration(worst['measured_ns'])},"
+            f"Tasks of the policy {get_policy_title(worst['policy'])} took {duration(worst['measured_ns'])},"
             " where the medians of"
             f" the same sizes on the same devices add up to {duration(worst['expected_ns'])}: runs scatter by as much,"
             " so smaller differences between the times of policies mean nothing."
@@ -144,7 +144,7 @@ def _state_energy(policies: pd.DataFrame, policy: str) -> Remark | None:
     if policy not in last:
         return None
     own, others = last[policy], last.drop(policy)
-    listing = ", ".join(f"{policy_title(name)} {significant(joules)} J" for name, joules in others.items())
+    listing = ", ".join(f"{get_policy_title(name)} {significant(joules)} J" for name, joules in others.items())
     return Remark(f"The GPUs drew {significant(own)} J meanwhile{f' ({listing})' if listing else ''}.")
 
 
@@ -164,7 +164,7 @@ def explain_regret(row: Any) -> str:
     return f"{shortened(row['task'], _LENGTH)} of {count(row['size'])} ran on the {device}: {_state_cause(row)}."
 
 
-def short_reasons(regrets: pd.DataFrame) -> list[str]:
+def shorten_reasons(regrets: pd.DataFrame) -> list[str]:
     """Return a short reason for each row."""
     return [cause[:1].upper() + cause[1:] for cause in map(_state_cause, regrets.to_dict("records"))]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from profiledb import words
-from profiledb.studies.summary.answers import Answers, class_title
+from profiledb.studies.summary.answers import Answers, get_class_title
 
 WIDTH = 720
 """Width of a drawing in its own units; the page scales it."""
@@ -33,7 +33,7 @@ def draw_time(answers: Answers) -> list[str]:
             _draw_rect(left, 0, max(wide - 1, 0.5), _ROW).replace("/>", f' fill-opacity="{shade - place % 2 * 0.15}"/>')
         )
         left += wide
-        title = class_title(row["part"]) if row["kind"] == "kernels" else str(row["part"]).capitalize()
+        title = get_class_title(row["part"]) if row["kind"] == "kernels" else str(row["part"]).capitalize()
         if float(row["share_pct"]) >= _NAMED_PCT:
             named.append(f"{title} {words.percent(row['share_pct'])}".replace("\\", ""))
     idle = float(rows.loc[rows["kind"] == "idle", "share_pct"].sum())
@@ -64,7 +64,7 @@ def draw_busy(answers: Answers) -> list[str]:
 def draw_classes(answers: Answers) -> list[str]:
     """Draw kernel time by class."""
     rows = answers.rows("class_split").head(MOST_BARS)
-    titles = [class_title(value).replace("\\", "") for value in rows["class"]]
+    titles = [get_class_title(value).replace("\\", "") for value in rows["class"]]
     return _draw_bars("Kernel time by class", titles, rows)
 
 

@@ -41,7 +41,7 @@ def write_page(
         AnalysisError: the parameters are not those of a selection, or the report has no such range.
         ReportNotFoundError: the report is gone.
     """
-    part = None if startup else judge.steady_part(library, report, params)
+    part = None if startup else judge.find_steady_part(library, report, params)
     answers = Answers(library, report, params, part)
     about, *sections = document.write_summary(library, report, params, startup=startup).split("\n## ")
     name = escape(words.visible(report.name))
@@ -50,7 +50,7 @@ def write_page(
     nothing = f"**{sentences.explain_nothing(findings)}**"
     why = paths.explain(answers.rows) if paths.has_sums_only(report) else nothing
     told = {section.partition("\n")[0]: section for section in sections}
-    replaced = {FINDINGS, LACKS, *([SHORT] if judge.worthwhile(findings) else [])}
+    replaced = {FINDINGS, LACKS, *([SHORT] if judge.select_worthwhile(findings) else [])}
     details = about.partition("\n")[2]
     body = _fit_parts(
         [
@@ -91,10 +91,10 @@ def _draw_charts(answers: Answers) -> str:
 
 def _format_findings(findings: Sequence[Finding]) -> str:
     """Return the costliest findings with their first advice, and the warnings; Markdown."""
-    shown = judge.worthwhile(findings)[:MOST_FINDINGS]
-    told = [top_findings.line(one, shown[:nth]) for nth, one in enumerate(shown)]
-    told += [f"- {one}" for one in [sentences.together(shown, titled=False)] if one]
-    told += map(top_findings.line, judge.warnings(findings))
+    shown = judge.select_worthwhile(findings)[:MOST_FINDINGS]
+    told = [top_findings.format_item(one, shown[:nth]) for nth, one in enumerate(shown)]
+    told += [f"- {one}" for one in [sentences.describe_savings(shown, titled=False)] if one]
+    told += map(top_findings.format_item, judge.select_warnings(findings))
     return "\n".join(["## Findings", "", *told]) if told else ""
 
 

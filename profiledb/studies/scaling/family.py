@@ -60,7 +60,7 @@ def read_named(library: Library, manifest: Manifest) -> Named:
 
 def read_facts(library: Library, report_id: str) -> dict[str, Any]:
     """Return the program's facts about its run (NAME.meta.json); empty without such a file."""
-    path = sidecar.path(library.reports, report_id, "meta")
+    path = sidecar.get_path(library.reports, report_id, "meta")
     library.fetch_file(report_id, path)
     try:
         written = json.loads(path.read_text(encoding="utf-8"))

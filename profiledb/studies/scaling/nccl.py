@@ -68,7 +68,7 @@ FEWEST = 5
 """Operations needed to estimate how well the clocks of ranks align."""
 
 
-def bus_factor(operation: str, ranks: int) -> float:
+def compute_bus_factor(operation: str, ranks: int) -> float:
     """Return bus bandwidth over algorithm bandwidth, without in-network reduction (source: PERFORMANCE.md of
     nccl-tests).
     """
@@ -134,7 +134,7 @@ def _gather_operations(run: Run) -> pd.DataFrame:
     return every
 
 
-def operation_rows(run: Run) -> pd.DataFrame:
+def build_operations(run: Run) -> pd.DataFrame:
     """Return one row per operation (``OPERATIONS``), most time first; no row without NCCL in the steps."""
     every, matches = _gather_operations(run), match_operations(run)
     rows = []
@@ -151,7 +151,7 @@ def operation_rows(run: Run) -> pd.DataFrame:
     return cast_columns(frame.loc[order].reset_index(drop=True), OPERATIONS)
 
 
-def size_rows(run: Run) -> pd.DataFrame:
+def build_sizes(run: Run) -> pd.DataFrame:
     """Return one row per operation, number of ranks and size (``SIZES``), for matched operations of known size."""
     matches = match_operations(run)
     rows = []
@@ -199,7 +199,7 @@ def compute_bandwidth(transfers: pd.DataFrame) -> dict[str, object]:
         return {}
     sizes = transfers["size_bytes"].astype(float)
     alike = zip(transfers["operation"].astype(str), transfers["ranks"].astype(int), strict=True)
-    factors = np.fromiter((bus_factor(operation, ranks) for operation, ranks in alike), float, len(transfers))
+    factors = np.fromiter((compute_bus_factor(operation, ranks) for operation, ranks in alike), float, len(transfers))
     return {
         "bytes": sizes.sum(),
         "algbw_gb_per_s": sizes.sum() / transfer,

@@ -48,7 +48,7 @@ def format_runs(library: Library, names: Sequence[str], form: str, assumed: str)
         raise AnalysisError(" ".join(left_out), hint=f"Capture with: {captures.PROFILE}")
     rows = scaling_rows.run_rows(gathered, assumed)
     if form == "csv":
-        return row_text.csv_text(rows, scaling_rows.RUNS).rstrip("\n")
+        return row_text.format_csv(rows, scaling_rows.RUNS).rstrip("\n")
     if form == "json":
         return json.dumps(_build_content(gathered, rows, left_out, assumed), indent=1)
     return "\n".join(_format_lines(gathered, rows, left_out, assumed))
@@ -57,8 +57,8 @@ def format_runs(library: Library, names: Sequence[str], form: str, assumed: str)
 def _build_content(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str], assumed: str) -> dict[str, Any]:
     return {
         "runs": _make_records(rows),
-        "nccl": {run.name: _make_records(nccl.operation_rows(run)) for run in gathered},
-        "sizes": {run.name: _make_records(nccl.size_rows(run)) for run in gathered},
+        "nccl": {run.name: _make_records(nccl.build_operations(run)) for run in gathered},
+        "sizes": {run.name: _make_records(nccl.build_sizes(run)) for run in gathered},
         "waits": {run.name: _make_records(nccl.wait_rows(run)) for run in gathered},
         "notes": _list_notes(gathered, left_out, assumed),
     }
@@ -79,7 +79,7 @@ def _format_lines(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[st
     table = [list(_SHORT.values())] + [[_format_cell(row[name], name) for name in _SHORT] for _, row in rows.iterrows()]
     lines = [sentence, "", *_align_table(table)]
     for run in gathered:
-        for _, row in nccl.operation_rows(run).iterrows():
+        for _, row in nccl.build_operations(run).iterrows():
             bus = f", {row['busbw_gb_per_s']:.1f} GB/s on the bus" if pd.notna(row["busbw_gb_per_s"]) else ""
             mean = f"{row['count']} per rank, {words.duration(row['mean_ns'])} each, waits included"
             lines.append(f"{run.name}: {row['operation']}, {mean}{bus}")

@@ -24,7 +24,7 @@ LONGEST_KERNEL = 40
 """Characters of a kernel's name in a statement."""
 
 
-def steady_params(part: Steady | None, analysis: str) -> dict[str, Any]:
+def restrict_params(part: Steady | None, analysis: str) -> dict[str, Any]:
     """Return the parameters that restrict an analysis to the steady part; none for one of ``BY_STEPS``."""
     return {} if part is None or analysis in BY_STEPS else header.get(analysis).taken(part.times)
 
@@ -33,9 +33,8 @@ def steady_params(part: Steady | None, analysis: str) -> dict[str, Any]:
 class Answers:
     """The answers of analyses for a report and a selection (profiledb.selection).
 
-    ``part`` is the steady part of the selection (judge.steady_part). All rows are restricted to it, so that all figures
-    of a
-    summary have one basis.
+    ``part`` is the steady part of the selection (judge.find_steady_part). All rows are restricted to it, so that all
+    figures of a summary have one basis.
     """
 
     library: Library
@@ -45,7 +44,7 @@ class Answers:
 
     def rows(self, name: str, **params: Any) -> pd.DataFrame:
         """Return the rows of an analysis for the selection; raises NotCapturedError."""
-        selected = header.get(name).taken(self.params) | steady_params(self.part, name)
+        selected = header.get(name).taken(self.params) | restrict_params(self.part, name)
         return answer_store.run(self.library, self.report.id, name, selected | params)
 
     @cached_property
@@ -63,7 +62,7 @@ def name_cell(value: Any, length: int = 80) -> str:
     return words.code(words.shortened(value, length), cell=True) if isinstance(value, str) else words.MISSING
 
 
-def class_title(value: str) -> str:
+def get_class_title(value: str) -> str:
     """Return the title of a kernel class."""
     known = {one.name: one.title for one in classes.load(config.load().classes)}
     return words.plain(known.get(value, value))
@@ -72,7 +71,7 @@ def class_title(value: str) -> str:
 Text = Callable[[Any], str]
 _TEXTS: dict[str, Text] = {
     "ns": words.duration, "%": words.percent, "count": words.count, "id": words.count, "bytes": words.bytes_,
-    "bytes/s": words.rate, "FLOP": words.work, "FLOP/s": words.flops, "class": class_title, "text": name_cell,
+    "bytes/s": words.rate, "FLOP": words.work, "FLOP/s": words.flops, "class": get_class_title, "text": name_cell,
 }  # fmt: skip
 
 
@@ -96,7 +95,7 @@ Shown = Mapping[str, str | tuple[str, Text]]
 """The column under each heading of a table, formatted by its unit or by a function."""
 
 
-def markdown_table(asked: str, rows: pd.DataFrame, shown: Shown) -> str:
+def format_table(asked: str, rows: pd.DataFrame, shown: Shown) -> str:
     """Format rows of an analysis as a Markdown table."""
     units = {column.name: column.unit for column in header.get(asked).columns}
     columns = {head: (one, _TEXTS[units[one]]) if isinstance(one, str) else one for head, one in shown.items()}

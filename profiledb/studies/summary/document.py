@@ -33,7 +33,7 @@ def write_summary(library: Library, report: Manifest, params: Mapping[str, Any],
         ReportNotFoundError: the report is gone.
     """
     model.parse(params)
-    answers = Answers(library, report, params, None if startup else judge.steady_part(library, report, params))
+    answers = Answers(library, report, params, None if startup else judge.find_steady_part(library, report, params))
     sections = [one for subject, all_ in _SECTIONS.items() if subject in report.subjects for one in all_]
     if memory.is_snapshot_only(report):
         sections = list(memory.SECTIONS)
@@ -50,13 +50,13 @@ def write_summary(library: Library, report: Manifest, params: Mapping[str, Any],
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def page_params(library: Library, report: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
+def get_page_params(library: Library, report: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the default parameters of the pages for a report, overridden by the given ones."""
     if TIMELINE not in report.subjects:
         return dict(given)
     paths = rows_or_none(Answers(library, report).rows, "range_paths")
     warmup = not paths.empty and bool(paths["is_warmup"].any())
-    return model.to_params(model.default_selection(warmup=warmup)) | dict(given)
+    return model.to_params(model.get_default(warmup=warmup)) | dict(given)
 
 
 def _describe_capture(answers: Answers) -> str:
@@ -81,7 +81,7 @@ def _describe_capture(answers: Answers) -> str:
     if TIMELINE in report.subjects:
         lines.append(f"- Selection: {_format_selection(answers.params)}")
     if answers.part:
-        lines.append(f"- Steady part: {sentences.covered(answers.part)}")
+        lines.append(f"- Steady part: {sentences.describe_covered(answers.part)}")
     for _, row in answers.rows("diagnostics").iterrows():
         if row["source"] == "warpdeck" and row["severity"] != "info":
             lines.append(f"- {words.plain(row['text'])}")
@@ -105,8 +105,8 @@ def _format_reason(error: NotCapturedError) -> str:
 
 def _list_missing(answers: Answers, errors: Sequence[NotCapturedError]) -> str:
     """List the missing data of this capture with its use, each once, and the command that records all of it."""
-    with answers.library.cursor(answers.report.id, views=views.needed(captures.INCLUDES)) as cursor:
-        missing = captures.missing(cursor)
+    with answers.library.cursor(answers.report.id, views=views.list_needed(captures.INCLUDES)) as cursor:
+        missing = captures.list_missing(cursor)
     explained = {table for error in errors for table in error.tables}
     reasons = list(dict.fromkeys(map(_format_reason, errors)))
     rest = [one for one in missing if one.table not in explained]

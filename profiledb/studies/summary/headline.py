@@ -17,7 +17,7 @@ from profiledb.findings.advice import translate
 from profiledb.query.analysis import rows_or_none
 from profiledb.query.captures import Capture
 from profiledb.rules.classes import OTHER
-from profiledb.studies.summary.answers import LONGEST_KERNEL, class_title
+from profiledb.studies.summary.answers import LONGEST_KERNEL, get_class_title
 from profiledb.studies.summary.idle import find_code, find_place, is_whole
 from profiledb.studies.summary.snapshot import state_snapshot
 from profiledb.studies.summary.statement import NAMED, Ask, Statement, get_page
@@ -238,7 +238,7 @@ def state_classes(ask: Ask) -> Statement | None:
         return _state_without_class(ask, top)
     if top["share_pct"] >= ALL_PCT:
         return None
-    text = f"**{class_title(top['class'])} takes {words.percent(top['share_pct'])} of kernel time**."
+    text = f"**{get_class_title(top['class'])} takes {words.percent(top['share_pct'])} of kernel time**."
     text = _state_two(top, rows) if len(rows) > 1 else text
     label = "Matmul and other work by phase" if is_neural_network(rows) else "Kernel time by class and phase"
     return Statement(text, float(top["total_ns"]), label, get_page("phase_split"))
@@ -247,7 +247,7 @@ def state_classes(ask: Ask) -> Statement | None:
 def _state_two(top: "pd.Series[Any]", rows: pd.DataFrame) -> str:
     """State the two classes with the most time, and the share of matmul in a neural network."""
     second, matmul = rows.iloc[1], rows[rows["class"] == MATMUL]
-    first, title = (class_title(one["class"]) for one in (top, second))
+    first, title = (get_class_title(one["class"]) for one in (top, second))
     share, other = (words.percent(one["share_pct"]) for one in (top, second))
     told = MATMUL in (top["class"], second["class"]) or not is_neural_network(rows)
     if share == other:

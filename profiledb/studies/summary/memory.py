@@ -6,7 +6,7 @@ from profiledb import words
 from profiledb.library.catalog import Manifest
 from profiledb.query.analysis import rows_or_none
 from profiledb.studies.summary import nsys, top_findings
-from profiledb.studies.summary.answers import Answers, Section, Shown, markdown_table, name_cell
+from profiledb.studies.summary.answers import Answers, Section, Shown, format_table, name_cell
 from profiledb.studies.summary.snapshot import shorten_line
 
 TOP = 10
@@ -56,7 +56,7 @@ def is_snapshot_only(report: Manifest) -> bool:
 
 def devices(answers: Answers) -> str:
     """Tensor memory by device."""
-    return "## Memory of tensors\n\n" + markdown_table("tensor_memory", answers.rows("tensor_memory"), _DEVICES)
+    return "## Memory of tensors\n\n" + format_table("tensor_memory", answers.rows("tensor_memory"), _DEVICES)
 
 
 def peak(answers: Answers) -> str:
@@ -65,7 +65,7 @@ def peak(answers: Answers) -> str:
     if rows.empty:
         return ""
     rows = rows.assign(name=rows["name"].where(rows["part"] == "named", rows["part"].map(PARTS)))
-    return "## What holds memory at the peak\n\n" + markdown_table("tensor_peak", rows, _PEAK)
+    return "## What holds memory at the peak\n\n" + format_table("tensor_peak", rows, _PEAK)
 
 
 def grown(answers: Answers) -> str:
@@ -75,7 +75,7 @@ def grown(answers: Answers) -> str:
     if rows.empty:
         return ""
     rows = rows.sort_values(["device", "net_bytes"], ascending=[True, False], kind="stable").groupby("device").head(TOP)
-    return "## What grew\n\n" + markdown_table("tensor_allocations", rows, _GROWN)
+    return "## What grew\n\n" + format_table("tensor_allocations", rows, _GROWN)
 
 
 def largest(answers: Answers) -> str:
@@ -83,7 +83,7 @@ def largest(answers: Answers) -> str:
     rows = answers.rows("tensor_lifetimes", limit=TOP)
     if rows.empty:
         return ""
-    return "## Largest allocations\n\nThe stack begins with the innermost function.\n\n" + markdown_table(
+    return "## Largest allocations\n\nThe stack begins with the innermost function.\n\n" + format_table(
         "tensor_lifetimes", rows, _LARGEST
     )
 
@@ -91,7 +91,7 @@ def largest(answers: Answers) -> str:
 def segments(answers: Answers) -> str:
     """The allocator's memory at the time of the snapshot."""
     rows = rows_or_none(answers.rows, "tensor_fragmentation")
-    return "## Fragmentation\n\n" + markdown_table("tensor_fragmentation", rows, _HELD) if len(rows) else ""
+    return "## Fragmentation\n\n" + format_table("tensor_fragmentation", rows, _HELD) if len(rows) else ""
 
 
-SECTIONS: tuple[Section, ...] = (nsys.short, top_findings.section, devices, peak, grown, segments, largest)
+SECTIONS: tuple[Section, ...] = (nsys.short, top_findings.write_section, devices, peak, grown, segments, largest)

@@ -12,8 +12,8 @@ from profiledb.studies.summary.answers import (
     Answers,
     Section,
     Shown,
+    format_table,
     list_contradictions,
-    markdown_table,
 )
 
 TOP = 10
@@ -149,14 +149,14 @@ def _find_best_rules(answers: Answers, rows: pd.DataFrame) -> pd.DataFrame:
 
 def findings(answers: Answers) -> str:
     """What costs most, without ncu's own advice, with which the summary begins."""
-    return top_findings.section(answers, [ADVICE])
+    return top_findings.write_section(answers, [ADVICE])
 
 
 def verdicts(answers: Answers) -> str:
     """Number of launches, and their limits by time."""
     rows = answers.rows("ncu_verdicts")
     launches = words.counted(rows["launches"].sum(), "launch")
-    return f"## What limits the launches\n\n{launches}.\n\n" + markdown_table("ncu_verdicts", rows, _VERDICTS)
+    return f"## What limits the launches\n\n{launches}.\n\n" + format_table("ncu_verdicts", rows, _VERDICTS)
 
 
 def top(answers: Answers) -> str:
@@ -171,7 +171,7 @@ def top(answers: Answers) -> str:
     points = rows_or_none(answers.rows, "ncu_roofline", precision="main", level="dram")
     roofs = {} if points.empty else points.drop_duplicates("launch_id").set_index("launch_id")["pct_of_roof"].to_dict()
     advice_texts = [advice.get(launch, words.MISSING) for launch in rows["launch_id"]]
-    shown = f"## Top launches\n\nThe longest {TOP}, with times as ncu measured them:\n\n" + markdown_table(
+    shown = f"## Top launches\n\nThe longest {TOP}, with times as ncu measured them:\n\n" + format_table(
         "ncu_speed_of_light", rows.assign(roof=rows["launch_id"].map(roofs), advice=advice_texts), _LAUNCHES
     )
     if points.empty:

@@ -11,7 +11,7 @@ from profiledb.rules.classes import OTHER
 from profiledb.rules.phases import ALL
 from profiledb.studies.summary import headline, top_findings
 from profiledb.studies.summary import split as split_words
-from profiledb.studies.summary.answers import Answers, Section, Shown, list_contradictions, markdown_table
+from profiledb.studies.summary.answers import Answers, Section, Shown, format_table, list_contradictions
 from profiledb.studies.summary.idle import find_code, find_place, is_whole
 
 TOP = 5
@@ -95,7 +95,7 @@ def gpu(answers: Answers) -> str:
     used = rows[rows["operations"] > 0]
     if used.empty:
         return "## GPU time\n\nNothing ran on a GPU in this selection."
-    return "## GPU time\n\n" + markdown_table("gpu_busy", used, _GPU) + _explain_earlier_work(used)
+    return "## GPU time\n\n" + format_table("gpu_busy", used, _GPU) + _explain_earlier_work(used)
 
 
 def _explain_earlier_work(used: pd.DataFrame) -> str:
@@ -121,8 +121,8 @@ def split(answers: Answers) -> str:
         phase: Shown = {"Phase": ("phase", lambda value: words.plain(titles.get(value, value)))}
         lines = ["## Matmul against the rest", split_words.describe_matmul(rows, titles)]
         if len(rows) > 2:  # a single phase is everything
-            lines.append(markdown_table("matmul_split", rows, {**phase, **_PHASES}))
-    lines.append(markdown_table("class_split", classes, _CLASSES))
+            lines.append(format_table("matmul_split", rows, {**phase, **_PHASES}))
+    lines.append(format_table("class_split", classes, _CLASSES))
     if (classes["class"] == OTHER).any():
         lines.append(f"In Other: {headline.name_without_class(answers.rows('kernels'))}.")
     return "\n\n".join(lines)
@@ -130,7 +130,7 @@ def split(answers: Answers) -> str:
 
 def phase_titles() -> dict[str, str]:
     """Return the titles of the phases in order; ``all`` first."""
-    return {ALL: "Everything"} | {phase.name: phase.title for phase in phases.current().phases}
+    return {ALL: "Everything"} | {phase.name: phase.title for phase in phases.read_current().phases}
 
 
 def top(answers: Answers) -> str:
@@ -153,7 +153,7 @@ def top(answers: Answers) -> str:
         part = rows[rows["phase"] == phase]
         part = part if matmul else part[part["rank"] <= TOP]
         lines.append(f"{words.plain(titles.get(phase, phase))}: top {TOP}{without}:")
-        lines.append(markdown_table("top_kernels", part, shown))
+        lines.append(format_table("top_kernels", part, shown))
     return "\n\n".join(lines)
 
 
@@ -166,7 +166,7 @@ def steps(answers: Answers) -> str:
     if bool(host["has_gpu"].any()):
         sides = {"GPU": answers.rows("iteration_summary", by="gpu")} | sides
     rows = pd.concat(rows.head(1).assign(side=side) for side, rows in sides.items())
-    return f"## Steps\n\nRanges {words.code(words.shortened(host['steps'].iloc[0], 80))}:\n\n" + markdown_table(
+    return f"## Steps\n\nRanges {words.code(words.shortened(host['steps'].iloc[0], 80))}:\n\n" + format_table(
         "iteration_summary", rows, _STEPS
     )
 
@@ -202,7 +202,7 @@ def idle(answers: Answers) -> str:
         remark = f"The CPU was in {path} during {share} of idle time.\n\n"
     if rows["reason"].iloc[0] == "host code" and (sampled := find_code(rows_or_none(answers.rows, "idle_code"))):
         remark += f"{sampled}\n\n"
-    return f"## Why the GPU was idle\n\n{remark}" + markdown_table("idle_reasons", rows, _IDLE)
+    return f"## Why the GPU was idle\n\n{remark}" + format_table("idle_reasons", rows, _IDLE)
 
 
 def copies(answers: Answers) -> str:
@@ -210,7 +210,7 @@ def copies(answers: Answers) -> str:
     rows = rows_or_none(answers.rows, "copies")  # a program may copy nothing; the list of missing data says so
     if rows.empty:
         return ""
-    return "## Memcpy and memset\n\n" + markdown_table("copies", rows, _COPIES) + list_contradictions(rows, "direction")
+    return "## Memcpy and memset\n\n" + format_table("copies", rows, _COPIES) + list_contradictions(rows, "direction")
 
 
 def calls(answers: Answers) -> str:
@@ -218,7 +218,7 @@ def calls(answers: Answers) -> str:
     rows = rows_or_none(answers.rows, "api_calls")
     if rows.empty:
         return ""
-    return f"## {headline.name_api(rows['function'])}API\n\n" + markdown_table("api_calls", rows.head(TOP), _CALLS)
+    return f"## {headline.name_api(rows['function'])}API\n\n" + format_table("api_calls", rows.head(TOP), _CALLS)
 
 
 def osrt(answers: Answers) -> str:
@@ -227,7 +227,7 @@ def osrt(answers: Answers) -> str:
     if rows.empty:
         return ""
     note = "Sums over threads: one that waits for work all the time counts in full."
-    return f"## OS runtime\n\n{note}\n\n" + markdown_table("osrt_calls", rows.head(TOP), _OSRT)
+    return f"## OS runtime\n\n{note}\n\n" + format_table("osrt_calls", rows.head(TOP), _OSRT)
 
 
 def attention(answers: Answers) -> str:
@@ -237,7 +237,7 @@ def attention(answers: Answers) -> str:
         return ""
     return (
         "## Attention\n\n"
-        + markdown_table("attention_parts", rows, _ATTENTION)
+        + format_table("attention_parts", rows, _ATTENTION)
         + _list_peaks(rows)
         + list_contradictions(rows, "part")
     )
@@ -257,7 +257,7 @@ def _list_peaks(rows: pd.DataFrame) -> str:
 def timings(answers: Answers) -> str:
     """The program's own timings beside the ranges of the same name."""
     rows = answers.rows("timing_compare")
-    return "## Timer against ranges\n\n" + markdown_table("timing_compare", rows, _TIMINGS)
+    return "## Timer against ranges\n\n" + format_table("timing_compare", rows, _TIMINGS)
 
 
 def mfu(answers: Answers) -> str:
@@ -276,5 +276,5 @@ def mfu(answers: Answers) -> str:
 
 
 SECTIONS: tuple[Section, ...] = (
-    short, top_findings.section, gpu, split, top, steps, idle, copies, calls, osrt, attention, timings, mfu,
+    short, top_findings.write_section, gpu, split, top, steps, idle, copies, calls, osrt, attention, timings, mfu,
 )  # fmt: skip

@@ -2,14 +2,14 @@
 
 from profiledb.library.catalog import Manifest
 from profiledb.studies.summary import headline, nsys
-from profiledb.studies.summary.answers import Answers, Section, Shown, class_title, markdown_table, name_cell
+from profiledb.studies.summary.answers import Answers, Section, Shown, format_table, get_class_title, name_cell
 from profiledb.studies.summary.memory import WORK
 from profiledb.studies.summary.statement import Ask
 
 TOP = 10
 NO_TIMES = "The file has sums of launches and no times, so no rule can judge it."
 _KERNELS: Shown = {
-    "Kernel": ("name", name_cell), "Class": ("class", class_title), "Launches": "calls", "Time": "total_ns",
+    "Kernel": ("name", name_cell), "Class": ("class", get_class_title), "Launches": "calls", "Time": "total_ns",
     "Share": "share_pct", "Average": "avg_ns", "Call paths": "paths",
 }  # fmt: skip
 _PATHS: Shown = {
@@ -31,7 +31,7 @@ def explain(ask: Ask) -> str:
 def kernels(answers: Answers) -> str:
     """The kernels with the most time."""
     rows = answers.rows("path_kernels", limit=TOP)
-    return "## Kernels\n\n" + markdown_table("path_kernels", rows, _KERNELS) if len(rows) else ""
+    return "## Kernels\n\n" + format_table("path_kernels", rows, _KERNELS) if len(rows) else ""
 
 
 def scopes(answers: Answers) -> str:
@@ -40,7 +40,7 @@ def scopes(answers: Answers) -> str:
     rows = rows[rows["is_kernel"] == "no"].sort_values("total_ns", ascending=False, kind="stable").head(TOP)
     if rows.empty:
         return ""
-    return "## Call paths\n\nEach with all paths below it.\n\n" + markdown_table("path_tree", rows, _PATHS)
+    return "## Call paths\n\nEach with all paths below it.\n\n" + format_table("path_tree", rows, _PATHS)
 
 
 SECTIONS: tuple[Section, ...] = (nsys.short, kernels, scopes)

@@ -27,7 +27,7 @@ def describe_matmul(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
     if set(phases["phase"]) == {NONE} or (phases["share_pct"] >= LEAST_PCT).sum() == 1:
         return sentences[0]  # of one phase, the shares are those of everything
     shares_by_phase = [
-        f"{phase_title(titles, row['phase'])} {words.percent(row['matmul_pct'])}" for _, row in phases.iterrows()
+        f"{get_phase_title(titles, row['phase'])} {words.percent(row['matmul_pct'])}" for _, row in phases.iterrows()
     ]
     sentences.append(f"Matmul share: {', '.join(shares_by_phase)}.")
     diluting = (phases["phase"] != NONE) & (phases["matmul_pct"] < 1) & (phases["share_pct"] >= 1)
@@ -36,7 +36,7 @@ def describe_matmul(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
         if left > 0:
             pct = 100 * (whole["matmul_ns"] - row["matmul_ns"]) / left
             sentences.append(
-                f"Excluding {phase_title(titles, row['phase'])} ({words.percent(row['share_pct'])} of kernel time):"
+                f"Excluding {get_phase_title(titles, row['phase'])} ({words.percent(row['share_pct'])} of kernel time):"
                 f" {words.percent(pct)}."
             )
     return " ".join(sentences)
@@ -47,7 +47,7 @@ def describe_share(pct: float) -> str:
     return "none" if not pct else words.percent(pct)
 
 
-def phase_title(titles: Mapping[str, str], phase: str) -> str:
+def get_phase_title(titles: Mapping[str, str], phase: str) -> str:
     """Return the title of a phase, escaped."""
     return words.plain("no phase" if phase == NONE else titles.get(phase, phase))
 

@@ -19,24 +19,24 @@ FUNCTIONS = "functions"
 """The fact of a finding that names functions from CPU samples."""
 
 
-def section(answers: Answers, without: Container[str] = ()) -> str:
+def write_section(answers: Answers, without: Container[str] = ()) -> str:
     """Write the costliest findings, each with its saving and the first advice; then reasons why figures may mislead.
 
     ``without`` names rules whose findings other sections give.
     """
     every = [one for one in answers.findings if one.rule.name not in without]
-    shown = chosen(every)
+    shown = select_told(every)
     slowed = {one.slowed.sentence() for one in every if one.slowed and one.rule.name == IDLE}
-    told = [line(one, shown[:nth], slowed) for nth, one in enumerate(shown)]
-    told += [f"- {one}" for one in [sentences.together(shown, titled=False)] if one]
-    told += map(line, judge.warnings(every))
+    told = [format_item(one, shown[:nth], slowed) for nth, one in enumerate(shown)]
+    told += [f"- {one}" for one in [sentences.describe_savings(shown, titled=False)] if one]
+    told += map(format_item, judge.select_warnings(every))
     return "\n".join(["## Findings", "", *told]) if told else ""
 
 
-def chosen(findings: Iterable[Finding]) -> list[Finding]:
+def select_told(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings that the Summary tells, without the idle GPU and warnings."""
     others = [one for one in findings if one.rule.name != IDLE]
-    return [*judge.at_roof(others), *judge.leading(others, MOST)]
+    return [*judge.find_at_roof(others), *judge.select_leading(others, MOST)]
 
 
 def select_statements(statements: Sequence[Statement], findings: Sequence[Finding]) -> list[Statement]:
@@ -44,11 +44,11 @@ def select_statements(statements: Sequence[Statement], findings: Sequence[Findin
 
     If findings say all of it, the first one remains.
     """
-    shown = chosen(findings)
+    shown = select_told(findings)
     said = " ".join(sentences.says(one) for one in shown)
-    remark, idle, kernel = idle_remark(findings), get_page("idle_reasons"), get_page("kernel_instances")
+    remark, idle, kernel = find_idle_remark(findings), get_page("idle_reasons"), get_page("kernel_instances")
     sampled = any(one.facts.get(FUNCTIONS) for one in shown)
-    told = {one.rule.group for one in [*shown, *judge.warnings(findings)]}
+    told = {one.rule.group for one in [*shown, *judge.select_warnings(findings)]}
     gives_basis = any(one.page == idle for one in statements)
     selected = []
     for one in statements:
@@ -68,7 +68,11 @@ def select_statements(statements: Sequence[Statement], findings: Sequence[Findin
 def _advise_profile(findings: Sequence[Finding]) -> str:
     """Return the advice to profile the dominant kernel, with a space before it, if no finding costs time."""
     one = next((one for one in findings if one.rule.name == HOT and one.verdict == "fires"), None)
-    return "" if one is None or judge.costly(findings) else "".join(f" {text}" for text in sentences.advice(one)[:1])
+    return (
+        ""
+        if one is None or judge.select_costly(findings)
+        else "".join(f" {text}" for text in sentences.fill_advice(one)[:1])
+    )
 
 
 def _explain_part(text: str, findings: Sequence[Finding], *, gives_basis: bool) -> str:
@@ -76,13 +80,13 @@ def _explain_part(text: str, findings: Sequence[Finding], *, gives_basis: bool) 
 
     If it is, shares of the time refer to it, which the statement on idle time may say.
     """
-    costs = judge.costly(findings)
+    costs = judge.select_costly(findings)
     if costs and all(one.is_little for one in costs):
         return f"{text} That is too little to be worth tuning: capture a run with more work."
     return text if gives_basis or not costs else f"{text.removesuffix('.')}, to which shares of the time refer."
 
 
-def idle_remark(findings: Iterable[Finding]) -> str:
+def find_idle_remark(findings: Iterable[Finding]) -> str:
     """Return the remark to add to a statement that the GPU is idle, with a space before it.
 
     That is what the profiler costs, or why nobody can judge it, and what to do where no other finding explains it.
@@ -94,11 +98,11 @@ def idle_remark(findings: Iterable[Finding]) -> str:
     if one.verdict == "cannot_judge":
         told = told or [one.why]
     elif one.parent is None and not one.is_little:
-        told += sentences.advice(one)[:1]
+        told += sentences.fill_advice(one)[:1]
     return "".join(f" {text}" for text in told)
 
 
-def line(finding: Finding, before: Sequence[Finding] = (), slowed: Iterable[str] = ()) -> str:
+def format_item(finding: Finding, before: Sequence[Finding] = (), slowed: Iterable[str] = ()) -> str:
     """Return a finding as an item of a list: its sentence, what mending it saves, its first advice.
 
     Left out is what the findings ``before`` it say, too: their first advice, and the profiler's overhead, which
@@ -106,11 +110,11 @@ def line(finding: Finding, before: Sequence[Finding] = (), slowed: Iterable[str]
     """
     told = {*slowed, *(one.slowed.sentence() for one in before if one.slowed)}
     is_told = finding.slowed is not None and finding.slowed.sentence() in told
-    saved = [f"{one}." for one in [sentences.saves(finding)] if one]
-    advised = {one for other in before for one in sentences.general_advice(other)[:1]}
+    saved = [f"{one}." for one in [sentences.describe_saving(finding)] if one]
+    advised = {one for other in before for one in sentences.list_general_advice(other)[:1]}
     advice = [
         one
-        for one, rule in zip(sentences.advice(finding), sentences.general_advice(finding), strict=True)
+        for one, rule in zip(sentences.fill_advice(finding), sentences.list_general_advice(finding), strict=True)
         if rule not in advised
     ]
     says = sentences.says(replace(finding, slowed=None) if is_told else finding)

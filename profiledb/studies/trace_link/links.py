@@ -11,7 +11,7 @@ from profiledb import words
 from profiledb.errors import AnalysisError
 from profiledb.library.library import Library
 from profiledb.query import analysis, request
-from profiledb.studies.compare.matching import kernel_keys
+from profiledb.studies.compare.matching import make_kernel_keys
 from profiledb.studies.trace_link import sequences
 from profiledb.studies.trace_link.sequences import NONE, Numbers, Side
 
@@ -74,8 +74,8 @@ def match_kernels(library: Library, nsys_id: str, trace_id: str) -> Match:
         NotCapturedError: one of them has no kernels.
     """
     tables = [_answer_rows(library, one, "kernel_sequence") for one in (nsys_id, trace_id)]
-    totals = [analysis.frame_of(_answer_rows(library, one, "kernel_totals")) for one in (nsys_id, trace_id)]
-    keys = pd.concat(kernel_keys(*totals))
+    totals = [analysis.convert_frame(_answer_rows(library, one, "kernel_totals")) for one in (nsys_id, trace_id)]
+    keys = pd.concat(make_kernel_keys(*totals))
     numbers = np.split(keys.astype("category").cat.codes.to_numpy(np.int64), [len(totals[0])])
     steps = pa.chunked_array([chunk for table in tables for chunk in table["step"].chunks]).unique().drop_null()
     ours, theirs = (_read_side(*one, steps) for one in zip(tables, totals, numbers, strict=True))
@@ -90,7 +90,7 @@ def match_kernels(library: Library, nsys_id: str, trace_id: str) -> Match:
 
 
 def _answer_rows(library: Library, report_id: str, name: str) -> pa.Table:
-    return analysis.rows(library, request.build(library, report_id, name))
+    return analysis.read_rows(library, request.build(library, report_id, name))
 
 
 def _read_side(table: pa.Table, totals: pd.DataFrame, numbers: Numbers, steps: pa.Array) -> Side:

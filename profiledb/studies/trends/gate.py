@@ -29,7 +29,7 @@ from profiledb.studies.trends.series import Point, Series
 from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.series_lines import MAIN
 from profiledb.studies.trends.summary_store import Row
-from profiledb.studies.trends.team_summary_store import summaries_of
+from profiledb.studies.trends.team_summary_store import open_summaries
 
 OWN = "series"
 """Name for the series of the new report itself."""
@@ -157,12 +157,12 @@ def check_report(
 
 def _ensure_findings(library: Library, report: Manifest) -> None:
     """Store the findings of a report unless a worker has done so."""
-    if summaries_of(library).of([report.id], "findings")[report.id]:
+    if open_summaries(library).of([report.id], "findings")[report.id]:
         return
     rules = rulebook.load(config.load().rules)
-    params = document.page_params(library, report, {})
-    part = judge.steady_part(library, report, params)
-    digest.write(library, report.id, rules, judge.judge(library, report, params, rules.values(), part))
+    params = document.get_page_params(library, report, {})
+    part = judge.find_steady_part(library, report, params)
+    digest.write_digest(library, report.id, rules, judge.judge(library, report, params, rules.values(), part))
     summary_refresh.refresh_reports(library, [report])
 
 

@@ -85,7 +85,7 @@ _CAPTURES = {
 
 def summarize(library: Library, report: Manifest) -> tuple[Facts, list[Row]]:
     """Return the summary of a report with a timeline."""
-    params = document.page_params(library, report, {})
+    params = document.get_page_params(library, report, {})
     answers = Answers(library, report, params)
 
     def run(name: str, **more: Any) -> pd.DataFrame:
@@ -195,8 +195,8 @@ def _sum_energy(rows: pd.DataFrame, count: int) -> float | None:
 
 def _list_finding_rows(library: Library, report: Manifest) -> Iterator[Row]:
     """Yield the findings that fire, if the report was judged."""
-    links = digest.links(library.catalog.links.all)
-    findings = digest.read(library, report.id, links, rulebook.load(config.load().rules))
+    links = digest.read_links(library.catalog.links.all)
+    findings = digest.read_digest(library, report.id, links, rulebook.load(config.load().rules))
     if findings is None:
         return
     yield Row("findings", sum(one.costs for one in findings))
@@ -223,7 +223,7 @@ def _read_facts(answers: Answers, side: Side) -> Facts:
         machine=shorten_name(machine) or None,
         capture=", ".join(title for table, title in _CAPTURES.items() if report.rows.get(table)),
         basis=shorten_name(side.unit[0]) if side.unit is not None else "",
-        meta=_read_meta(sidecar.path(answers.library.reports, report.id, "meta")),
+        meta=_read_meta(sidecar.get_path(answers.library.reports, report.id, "meta")),
     )
 
 

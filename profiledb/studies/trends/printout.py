@@ -14,7 +14,7 @@ from profiledb.studies.trends.explain import Explanation, Part
 from profiledb.studies.trends.gate import CheckResult, Judged
 from profiledb.studies.trends.measures import PARTS, Measure
 from profiledb.studies.trends.series import Point
-from profiledb.studies.trends.series_changes import program_differences
+from profiledb.studies.trends.series_changes import describe_program_differences
 from profiledb.studies.trends.series_lines import MAIN
 
 Form = Literal["md", "json", "junit"]
@@ -84,7 +84,7 @@ def _format_markdown(checked: CheckResult, links: dict[str, str]) -> str:
         sections.append("\n".join(["| Budget | Now | At most | |\n| --- | --- | --- | --- |", *lines]))
     if checked.explained:
         sections.append(_format_explanation(checked.explained))
-    if checked.before and (differences := program_differences(checked.before, checked.report)):
+    if checked.before and (differences := describe_program_differences(checked.before, checked.report)):
         sections.append("The program says: " + ", ".join(map(words.code, differences[:8])) + ".")
     titles = {"report": "Report", "compare": "Compare both", "series": "Its series"}
     if links:

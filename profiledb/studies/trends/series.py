@@ -58,10 +58,10 @@ class Series:
     @property
     def key(self) -> str:
         """Key in addresses."""
-        return series_key(self.name)
+        return hash_name(self.name)
 
 
-def series_key(name: str) -> str:
+def hash_name(name: str) -> str:
     """Return the key in addresses of a series by its name."""
     return hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:12]
 
@@ -79,7 +79,7 @@ def build_series(
         if chosen == "":
             continue
         teller = _make_teller(known, rules, labels.get(report_id, ()))
-        found.setdefault(chosen or series_name(known, rules, teller), []).append(
+        found.setdefault(chosen or name_series(known, rules, teller), []).append(
             make_point(known, rules, teller, moved=bool(chosen))
         )
     return {one: Series(one, tuple(sorted(points, key=sort_key))) for one, points in sorted(found.items())}
@@ -101,12 +101,12 @@ def find_name(names: Sequence[str], asked: str) -> str:
     Raises:
         AnalysisError: there is none, or several.
     """
-    exact = [name for name in names if asked in (name, series_key(name))]
+    exact = [name for name in names if asked in (name, hash_name(name))]
     fitting = exact or [name for name in names if asked and asked.casefold() in name.casefold()]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        listing = ", ".join(f"{series_key(name)} ({name})" for name in fitting[:5])
+        listing = ", ".join(f"{hash_name(name)} ({name})" for name in fitting[:5])
         raise AnalysisError(f"{len(fitting)} series are called like {asked!r}: {listing}.", hint="Name one by its key.")
     raise AnalysisError(f"No series is called {asked!r}.", hint="warpdeck series lists all.")
 
@@ -130,7 +130,7 @@ def _make_teller(facts: Facts, rules: Rules, labels: Sequence[str]) -> Tell:
     return tell
 
 
-def series_name(facts: Facts, rules: Rules, tell: Tell) -> str:
+def name_series(facts: Facts, rules: Rules, tell: Tell) -> str:
     """Return the name of a report's series: the program, then the facts that keep it apart."""
     program = _find_first(tell, rules.program) or shorten_stem(facts.name)
     apart = [f"{_choose_prefix(fact)}{value}" for fact in rules.apart if (value := tell(fact))]

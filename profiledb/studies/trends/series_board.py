@@ -15,7 +15,7 @@ from profiledb.studies.trends.series import Point, Series
 from profiledb.studies.trends.series_changes import Trend
 from profiledb.studies.trends.series_lines import LISTED, MAIN, Line, Version
 from profiledb.studies.trends.summary_store import Row
-from profiledb.studies.trends.team_summary_store import summaries_of
+from profiledb.studies.trends.team_summary_store import open_summaries
 
 _RECENT = 100
 
@@ -31,8 +31,8 @@ class Board:
 
     def __init__(self, library: Library, before: "Board | None" = None) -> None:
         self.library = library
-        self.kept = summaries_of(library)
-        self.rules = rules.current()
+        self.kept = open_summaries(library)
+        self.rules = rules.read_current()
         self._before = before._lines if before else {}  # noqa: SLF001 (another one of this class)
         series_members.refresh(library, self.kept, self.rules)
 

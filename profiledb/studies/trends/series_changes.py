@@ -154,7 +154,7 @@ def describe_differences(before: Sequence[tuple[str, str]], after: Sequence[tupl
     )
 
 
-def program_differences(before: Point, after: Point) -> tuple[str, ...]:
+def describe_program_differences(before: Point, after: Point) -> tuple[str, ...]:
     """Describe the differences of two programs' own facts, without commits and dates."""
     sides = [
         [(key, value) for key, value in point.facts.meta.items() if not _EVER_NEW.search(key)]

@@ -74,7 +74,7 @@ class Line:
     @property
     def key(self) -> str:
         """Key of the series in addresses."""
-        return series.series_key(self.series)
+        return series.hash_name(self.series)
 
 
 Version = tuple[str, int, frozenset[str]]

@@ -17,7 +17,7 @@ from profiledb.studies.runs import rank_summary
 from profiledb.studies.runs.rank_summary import RankSummary
 from profiledb.studies.trends import measures
 from profiledb.studies.trends.summary_store import VERSION, Facts, Row, Summaries
-from profiledb.studies.trends.team_summary_store import summaries_of
+from profiledb.studies.trends.team_summary_store import open_summaries
 
 _log = logging.getLogger("warpdeck")
 
@@ -31,7 +31,7 @@ def refresh(library: Library) -> int:
     forget the summaries of hidden ones.
     """
     library.catalog.visibility.require_all()
-    store, reports = summaries_of(library), _select_summarizable(library.list())
+    store, reports = open_summaries(library), _select_summarizable(library.list())
     known = store.stamps()
     if not store.exists:
         store.make()
@@ -51,7 +51,7 @@ def refresh_missing(library: Library) -> None:
     Needs a visitor who sees all reports.
     """
     library.catalog.visibility.require_all()
-    store = summaries_of(library)
+    store = open_summaries(library)
     for report in _select_summarizable(library.catalog.listing.get(store.missing(library.catalog)).values()):
         _make_summary(library, store, report)
 
@@ -62,7 +62,7 @@ def refresh_reports(library: Library, reports: Iterable[Manifest], *, skip_broke
     Raises:
         WarpdeckError: a report cannot be asked, unless ``skip_broken``.
     """
-    store, asked = summaries_of(library), _select_summarizable(reports)
+    store, asked = open_summaries(library), _select_summarizable(reports)
     known = store.stamps([report.id for report in asked])
     due = [report for report in asked if _is_due(library, report, known)]
     if skip_broken:
@@ -76,7 +76,7 @@ def keep_summary(library: Library, report: Manifest) -> str:
     """Return what stays of a report that is retired, as JSON; empty for one without a timeline or that is damaged."""
     with suppress(WarpdeckError, duckdb.Error, OSError):
         refresh_reports(library, [report])
-    store = summaries_of(library)
+    store = open_summaries(library)
     facts = store.facts([report.id]).get(report.id)
     if facts is None:
         return ""

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from profiledb.errors import CatalogError
 from profiledb.library import catalog_repair
 from profiledb.library.catalog import TIMELINE, Catalog, upsert_sql
-from profiledb.library.catalog_file import file_version
+from profiledb.library.catalog_file import read_version
 from profiledb.library.database import Connection, cut_values, make_marks
 from profiledb.library.report_list import Filters
 from profiledb.report.derived_files import SUMMARIES
@@ -88,7 +88,7 @@ class Summaries:
 
     def version(self) -> tuple[int, int]:
         """Return a value that changes with every write."""
-        return file_version(self.path)
+        return read_version(self.path)
 
     def stamps(self, reports: Sequence[str] | None = None) -> dict[str, tuple[int, str]]:
         """Return version and stamp of the summaries of these reports, or of all, by report."""

@@ -60,7 +60,7 @@ class SharedSummaries(Summaries):
         return self._shared.connect(TOPIC)
 
 
-def summaries_of(library: Library) -> Summaries:
+def open_summaries(library: Library) -> Summaries:
     """Return the summaries of a library, wherever its catalog is."""
     shared = library.catalog.shared
     return SharedSummaries(shared) if shared else Summaries(library.folder)

@@ -27,7 +27,7 @@ from profiledb import spreadsheet
 from profiledb.access.cli import main as command
 from profiledb.access.operations import answer_context, mcp_tools, openapi
 from profiledb.access.operations.operation import FORMATS
-from profiledb.access.operations.registry import operations
+from profiledb.access.operations.registry import list_operations
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.query import header
@@ -180,9 +180,9 @@ def test_a_file_holds_no_formula_and_has_a_safe_name(
 
 @given(text=st.text(alphabet="=+-@＝;\t\r\n a1.e'\"\0\x0b\xa0\u200b\u3000", max_size=12))
 def test_sql_defuses_as_python_does(text: str) -> None:
-    shown = spreadsheet.defused_sql("t")
+    shown = spreadsheet.build_defused_sql("t")
     (row,) = duckdb.execute(f"SELECT {shown} FROM (SELECT $1 AS t)", [text]).fetchall()
-    assert row == (spreadsheet.defused(text),)
+    assert row == (spreadsheet.defuse_text(text),)
 
 
 def test_an_answer_says_unit_denominator_coverage_and_page(client: TestClient, samples: Library) -> None:
@@ -197,7 +197,7 @@ def test_an_answer_says_unit_denominator_coverage_and_page(client: TestClient, s
     assert told(client, f"/reports/{STEPS}/analyses/cuda_api_sum")["page"] is None
 
 
-@pytest.mark.parametrize("name", header.analyses())
+@pytest.mark.parametrize("name", header.list_analyses())
 def test_the_page_of_an_analysis_asks_it(name: str) -> None:
     """By the names in the code of the page; an analysis without a page is asked by none."""
     known = header.get(name)
@@ -284,7 +284,7 @@ def test_pages_of_other_sites_do_not_ask(client: TestClient) -> None:
 def test_the_description_is_whole(client: TestClient) -> None:
     described = told(client, "/openapi.json")
     gets = {path: one["get"] for path, one in described["paths"].items() if "get" in one}
-    assert {one["operationId"] for one in gets.values()} == {*operations(), "find_part"}
+    assert {one["operationId"] for one in gets.values()} == {*list_operations(), "find_part"}
     for path, one in gets.items():
         parts = [param for param in one["parameters"] if param["in"] == "path"]
         assert {param["name"] for param in parts} == set(re.findall(r"{(\w+)}", path))
@@ -300,14 +300,14 @@ hostile = st.text(max_size=30)
 def test_an_empty_time_is_none(ns: Any, address: str) -> None:
     """What a selection takes for a whole number, or for nothing, the address of a page takes, too."""
     one = Manifest("a", 1, "x", "nsys", "", 1)
-    assert answer_context.page_address(one, params={"from_ns": ns}) == f"/summary?report=a{address}"
+    assert answer_context.build_page_address(one, params={"from_ns": ns}) == f"/summary?report=a{address}"
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_client_made_of_the_description_gets_documented_answers(client: TestClient, data: st.DataObject) -> None:
     """What the description names, with values that fit or are anything: no answer that it does not document."""
-    described = openapi.description()
+    described = openapi.build_description()
     path, one = data.draw(
         st.sampled_from([(path, one["get"]) for path, one in described["paths"].items() if "get" in one])
     )
@@ -331,8 +331,8 @@ def test_a_client_made_of_the_description_gets_documented_answers(client: TestCl
 
 
 def test_tools_are_the_operations_and_bounded(samples: Library) -> None:
-    for one in operations().values():
-        schema = mcp_tools.schema(one)
+    for one in list_operations().values():
+        schema = mcp_tools.build_schema(one)
         Draft202012Validator.check_schema(schema)
         assert set(schema["required"]) == {param.name for param in one.params if param.required}
     whole = {"report": STEPS, "analysis": "cuda_gpu_trace", "rows": mcp_tools.MOST_ROWS}
@@ -353,9 +353,9 @@ def test_the_mcp_server_answers_its_own_client(samples: Library) -> None:
     from mcp import Client
 
     async def talk() -> None:
-        async with Client(mcp_tools.server(lambda: samples)) as client:
+        async with Client(mcp_tools.create_server(lambda: samples)) as client:
             tools = await client.list_tools()
-            assert {tool.name for tool in tools.tools} == set(operations())
+            assert {tool.name for tool in tools.tools} == set(list_operations())
             answer = await client.call_tool("get_report", {"report": STEPS})
             assert answer.structured_content["rows"]["kernel"] == samples.find(STEPS).rows["kernel"]
             wrong = await client.call_tool("get_report", {"report": "nothing"})

@@ -18,7 +18,7 @@ from tests.profiledb.monitoring.test_prometheus import values
 
 pytestmark = pytest.mark.integration
 SECRET = "wd-secret-value"
-CONFINED = {"landlock": "ok" if confinement.version() >= 1 else "missing"}
+CONFINED = {"landlock": "ok" if confinement.read_version() >= 1 else "missing"}
 
 
 @pytest.fixture(scope="module")

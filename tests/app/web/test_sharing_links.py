@@ -10,7 +10,7 @@ from app.timeline.routes import PREFIX
 from app.web.sharing_route import COOKIE
 from bench.pages import free_port
 from profiledb.access.operations import openapi
-from profiledb.access.operations.registry import operations
+from profiledb.access.operations.registry import list_operations
 from profiledb.library.library import Library
 from tests.app.web.client import ask, session
 from tests.app.web.provider import guarded, log_in, provider
@@ -95,7 +95,7 @@ def test_it_opens_no_road_but_those_of_its_pages(address: str, library: Library)
     assert ask(address, f"{PREFIX}/{shown}/lanes", Cookie=cookie).status in (200, 202)
     assert ask(address, f"{PREFIX}/{other}/lanes", Cookie=cookie).status == 404
     assert ask(address, f"{PREFIX}/{shown}/lanes").status == 401
-    for operation in operations().values():
+    for operation in list_operations().values():
         path = operation.path.format(report=shown, analysis="kernel_summary", recipe="nccl_sum")
         assert ask(address, f"{openapi.PREFIX}{path}", Cookie=cookie).status == 403, path
     for path, method in (("/mcp", "POST"), ("/api/v1/uploads?name=x", "POST"), ("/anything", "GET")):

@@ -12,7 +12,7 @@ from app.page_list import ADMIN_URL, VIEWS
 from app.timeline.routes import PREFIX
 from app.timeline.timeline_answers import ANSWERS
 from profiledb.access.operations import openapi
-from profiledb.access.operations.registry import operations
+from profiledb.access.operations.registry import list_operations
 from profiledb.access.operations.tokens import Tokens
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
@@ -99,7 +99,7 @@ def values(operation: Any, report: str) -> dict[str, str]:
 
 
 def of_api(address: str, name: str, report: str, **headers: Any) -> Answer:
-    operation = operations()[name]
+    operation = list_operations()[name]
     told = values(operation, report)
     query = "&".join(f"{key}={value.replace(' ', '%20').replace('*', '%2A')}" for key, value in told.items())
     return ask(address, f"{openapi.PREFIX}{operation.path.format(**told)}?{query}", **headers)
@@ -111,13 +111,13 @@ def test_programs_are_told_nothing_of_it(
     cookie = "; ".join(f"{key}={value}" for key, value in people["victor"].items())
     strangers: list[dict[str, Any]] = [{"Authorization": programs["outside"]}, {"Cookie": cookie}]
     for who in strangers:
-        for name in operations():
+        for name in list_operations():
             for report in (secret, f"{OPEN}.sqlite"):
                 answer = of_api(address, name, report, **who)
                 said = answer.body.decode().replace(f"No report is called '{secret}'", "")
                 assert "hush_" not in said, name
                 assert secret not in said, name
-            asks_for_it = any(param.name in ("report", "b") for param in operations()[name].params)
+            asks_for_it = any(param.name in ("report", "b") for param in list_operations()[name].params)
             assert (of_api(address, name, secret, **who).status == 404) == asks_for_it, name
     for name in ("list_reports", "get_report", "list_jobs", "ask_sql"):
         answer = of_api(address, name, secret, Authorization=programs["inside"])
@@ -129,7 +129,7 @@ def test_the_assistant_is_told_nothing_of_it(address: str, programs: dict[str, s
     pytest.importorskip("mcp")
 
     def call(tool: str, who: str) -> str:
-        told = {"name": tool, "arguments": values(operations()[tool], secret)}
+        told = {"name": tool, "arguments": values(list_operations()[tool], secret)}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": told}
         types = {"Content_Type": "application/json", "Accept": "application/json, text/event-stream"}
         answer = ask(

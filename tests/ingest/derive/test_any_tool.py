@@ -9,7 +9,7 @@ import pytest
 from ingest import derive
 from ingest.derive import staging
 from profiledb.report import store
-from profiledb.report.schema import tables
+from profiledb.report.schema import read_tables
 from tests.conftest import ROOT
 from tests.support.page_reports import empty
 
@@ -31,7 +31,7 @@ def test_no_table_or_column_of_a_tool_is_named(path: Path) -> None:
 
 def test_what_is_staged_and_what_is_derived_are_the_columns_of_a_report(tmp_path: Path) -> None:
     for name, derived in staging.DERIVED.items():
-        assert derived <= {column.name for column in tables()[name].columns}
+        assert derived <= {column.name for column in read_tables()[name].columns}
     with store.create(tmp_path / "report.duckdb", ready=empty()) as db:
         derive.stage(db)
         rows = db.execute(

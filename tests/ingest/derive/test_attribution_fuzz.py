@@ -40,7 +40,7 @@ def load_export(export: Export, folder: Path) -> Library:
 @BATCHES
 def test_ranges_calls_and_operations(batch: int, tmp_path: Path) -> None:
     export = Export(range(batch * SEEDS, (batch + 1) * SEEDS))
-    with load_export(export, tmp_path).cursor("fuzz", views=views.everything()) as db:
+    with load_export(export, tmp_path).cursor("fuzz", views=views.list_all()) as db:
         numbers = check_ranges(db, export)
         check_calls(db, export, numbers)
         check_operations(db, export)
@@ -130,7 +130,7 @@ def test_projection(batch: int, tmp_path: Path) -> None:
     """Every call takes time here: one without may be held by two ranges that touch, and counts twice around them."""
     first = 20_000 + batch * SEEDS
     export = Export(range(first, first + SEEDS), shortest=1)
-    with load_export(export, tmp_path).cursor("fuzz", views=views.everything()) as db:
+    with load_export(export, tmp_path).cursor("fuzz", views=views.list_all()) as db:
         found = {(mode, number): facts for mode, number, *facts in db.execute("FROM projection").fetchall()}
     checked = 0
     for capture in export.captures:
@@ -184,7 +184,7 @@ def test_selections(batch: int, tmp_path: Path) -> None:
     export = Export(range(first, first + SEEDS // 3))
     library = load_export(export, tmp_path)
     copies = sum(o.table == "memcpy" for c in export.captures for o in c.operations)
-    with library.cursor("fuzz", views=views.everything()) as db:
+    with library.cursor("fuzz", views=views.list_all()) as db:
         chooser = Chooser(export, db)
     rnd = random.Random(batch)
     outcomes = Counter[bool]()
@@ -192,7 +192,7 @@ def test_selections(batch: int, tmp_path: Path) -> None:
         chosen = chooser.draw(rnd)
         kept = chooser.kept(chosen)
         outcomes[kept is None] += 1
-        with library.cursor("fuzz", views=views.everything()) as db:
+        with library.cursor("fuzz", views=views.list_all()) as db:
             if kept is None:
                 with pytest.raises(AnalysisError):
                     apply.apply(db, chosen)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ingest.nsys import load, openmp, row_guard
-from ingest.nsys.attach import wanted_columns
+from ingest.nsys.attach import list_wanted_columns
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report.schema import read_sql
@@ -99,7 +99,7 @@ def test_a_copy_of_an_unknown_kind_is_there_without_a_name(tmp_path: Path) -> No
 
 
 def test_tables_of_operations_are_those_that_are_read() -> None:
-    assert {source for sources in row_guard.TABLES.values() for source in sources} <= wanted_columns().keys()
+    assert {source for sources in row_guard.TABLES.values() for source in sources} <= list_wanted_columns().keys()
 
 
 @pytest.mark.integration

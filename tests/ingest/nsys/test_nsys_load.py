@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from ingest.nsys import openmp
-from ingest.nsys.attach import wanted_columns
+from ingest.nsys.attach import list_wanted_columns
 from ingest.nsys.load import _list_needed
 from profiledb.library.library import Library
 from profiledb.query import analysis, views
@@ -33,7 +33,7 @@ def load(ingest: Ingest, inbox: Path, empty_library: Library) -> Load:
         report = empty_library.find("made.sqlite").id
 
         def query(sql: str) -> list[tuple[Any, ...]]:
-            with empty_library.cursor(report, views=views.everything()) as cursor:
+            with empty_library.cursor(report, views=views.list_all()) as cursor:
                 return cursor.execute(sql).fetchall()
 
         return query
@@ -245,13 +245,13 @@ def test_the_columns_that_are_wanted_are_those_that_duckdb_reads() -> None:
         query = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal"
         for table, column, type_ in db.execute(query).fetchall():
             found.setdefault(table, {})[column] = type_
-    assert found | openmp.TABLES == wanted_columns()
+    assert found | openmp.TABLES == list_wanted_columns()
     assert not found.keys() & openmp.TABLES.keys()
 
 
 def test_statements_over_tables_that_an_export_lacks_are_left_out() -> None:
     script = read_sql("load.sql", "ingest.nsys")
-    assert _list_needed(script, set(wanted_columns())) == script
+    assert _list_needed(script, set(list_wanted_columns())) == script
     left = _list_needed(script, {"TARGET_INFO_GPU", "META_DATA_EXPORT"})
     inserted = re.findall(r"INSERT INTO (\w+)", left)
     assert inserted == ["capture_setting", "gpu", "kernel_name"], "the last one reads what was staged"

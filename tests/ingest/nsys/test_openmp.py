@@ -57,7 +57,7 @@ def as_parquet(folder: Path) -> Path:
 
 def ask(library: Library, sql: str) -> list[tuple[Any, ...]]:
     (report,) = library.list()
-    with library.cursor(report.id, views=views.everything()) as cursor:
+    with library.cursor(report.id, views=views.list_all()) as cursor:
         return cursor.execute(sql).fetchall()
 
 

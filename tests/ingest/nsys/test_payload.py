@@ -173,7 +173,7 @@ def write_parquet(folder: Path, tables: exports.Tables = TABLES) -> None:
 
 
 def payloads(library: Library, name: str) -> list[tuple[str, Any]]:
-    with library.cursor(library.find(name).id, views=views.everything()) as db:
+    with library.cursor(library.find(name).id, views=views.list_all()) as db:
         rows = db.execute(
             "SELECT text, payload_json FROM range JOIN range_name USING (name_id) ORDER BY start_ns"
         ).fetchall()

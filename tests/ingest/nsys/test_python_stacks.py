@@ -112,7 +112,7 @@ def written(path: Path, *changed: tuple[Any, ...]) -> None:
 
 
 def samples(library: Library) -> list[tuple[Any, ...]]:
-    with library.cursor(library.find("made.sqlite").id, views=views.everything()) as db:
+    with library.cursor(library.find("made.sqlite").id, views=views.list_all()) as db:
         return db.execute("""
             SELECT kind, time_ns, thread_state, list([f."function", file, line::VARCHAR] ORDER BY depth)
             FROM python_sample JOIN python_frame AS f USING (stack_id) GROUP BY ALL ORDER BY time_ns

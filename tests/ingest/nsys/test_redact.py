@@ -41,7 +41,7 @@ def test_planted_secret_is_nowhere(ingest: Ingest, inbox: Path, empty_library: L
     exports.write(inbox / "made.sqlite", {**kernels(kernel(1, 2)), **WAYS[way]})
     assert ingest(inbox, empty_library.folder).lines[0].startswith("ready")
     report = empty_library.find("made.sqlite")
-    with empty_library.cursor(report.id, views=views.everything()) as db:
+    with empty_library.cursor(report.id, views=views.list_all()) as db:
         columns = db.execute(f"""
             SELECT schema_name || '."' || table_name || '"', column_name FROM duckdb_columns()
             WHERE database_name = 'r_{report.id}' AND data_type = 'VARCHAR'

@@ -80,6 +80,6 @@ def test_the_whole_is_what_the_counter_moved(samples: Library) -> None:
 
 
 def _captured_ns(library: Library, report_id: str) -> int:
-    with library.cursor(report_id, views=views.everything()) as cursor:
+    with library.cursor(report_id, views=views.list_all()) as cursor:
         (found,) = cursor.execute("SELECT epoch_ns(captured_at) FROM report").fetchall()
     return int(found[0])

@@ -135,7 +135,7 @@ def test_a_size_is_the_whole_of_the_parts(library: Library, publish: Publish) ->
 
 def test_a_payload_that_is_no_json_is_unknown(library: Library, publish: Publish) -> None:
     report = publish_calls(publish, [("ncclAllReduce", 64)], [(ALL, 0)])
-    with library.cursor(report, views=views.everything()) as db:
+    with library.cursor(report, views=views.list_all()) as db:
         assert db.execute("SELECT payload_value('{nonsense', 'a'), payload_value(NULL, 'a')").fetchone() == (None, None)
 
 

@@ -112,8 +112,8 @@ def test_the_flag_is_advised_where_a_library_could_tell(library: Library, publis
             fill(db)
             insert(db, "string", [{"string_id": 100 + n, "value": value} for n, value in enumerate(strings)])
 
-        with library.cursor(publish(write), views=views.everything()) as cursor:
-            return "openmp_event" in {one.table for one in captures.missing(cursor)}
+        with library.cursor(publish(write), views=views.list_all()) as cursor:
+            return "openmp_event" in {one.table for one in captures.list_missing(cursor)}
 
     assert advised("/opt/intel/lib/libiomp5.so")
     assert advised("/usr/lib/libomp.so.5")

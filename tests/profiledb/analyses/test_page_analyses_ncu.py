@@ -90,7 +90,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Library:
     """A report in which every table has a row, linked to itself as a Compute report, so that every analysis runs."""
     folder = tmp_path_factory.mktemp("filled")
     with store.create(folder / "report.duckdb", ready=empty()) as db:
-        for table in schema.tables().values():
+        for table in schema.read_tables().values():
             values = [1 if column.name != "compute_capability" else "9.0" for column in table.columns]
             row = {c.name: v for c, v in zip(table.columns, values, strict=True) if c.type not in UNFILLED}
             insert(db, table.name, [row])
@@ -117,7 +117,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Library:
     return library
 
 
-@pytest.mark.parametrize("analysis_name", sorted(asked.analyses()))
+@pytest.mark.parametrize("analysis_name", sorted(asked.list_analyses()))
 def test_the_header_tells_the_query(filled: Library, analysis_name: str) -> None:
     header = asked.get(analysis_name)
     assert header.title
@@ -130,7 +130,9 @@ def test_the_header_tells_the_query(filled: Library, analysis_name: str) -> None
     assert all(f"${param.name}" in body for param in header.params if not (header.joins == param.name == "ncu"))
     assert header.joins != "ncu" or [param.default for param in header.params if param.name == "ncu"] == [""]
     needed = {table for need in header.needs for table in need}
-    assert all(table in schema.tables() or f"VIEW {table} AS" in views.sql(header.includes) for table in needed)
+    assert all(
+        table in schema.read_tables() or f"VIEW {table} AS" in views.build_sql(header.includes) for table in needed
+    )
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +146,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Library:
     return library
 
 
-@pytest.mark.parametrize("analysis_name", sorted(n for n, a in asked.analyses().items() if a.needs))
+@pytest.mark.parametrize("analysis_name", sorted(n for n, a in asked.list_analyses().items() if a.needs))
 def test_a_report_without_the_tables_says_what_to_capture(bare: Library, analysis_name: str) -> None:
     with pytest.raises(NotCapturedError, match=r"in this report|beside this report|has no") as caught:
         analysis.run(bare, "b" * 16, analysis_name)

@@ -124,7 +124,7 @@ def test_what_is_answered_together_is_what_it_is_alone(
 ) -> None:
     library = by_hand(once)
     (report,) = library.list()
-    sharing = [one for one in header.analyses().values() if {"tensors", "tensor_steps"} & set(one.once)]
+    sharing = [one for one in header.list_analyses().values() if {"tensors", "tensor_steps"} & set(one.once)]
     asked = [one.name for one in sharing if ("tensor_segment",) not in one.needs]  # of snapshots
     together = {one: analysis.run(library, report.id, one, selection) for one in asked}
     monkeypatch.setattr(shared_rows, "fit", lambda *_: False)

@@ -139,7 +139,7 @@ def test_whole_numbers_stay_whole_beside_missing_ones(place: tuple[Library, Mani
     asking = "SELECT unnest([1, NULL, 9007199254740993]) AS n"
     rows = ask(place[0], place[1].id, asking, asked.limits()).rows
     assert answer_file.encode_rows(rows, "csv") == b'n\n1\n""\n9007199254740993\n'
-    assert analysis.frame_of(rows)["n"].tolist()[2] == 9007199254740993
+    assert analysis.convert_frame(rows)["n"].tolist()[2] == 9007199254740993
 
 
 def test_a_damaged_report_says_so(tmp_path: Path) -> None:

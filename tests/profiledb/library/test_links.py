@@ -115,18 +115,18 @@ def test_the_command_links_and_unlinks(
 
 def test_everything_of_nsight_compute_answers_from_the_compute_report(library: Library, publish: Publish) -> None:
     def fill(db: duckdb.DuckDBPyConnection) -> None:
-        for name, table in schema.tables().items():
+        for name, table in schema.read_tables().items():
             db.execute(f'INSERT INTO "{name}" ({table.columns[0].name}) VALUES (NULL)')
 
     ours, theirs = publish(systems((GEMM, 8, 300))), publish(fill, "ncu")
-    with library.cursor(ours, partner=theirs, views=views.everything()) as cursor:
-        for name in schema.tables():
+    with library.cursor(ours, partner=theirs, views=views.list_all()) as cursor:
+        for name in schema.read_tables():
             (rows,) = cursor.execute(f'SELECT count(*) FROM "{name}"').fetchone() or ()
             expected = 1 if name.startswith("ncu_") else len(analysis.query(library, ours, f'FROM "{name}"'))
             assert rows == expected, name
         for view in ("ncu_gpu", "ncu_kernel_name"):
             assert cursor.execute(f"SELECT count(*) FROM {view}").fetchone() == (1,), view
-    with library.cursor(ours, views=views.everything()) as cursor:
+    with library.cursor(ours, views=views.list_all()) as cursor:
         assert cursor.execute("SELECT count(*) FROM ncu_launch").fetchone() == (0,), "the next cursor is alone again"
 
 
@@ -137,14 +137,14 @@ def test_both_reports_stay_while_they_are_in_use(
     third = publish(systems(("g()", 8, 5)))
     monkeypatch.setattr("profiledb.report.attachments.OPEN_REPORTS", 1)
     count = "SELECT (SELECT count(*) FROM kernel), (SELECT count(*) FROM ncu_launch), (SELECT count(*) FROM ncu_gpu)"
-    with library.cursor(nsys, partner=ncu, views=views.everything()) as cursor:
+    with library.cursor(nsys, partner=ncu, views=views.list_all()) as cursor:
         run(library, third, "class_split")
         assert cursor.execute(count).fetchone() == (1, 1, 1)
         library.delete(ncu)
         assert cursor.execute(count).fetchone() == (1, 1, 1), "a reader keeps its snapshot"
     run(library, third, "class_split")
     assert library._attached._small._in_use.total() == 0
-    with pytest.raises(ReportNotFoundError), library.cursor(nsys, partner="f" * 16, views=views.everything()):
+    with pytest.raises(ReportNotFoundError), library.cursor(nsys, partner="f" * 16, views=views.list_all()):
         pass
     assert library._attached._small._in_use.total() == 0, "a report that could not be opened holds no other"
 

@@ -23,7 +23,7 @@ from profiledb.library.report_links import ReportLinks
 from profiledb.library.report_list import ReportList
 from profiledb.library.series_decisions import Note, SeriesDecisions
 from profiledb.library.sharing_links import SharingLinks
-from profiledb.library.spaces import UNKNOWN, space_of
+from profiledb.library.spaces import UNKNOWN, find_space
 from profiledb.library.visitor import LOCAL, NOBODY, WORKER, Visitor
 from profiledb.report.derived_files import FINDINGS
 from profiledb.report.sidecar import Columns
@@ -79,7 +79,7 @@ def seen(catalog: Catalog) -> set[str]:
     ],
 )
 def test_a_folder_says_the_space(path: str, space: str) -> None:
-    assert space_of(path) == space
+    assert find_space(path) == space
 
 
 def test_folders_above_the_inbox_say_nothing(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_folders_above_the_inbox_say_nothing(tmp_path: Path) -> None:
     catalog.put_job(Job(f"{inbox}/b/same.nsys-rep", "same.nsys-rep", "1", "duplicate", HIDDEN.id))
     assert {job.name for job in catalog.asked_by(OTTO).jobs()} == {"open.nsys-rep", "same.nsys-rep"}
     assert catalog.spaces.spaces_by_report() == {HIDDEN.id: {"", "kernels"}}
-    assert space_of(f"{tmp_path}/@team/inbox2/a.nsys-rep", inbox) == "team", "it lies elsewhere"
+    assert find_space(f"{tmp_path}/@team/inbox2/a.nsys-rep", inbox) == "team", "it lies elsewhere"
 
 
 def test_who_sees_which_reports(catalog: Catalog) -> None:

@@ -70,7 +70,7 @@ def test_tables_are_made_and_taken_away(postgres: Server) -> None:
     assert "warpdeck migrate" in caught.value.hint
     migrations.move(url)
     made = columns(url)
-    for table, names in catalog_repair.expected_columns().items():
+    for table, names in catalog_repair.list_expected_columns().items():
         assert made[table] == set(names), "as in catalog.sql"
     assert catalog_indexes() <= indexes(url)
     migrations.move(url)

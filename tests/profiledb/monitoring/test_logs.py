@@ -63,5 +63,5 @@ def test_no_password_gets_in(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_plain_logs_hold_no_events(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     logs.configure("plain")
-    logs.event("file", file="a")
+    logs.log_event("file", file="a")
     assert capfd.readouterr() == ("", "")

@@ -62,8 +62,8 @@ def both_ask(answers: Answers, library: Library, first: Request, second: Request
 def test_two_that_ask_at_once_have_it_worked_out_once(
     library: Library, report_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted = Counted(analysis.rows)
-    monkeypatch.setattr(analysis, "rows", counted)
+    counted = Counted(analysis.read_rows)
+    monkeypatch.setattr(analysis, "read_rows", counted)
     one = asked(library, report_id)
     first, second = both_ask(Answers(), library, one, one, counted)
     assert counted.calls == [one]
@@ -94,7 +94,7 @@ def test_a_restart_works_out_nothing(library: Library, gaps: str, monkeypatch: p
     def refuse(*_: Any) -> Any:
         raise AssertionError("it was answered before")
 
-    monkeypatch.setattr(analysis, "rows", refuse)
+    monkeypatch.setattr(analysis, "read_rows", refuse)
     fresh, after = Library(library.folder), Answers()
     for one, rows in zip(names, first, strict=True):
         assert after.answer(fresh, asked(fresh, gaps, one)).equals(rows), one
@@ -106,7 +106,7 @@ def test_what_a_report_lacks_is_looked_up_once(
     answers, one = Answers(), asked(library, report_id, "range_paths")
     with pytest.raises(NotCapturedError, match="No NVTX ranges"):
         answers.answer(library, one)
-    monkeypatch.setattr(analysis, "rows", None)
+    monkeypatch.setattr(analysis, "read_rows", None)
     with pytest.raises(NotCapturedError, match="No NVTX ranges") as again:
         answers.answer(library, one)
     with pytest.raises(NotCapturedError) as third:

@@ -28,7 +28,7 @@ def keep(library: Library, report_id: str, analysis_name: str = "kernels", limit
     """Has an answer kept, and tells where."""
     params = {} if limit is None else {"limit": limit}
     answer_store.run(library, report_id, analysis_name, params)
-    path = answer_store.where(library, request.build(library, report_id, analysis_name, params))
+    path = answer_store.find_path(library, request.build(library, report_id, analysis_name, params))
     assert path
     assert path.exists()
     return path
@@ -44,7 +44,7 @@ def test_what_is_kept_is_what_was_answered(library: Library, report_id: str) -> 
     assert answer_store.run(library, report_id, "kernels").equals(fresh)
     again = answer_store.read(Library(library.folder), asked(library, report_id))
     assert again is not None
-    rows = analysis.frame_of(again)
+    rows = analysis.convert_frame(again)
     assert rows.equals(fresh)
     assert list(rows.dtypes) == list(fresh.dtypes)
 
@@ -62,11 +62,11 @@ def test_a_damaged_file_counts_as_none_and_is_written_anew(library: Library, rep
 
 def test_other_code_asks_for_other_files(library: Library, report_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before = keep(library, report_id)
-    monkeypatch.setattr(answer_store, "code", lambda: "later")
-    assert answer_store.where(library, asked(library, report_id)) != before
+    monkeypatch.setattr(answer_store, "hash_code", lambda: "later")
+    assert answer_store.find_path(library, asked(library, report_id)) != before
     monkeypatch.undo()
-    monkeypatch.setattr(request, "fingerprint", lambda _: "another text of the SQL")
-    assert answer_store.where(library, asked(library, report_id)) != before
+    monkeypatch.setattr(request, "hash_analysis", lambda _: "another text of the SQL")
+    assert answer_store.find_path(library, asked(library, report_id)) != before
     assert answer_store.read(library, asked(library, report_id)) is None
 
 
@@ -85,11 +85,11 @@ def test_a_report_that_is_gone_or_damaged_answers_nothing(library: Library, repo
     library._attached.close(report_id)
     database.write_bytes(b"nothing" * 100)
     os.utime(database, ns=(state.st_atime_ns, state.st_mtime_ns))
-    assert answer_store.where(library, asked(library, report_id)) == path, "it would be found"
+    assert answer_store.find_path(library, asked(library, report_id)) == path, "it would be found"
     with pytest.raises(DamagedError):
         answer_store.run(library, report_id, "kernels")
     library.delete(report_id)
-    assert answer_store.where(library, asked(library, report_id)) is None
+    assert answer_store.find_path(library, asked(library, report_id)) is None
     assert not path.exists()
 
 
@@ -133,4 +133,4 @@ def test_a_folder_that_cannot_be_written_stops_no_answer(library: Library, repor
 def test_names_that_lead_elsewhere_are_no_reports(library: Library, report_id: str) -> None:
     made = asked(library, report_id)
     strange = Request("../reports", made.analysis, made.values, made.selection, None)
-    assert answer_store.where(library, strange) is None
+    assert answer_store.find_path(library, strange) is None

@@ -27,8 +27,8 @@ def report(publish: Publish, *kernels: str, **more: list[dict[str, Any]]) -> str
 
 
 def missing(library: Library, report_id: str) -> dict[str, captures.Capture]:
-    with library.cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
-        return {one.table: one for one in captures.missing(cursor)}
+    with library.cursor(report_id, views=views.list_needed(captures.INCLUDES)) as cursor:
+        return {one.table: one for one in captures.list_missing(cursor)}
 
 
 def test_copies_of_a_program_that_copies_nothing(library: Library, publish: Publish) -> None:
@@ -123,8 +123,8 @@ def test_graphs_that_were_traced_as_wholes_are_not_taken_for_a_silent_driver(nsy
     with pytest.raises(NotCapturedError, match="graphs were traced as a whole") as told:
         analysis.run(nsys_samples, report.id, "kernel_summary", {})
     assert told.value.command == f"warpdeck profile -- {report.command}"
-    with nsys_samples.cursor(report.id, views=views.everything()) as cursor:
-        assert captures.missing(cursor)[0].command == told.value.command
+    with nsys_samples.cursor(report.id, views=views.list_all()) as cursor:
+        assert captures.list_missing(cursor)[0].command == told.value.command
 
 
 @pytest.mark.parametrize(

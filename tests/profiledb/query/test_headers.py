@@ -12,8 +12,8 @@ from profiledb.query.header import SELECTS, Analysis
 from profiledb.query.views import Views
 from profiledb.report import schema
 
-ANALYSES = header.analyses().values()
-FILES = views.files().values()
+ANALYSES = header.list_analyses().values()
+FILES = views.list_files().values()
 _MADE = re.compile(r"CREATE OR REPLACE (?:VIEW|MACRO) (\w+)")
 
 
@@ -27,7 +27,7 @@ def words(sql: str) -> set[str]:
 
 
 def made_by(name: str) -> set[str]:
-    return set(_MADE.findall(views.files()[name].sql))
+    return set(_MADE.findall(views.list_files()[name].sql))
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def empty(tables: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnecti
 def test_an_analysis_needs_no_views_but_those_that_it_includes(
     empty: duckdb.DuckDBPyConnection, analysis: Analysis
 ) -> None:
-    empty.execute(views.sql(analysis.includes) or "SELECT 1")
+    empty.execute(views.build_sql(analysis.includes) or "SELECT 1")
     for param in analysis.params:
         assert f"${param.name}" in analysis.sql or analysis.joins
     for sql in analysis.queries:
@@ -73,7 +73,7 @@ def test_an_analysis_includes_nothing_that_it_does_not_name(analysis: Analysis) 
 
 @pytest.mark.parametrize("file", FILES, ids=named)
 def test_a_file_of_views_names_what_it_builds_on(empty: duckdb.DuckDBPyConnection, file: Views) -> None:
-    empty.execute(views.sql([file.name]))
+    empty.execute(views.build_sql([file.name]))
     assert [name for name in file.includes if not words(file.sql) & made_by(name)] == []
 
 
@@ -91,18 +91,18 @@ def test_what_an_analysis_selects_is_what_its_views_depend_on(analysis: Analysis
         "phases": any(word.startswith("selected_phase") for word in used),
     }
     assert analysis.selects == tuple(name for name in SELECTS if depends[name])
-    assert not analysis.by_phases or "phase" in {one.name for one in views.needed(analysis.includes)}
+    assert not analysis.by_phases or "phase" in {one.name for one in views.list_needed(analysis.includes)}
 
 
 def test_a_file_comes_after_those_that_it_builds_on() -> None:
-    order = [one.name for one in views.everything()]
-    assert sorted(order) == sorted(views.files())
+    order = [one.name for one in views.list_all()]
+    assert sorted(order) == sorted(views.list_files())
     assert all(order.index(name) < order.index(one.name) for one in FILES for name in one.includes)
 
 
 def test_unknown_views_are_said() -> None:
     with pytest.raises(AnalysisError, match="No views are called 'nothing'"):
-        views.needed(["nothing"])
+        views.list_needed(["nothing"])
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def by_python(frame: pd.DataFrame, columns: Sequence[asked.Column]) -> bytes:
 
 
 def plain(value: object) -> object:
-    return spreadsheet.defused(value) if isinstance(value, str) else value
+    return spreadsheet.defuse_text(value) if isinstance(value, str) else value
 
 
 def written(library: Library, report: Manifest, name: str, **params: str) -> bytes:
@@ -119,7 +119,7 @@ def made(monkeypatch: pytest.MonkeyPatch, query: str, columns: dict[str, str], p
     """Makes a query the only analysis; ``columns`` are names with their formats."""
     header = "".join(f"-- column: {name} | text | {spec} | x\n" for name, spec in columns.items())
     parsed = asked.parse("made", f"-- title: x\n{param}{header}{query};\n")
-    monkeypatch.setattr(asked, "analyses", lambda: {"made": parsed})
+    monkeypatch.setattr(asked, "list_analyses", lambda: {"made": parsed})
     return parsed
 
 
@@ -135,7 +135,7 @@ def test_awkward_texts_and_numbers(empty_library: Library, large: int, monkeypat
     ]
     report = publish(empty_library, "aaaa000000000001")
     monkeypatch.setattr(output, "LARGE", large)
-    with empty_library.cursor(report.id, views=views.everything()) as cursor:
+    with empty_library.cursor(report.id, views=views.list_all()) as cursor:
         cursor.execute("CREATE TABLE memory.awkward (i BIGINT, a VARCHAR, b VARCHAR, c BOOLEAN, x DOUBLE)")
         frame = pd.DataFrame(rows, columns=["i", "a", "b", "c", "x"])
         cursor.execute("INSERT INTO awkward SELECT * FROM frame")
@@ -162,7 +162,7 @@ def test_parameters_arrive_as_they_are(empty_library: Library, value: str, monke
     report = publish(empty_library, "aaaa000000000001")
     made(monkeypatch, "SELECT $limit AS text, 1 AS one", {"text": "", "one": ""}, "-- param: limit =  any text\n")
     rows = list(csv.reader(io.StringIO(written(empty_library, report, "made", limit=value).decode(), newline="")))
-    assert rows == [["text", "one"], [spreadsheet.defused(value), "1"]]
+    assert rows == [["text", "one"], [spreadsheet.defuse_text(value), "1"]]
 
 
 def test_nothing_is_written_before_an_error(empty_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,7 +121,7 @@ WRITTEN = (
 
 
 def test_names_are_written_alike(library: Library, publish: Publish) -> None:
-    with library.cursor(publish(lambda _: None), views=views.everything()) as cursor:
+    with library.cursor(publish(lambda _: None), views=views.list_all()) as cursor:
         for written, normal in WRITTEN:
             assert cursor.execute("SELECT normal_name($name)", {"name": written}).fetchone() == (normal,), written
 

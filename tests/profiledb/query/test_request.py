@@ -15,7 +15,7 @@ from profiledb.selection.model import Selection
 from tests.support.page_reports import Publish, insert, kernel, name
 
 TRAINING = "transformer_training.nsys-rep"
-WITHOUT_MODE = [one.name for one in header.analyses().values() if one.by_part and not one.by_mode]
+WITHOUT_MODE = [one.name for one in header.list_analyses().values() if one.by_part and not one.by_mode]
 FEW = ("kernels", "gpu_busy", "copies", "api_calls")
 
 

@@ -14,7 +14,7 @@ from profiledb.selection.model import Selection
 SELECTIONS: tuple[dict[str, Any], ...] = (
     {}, {"warmup": "exclude"}, {"within": "steps", "warmup": "exclude"}, {"from_ns": 1_000_000, "to_ns": 60_000_000},
 )  # fmt: skip
-SHARING = [one.name for one in header.analyses().values() if one.once and one.by_part]
+SHARING = [one.name for one in header.list_analyses().values() if one.once and one.by_part]
 
 
 def of_all(library: Library, name: str, selection: dict[str, Any]) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def test_rows_are_read_where_they_hold() -> None:
 def test_the_rows_are_made_for_the_defaults() -> None:
     """A file of SQL that says a length of gaps says that which its analyses have as their default."""
     for name in SHARING:
-        texts = "".join(shared_rows.files()[one].sql for one in header.get(name).once)
+        texts = "".join(shared_rows.list_files()[one].sql for one in header.get(name).once)
         least = [
             param.default
             for param in header.get(name).params
@@ -63,10 +63,10 @@ def test_the_rows_are_made_for_the_defaults() -> None:
 
 
 def test_every_file_of_shared_rows_is_listed() -> None:
-    listed = [one.once for one in header.analyses().values()]
-    listed += [one.once for one in shared_rows.files().values()]
+    listed = [one.once for one in header.list_analyses().values()]
+    listed += [one.once for one in shared_rows.list_files().values()]
     listed += [rule.analysis.once for rule in rulebook.load().values()]
-    assert {name for once in listed for name in once} == set(shared_rows.files())
+    assert {name for once in listed for name in once} == set(shared_rows.list_files())
 
 
 def test_rows_are_made_once(library: Library, gaps: str) -> None:
@@ -90,13 +90,13 @@ def test_every_file_that_is_listed_makes_its_rows(library: Library, gaps: str) -
             rows = part.cursor.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
             made = {table for (table,) in rows}
         for one in header.get(name).once:
-            assert made.issuperset(re.findall(r"TEMP TABLE (\w+)", shared_rows.files()[one].sql)), one
+            assert made.issuperset(re.findall(r"TEMP TABLE (\w+)", shared_rows.list_files()[one].sql)), one
     library._attached.close(gaps)
 
 
 def test_rows_of_a_table_without_rows_are_not_made(library: Library, gaps: str) -> None:
     asked = rulebook.load()["exposed_communication"].analysis
-    assert shared_rows.files()["messages"].of == "finding_communication"
+    assert shared_rows.list_files()["messages"].of == "finding_communication"
     with shared_rows.opened(library, gaps, Selection(), asked.includes) as part:
         part.prepare(asked)
         assert not captures.has_rows(part.cursor, "finding_communication")

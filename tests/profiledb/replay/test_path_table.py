@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from profiledb.access.cli.main import main
-from profiledb.access.operations.registry import operations
+from profiledb.access.operations.registry import list_operations
 from profiledb.errors import AnalysisError
 from profiledb.library.library import Library
 from profiledb.replay import critical_path, path_table
@@ -44,7 +44,7 @@ def reads(tmp_path: Path) -> Library:
 
 
 def test_the_path_of_a_report_filled_by_hand(reads: Library) -> None:
-    found = path_table.read(reads, REPORT)
+    found = path_table.read_path(reads, REPORT)
     assert (found.begin_ns, found.end_ns, found.steps) == (50_000, 224_000, ())
     # Each launch takes 5 µs to its kernel, each wait ends 2 µs after it.
     assert {(row.kind, row.name): row.path_ns for row in found.rows} == {
@@ -53,10 +53,10 @@ def test_the_path_of_a_report_filled_by_hand(reads: Library) -> None:
     }  # fmt: skip
     kernel = found.rows[0]
     assert kernel == path_table.PathRow("matmul", "kernel_2", 100_000, 100 * 100 / 174, 1, 100_000, 1, 0, 0)
-    ranges = {row.name: row for row in path_table.read(reads, REPORT, "range").rows}
+    ranges = {row.name: row for row in path_table.read_path(reads, REPORT, "range").rows}
     assert {name: row.path_ns for name, row in ranges.items()} == {"forward": 62_000, "loss": 112_000}
     assert ranges["forward"].kind == "range"
-    assert [row.path_ns for row in path_table.read(reads, REPORT, "operator").rows] == [174_000], "in no operator"
+    assert [row.path_ns for row in path_table.read_path(reads, REPORT, "operator").rows] == [174_000], "in no operator"
 
 
 def test_the_lane_shows_what_the_path_is_about(reads: Library) -> None:
@@ -65,7 +65,7 @@ def test_the_lane_shows_what_the_path_is_about(reads: Library) -> None:
     lane = opened.lanes[0]
     assert (lane.kind, opened.listed[0]["title"], opened.listed[0]["busy_ns"]) == ("path", "Critical path", 174_000)
     with shelf.cursor(REPORT) as cursor:
-        found = cursor.execute(f"FROM ({events.events_sql(opened, [lane])}) ORDER BY s").fetchall()
+        found = cursor.execute(f"FROM ({events.build_events_query(opened, [lane])}) ORDER BY s").fetchall()
         texts = read_texts(cursor, [name for *_, name, _ in found])
         told = [(texts[name], s + opened.origin_ns, e + opened.origin_ns) for _, _, s, e, name, _ in found]
         assert told == [
@@ -107,11 +107,11 @@ def test_a_path_is_cut_at_the_bounds_of_a_step() -> None:
 
 def test_each_table_adds_up_and_so_do_the_steps(nsys_samples: Library) -> None:
     report = nsys_samples.find(TRAINING).id
-    whole = path_table.read(nsys_samples, report)
+    whole = path_table.read_path(nsys_samples, report)
     for by in path_table.GROUPINGS:
-        rows = path_table.read(nsys_samples, report, by).rows
+        rows = path_table.read_path(nsys_samples, report, by).rows
         assert sum(row.path_ns for row in rows) == whole.end_ns - whole.begin_ns
-    steps = [path_table.read(nsys_samples, report, "range", step) for step in whole.steps]
+    steps = [path_table.read_path(nsys_samples, report, "range", step) for step in whole.steps]
     assert sum(one.end_ns - one.begin_ns for one in steps) == whole.end_ns - whole.begin_ns
     assert all(sum(row.path_ns for row in one.rows) == one.end_ns - one.begin_ns for one in steps)
 
@@ -120,7 +120,7 @@ def test_each_table_adds_up_and_so_do_the_steps(nsys_samples: Library) -> None:
 def test_operators_of_a_trace_hold_most_of_its_path(tmp_path: Path) -> None:
     ingest_files(tmp_path, [ROOT / "tests/data/torch/training.pt.trace.json.gz"])
     traces = Library(tmp_path / "library")
-    found = path_table.read(traces, traces.list()[0].id, "operator").rows
+    found = path_table.read_path(traces, traces.list()[0].id, "operator").rows
     took = {row.name: row.path_ns for row in found}
     assert took[""] < sum(took.values()) / 2
     assert took["aten::mm"] > 0
@@ -131,7 +131,7 @@ def test_the_command_and_the_api_say_the_same(nsys_samples: Library, capsys: pyt
     command = ["critical_path", TRAINING, "--library", str(nsys_samples.folder), "--by", "range", "--step", "3"]
     assert main([*command, "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    answer = operations()["get_critical_path"].run(nsys_samples, {"report": TRAINING, "by": "range", "step": "3"})
+    answer = list_operations()["get_critical_path"].run(nsys_samples, {"report": TRAINING, "by": "range", "step": "3"})
     shares = [row.pop("share_pct") for row in told["rows"]]
     rows = answer.plain()["rows"]
     assert [row.pop("share_pct") for row in rows] == pytest.approx(shares)
@@ -144,8 +144,8 @@ def test_the_command_and_the_api_say_the_same(nsys_samples: Library, capsys: pyt
 def test_a_step_that_is_not_replayed_is_refused(nsys_samples: Library) -> None:
     report = nsys_samples.find(TRAINING).id
     with pytest.raises(AnalysisError, match="Step 1000 is not among those that are replayed"):
-        path_table.read(nsys_samples, report, step=1_000)
+        path_table.read_path(nsys_samples, report, step=1_000)
     with pytest.raises(AnalysisError, match="listed by kernel, range or operator"):
-        path_table.read(nsys_samples, report, "color")
+        path_table.read_path(nsys_samples, report, "color")
     with pytest.raises(AnalysisError, match="step is the number of a step"):
-        operations()["get_critical_path"].run(nsys_samples, {"report": TRAINING, "step": "9" * 5_000})
+        list_operations()["get_critical_path"].run(nsys_samples, {"report": TRAINING, "step": "9" * 5_000})

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from profiledb.access.cli.main import main
-from profiledb.access.operations.registry import operations
+from profiledb.access.operations.registry import list_operations
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
 from profiledb.replay import prediction
@@ -48,7 +48,9 @@ def test_the_command_and_the_api_say_the_same(nsys_samples: Library, capsys: pyt
     command = ["whatif", STARVED, "--library", str(nsys_samples.folder), "--change", "faster_kernels=matmul:2"]
     assert main([*command, "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    answer = operations()["get_what_if"].run(nsys_samples, {"report": STARVED, "change": ("faster_kernels=matmul:2",)})
+    answer = list_operations()["get_what_if"].run(
+        nsys_samples, {"report": STARVED, "change": ("faster_kernels=matmul:2",)}
+    )
     assert told == json.loads(answer.written("json"))
     assert {"baseline_ns", "replayed_ns", "error_pct", "predicted_ns", "low_ns", "high_ns", "next"} <= told.keys()
     assert {"change", "predicted_ns", "low_ns", "high_ns", "next"} <= told["changes"][0].keys()

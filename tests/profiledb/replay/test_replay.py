@@ -11,7 +11,7 @@ from profiledb.replay import critical_path, graph, simulation
 from profiledb.replay.changes import CHANGES
 from profiledb.replay.graph import Graph
 from profiledb.replay.part import Part
-from profiledb.replay.recording import Recording, outermost
+from profiledb.replay.recording import Recording, find_outermost
 from tests.support.recordings import LAUNCH_LAG, Call, Operation, Program, recording
 
 LAUNCH, WAIT = "cudaLaunchKernel_v7000", "cudaDeviceSynchronize_v3020"
@@ -240,7 +240,7 @@ def test_host_code_of_a_range_takes_no_time() -> None:
 def test_the_critical_path_adds_up() -> None:
     built = graph.build(READS)
     path = critical_path.trace(built, simulation.replay(built), 0, 224_000)
-    took = {piece.kind: piece.ns for piece in critical_path.pieces(path)}
+    took = {piece.kind: piece.ns for piece in critical_path.sum_pieces(path)}
     # Both kernels, twice 5 µs to launch, 10 µs between the steps, and 2 µs at the end of each wait.
     assert took == {"other": 200_000, critical_path.LATENCY: 10_000, critical_path.HOST: 10_000,
                     critical_path.CALLS: 4_000}  # fmt: skip
@@ -256,7 +256,7 @@ def test_the_critical_path_adds_up() -> None:
 )
 def test_calls_inside_calls(spans: list[tuple[int, int, int]], outer: list[int]) -> None:
     start, end, thread = (np.array([one[place] for one in spans], np.int64) for place in range(3))
-    assert outermost(start, end, thread).tolist() == outer
+    assert find_outermost(start, end, thread).tolist() == outer
 
 
 WORK = st.tuples(st.just("work"), st.just(0), st.integers(0, 60_000))

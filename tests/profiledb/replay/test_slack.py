@@ -18,7 +18,7 @@ def slacks(recorded: Recording) -> slack.Latest:
     built = graph.build(recorded)
     out = simulation.replay(built)
     end = max([*out.end, *out.call_end])
-    found = slack.latest(built, out, np.full(len(out.end), end), dict.fromkeys(range(len(out.call_end)), end))
+    found = slack.compute_latest(built, out, np.full(len(out.end), end), dict.fromkeys(range(len(out.call_end)), end))
     return slack.Latest(found.call - out.call_begin, found.returned - out.call_end, found.operation - out.begin)
 
 
@@ -59,7 +59,7 @@ def test_rows_name_kernels_calls_and_ranges() -> None:
     built = graph.build(READS)
     out = simulation.replay(built)
     part = Part(np.ones(4, np.bool_), np.ones(2, np.bool_), {"load": np.array([[READS.threads[0], 108_000, 114_000]])})
-    rows = slack.of_part(built, out, part, slack.latest(built, out, np.full(2, 222_000), {3: 224_000}))
+    rows = slack.measure_part(built, out, part, slack.compute_latest(built, out, np.full(2, 222_000), {3: 224_000}))
     told = {(row.kind, row.name): (row.count, row.critical, row.ns, row.least_ns) for row in rows}
     assert told == {
         ("kernel", "other"): (2, 2, 200_000, 0),

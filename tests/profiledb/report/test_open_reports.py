@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from profiledb.library.library import Library
-from profiledb.library.report_folder import report_path
+from profiledb.library.report_folder import get_report_path
 from profiledb.report.open_reports import OpenReports
 from tests.profiledb.library.test_library import publish
 
@@ -28,7 +28,7 @@ def library(empty_library: Library) -> Library:
 @pytest.fixture
 def attached(library: Library) -> OpenReports:
     """What has both open; whatever is larger than the first is large."""
-    return OpenReports(partial(report_path, library.folder), library.path(SMALL).stat().st_size)
+    return OpenReports(partial(get_report_path, library.folder), library.path(SMALL).stat().st_size)
 
 
 def threads(attached: OpenReports, *report_ids: str) -> int:

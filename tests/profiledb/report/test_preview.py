@@ -29,7 +29,7 @@ def answer(library: Library, name: str) -> pd.DataFrame | WarpdeckError:
         return error
 
 
-@pytest.mark.parametrize("name", header.analyses())
+@pytest.mark.parametrize("name", header.list_analyses())
 def test_a_preview_answers_as_the_complete_report_or_says_that_it_is_being_prepared(
     both: tuple[Library, Library], name: str
 ) -> None:
@@ -55,7 +55,9 @@ def test_no_table_of_a_preview_is_empty_because_it_comes_later(both: tuple[Libra
     with damage.attach(both[0].path(early.id)) as db:
         found = db.execute("SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = 'looked_at'")
         columns = set(found.fetchall())
-    assert all((table.name, column.name) in columns for table in schema.tables().values() for column in table.columns)
+    assert all(
+        (table.name, column.name) in columns for table in schema.read_tables().values() for column in table.columns
+    )
 
 
 def test_a_preview_is_told_from_a_report(both: tuple[Library, Library]) -> None:

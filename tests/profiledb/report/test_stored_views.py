@@ -38,7 +38,7 @@ def test_a_later_process_creates_no_view_and_answers_the_same(stored: Library, n
         for selection in ({}, {"warmup": "exclude"}):
             found = analysis.run(stored, report_id, name, selection)
             assert found.equals(analysis.run(nsys_samples, report_id, name, selection)), name
-    with stored.cursor(report_id, views=views.everything()) as cursor:
+    with stored.cursor(report_id, views=views.list_all()) as cursor:
         created = "SELECT DISTINCT database_name FROM duckdb_views() WHERE view_name = 'capture_window'"
         assert cursor.execute(created).fetchall() == [(stored_views.CATALOG,)]
 

@@ -66,7 +66,9 @@ def test_company_decides() -> None:
     assert list(alone.values()) == ["matmul", "fft", "matmul"]
     assert list(beside.values()) == ["convolution", "convolution", "matmul", "convolution"]
     with duckdb.connect() as db:
-        row = db.execute(f"SELECT {kernel_classes.case_sql('n', BUNDLED)} FROM (SELECT $name AS n)", {"name": names[0]})
+        row = db.execute(
+            f"SELECT {kernel_classes.build_case('n', BUNDLED)} FROM (SELECT $name AS n)", {"name": names[0]}
+        )
         assert row.fetchone() == ("matmul",), "where nobody says what else there is, there is no company"
 
 
@@ -89,11 +91,10 @@ def test_case_sql_in_a_query() -> None:
     """It quotes its patterns, takes any expression, and calls what has no name ``other``."""
     quoted = KernelClass("quoted", "Quoted", (r"it's \d+",), (0,), "#000000", "#000000")
     with duckdb.connect() as db:
-        sql = (
-            f"SELECT {kernel_classes.case_sql('k.name', [quoted])} FROM (VALUES ('IT''S 12'), ('its'), (NULL)) k(name)"
-        )
+        case = kernel_classes.build_case("k.name", [quoted])
+        sql = f"SELECT {case} FROM (VALUES ('IT''S 12'), ('its'), (NULL)) k(name)"
         assert db.execute(sql).fetchall() == [("quoted",), ("other",), ("other",)]
-    assert kernel_classes.case_sql("name", []) == "'other'"
+    assert kernel_classes.build_case("name", []) == "'other'"
 
 
 def test_nothing_to_classify() -> None:
@@ -192,7 +193,7 @@ def test_ten_thousand_names_within_a_second() -> None:
 @pytest.mark.parametrize("theme", get_args(kernel_classes.Theme))
 def test_colors_stay_apart(theme: kernel_classes.Theme) -> None:
     """Any two by 10 in CIE Lab, neighbors in a stack by 30, whatever the eye."""
-    colors = list(kernel_classes.colors(BUNDLED, theme).values())
+    colors = list(kernel_classes.get_colors(BUNDLED, theme).values())
     assert min(difference(a, b) for a, b in combinations(colors, 2)) > 10
     assert min(difference(a, b) for a, b in pairwise(colors)) > 30
 

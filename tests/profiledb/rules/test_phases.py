@@ -151,7 +151,7 @@ def test_a_file_of_ones_own(library: Library, training: str, own: Callable[[str]
         name = "forward"
         title = "There"
         """)
-    assert [(p.name, p.title) for p in phases.current().phases] == [
+    assert [(p.name, p.title) for p in phases.read_current().phases] == [
         ("forward", "There"), ("backward", "Backward"), ("optimizer", "Optimizer"), ("sorting", "Sorting"),
         ("none", "No phase"),
     ]  # fmt: skip
@@ -177,7 +177,7 @@ def test_a_file_of_ones_own(library: Library, training: str, own: Callable[[str]
 def test_a_wrong_file_is_named(own: Callable[[str], Path], text: str, words: list[str]) -> None:
     path = own(text)
     with pytest.raises(ConfigError) as error:
-        phases.current()
+        phases.read_current()
     assert [word for word in (str(path), *words) if word not in error.value.message] == []
 
 

@@ -95,7 +95,7 @@ def manifest() -> Manifest:
 def kept(library: Library, params: Mapping[str, Any]) -> set[str]:
     """Labels of the operations that a selection keeps, by thread where it names no mode."""
     label = {BEGIN + work[0] + 10: name for name, work in WORK.items()} | {BEGIN + 440: "lost"}
-    with library.cursor("made", views=views.everything()) as db:
+    with library.cursor("made", views=views.list_all()) as db:
         apply.apply(db, model.parse(params, "thread"))
         rows = db.execute(
             "SELECT start_ns FROM selected_kernel UNION ALL SELECT start_ns FROM selected_memop"
@@ -164,9 +164,7 @@ def test_what_is_kept(library: Library, params: Mapping[str, Any], expected: set
 
 
 def test_the_mode_is_by_process_unless_an_analysis_carries_a_name_of_nsys(library: Library) -> None:
-    assert model.parse({}).mode == model.default_selection(warmup=False).mode == "process", (
-        "pages and command line alike"
-    )
+    assert model.parse({}).mode == model.get_default(warmup=False).mode == "process", "pages and command line alike"
     by = {name: [header.get(one).mode for one in names] for name, names in OF_MODES.items()}
     assert by == {"process": ["process"] * 3, "thread": ["thread"] * 3}
     for name, columns in (("nvtx_tree", ["path", "operations"]), ("nvtx_gpu_proj_sum", ["Range", "Total GPU Ops"])):
@@ -243,7 +241,7 @@ def test_times_of_a_capture_that_states_no_begin(tmp_path: Path) -> None:
 
 def test_the_time_that_a_selection_covers(library: Library) -> None:
     """From the begin of the first operation of each instance to the end of its last one."""
-    with library.cursor("made", views=views.everything()) as db:
+    with library.cursor("made", views=views.list_all()) as db:
         apply.apply(db, model.parse({"range": "step", "mode": "process", "to_ns": 260}))
         rows = db.execute("FROM selected_window ORDER BY start_ns").fetchall()
         busy = db.execute("FROM selected_busy ORDER BY ALL").fetchall()
@@ -256,7 +254,7 @@ def test_the_time_that_a_selection_covers(library: Library) -> None:
 
 def test_the_time_that_steps_cover(library: Library) -> None:
     """From the begin of a step to the end of its range, or of all that it ran where that is later."""
-    with library.cursor("made", views=views.everything()) as db:
+    with library.cursor("made", views=views.list_all()) as db:
         apply.apply(db, model.parse({"within": "steps"}))
         rows = db.execute("FROM selected_window").fetchall()
     assert [(start - BEGIN, end - BEGIN) for start, end in rows] == [(100, 307)], "its graph ends after its range"
@@ -318,7 +316,7 @@ def test_ranges_that_a_warm_up_drove_are_left_out_too(every_report: Library) -> 
     query = "SELECT count(*) AS n FROM selected_range AS r JOIN range_name USING (name_id) WHERE name LIKE 'CCCL:%Sort'"
     counts = []
     for warmup in ("include", "exclude"):
-        with every_report.cursor(report, views=views.everything()) as cursor:
+        with every_report.cursor(report, views=views.list_all()) as cursor:
             apply.apply(cursor, model.parse({"warmup": warmup}))
             counts.append(cursor.execute(query).fetchone())
     assert counts == [(8,), (5,)]

@@ -144,7 +144,7 @@ def test_a_step_holds_only_what_lies_inside_steps(library: Library, publish: Pub
     (row,) = records(compare_rows.compare_kernels(a, b, "step"))
     assert (row["a_total_ns"], row["b_total_ns"], row["change_ns"], row["b_calls"]) == (100, 120, 20, 1)
     assert (row["a_avg_ns"], row["b_avg_ns"], row["a_share_pct"]) == (100, 120, 100), "of the calls inside"
-    drawn = compare_rows.sampled_durations(a, b, "step", compare_rows.compare_kernels(a, b, "step").iloc[0])
+    drawn = compare_rows.sample_durations(a, b, "step", compare_rows.compare_kernels(a, b, "step").iloc[0])
     assert [sorted(one) for one in drawn] == [[100] * 4, [120] * 8]
     (phase,) = records(compare_rows.compare_phases(a, b, "step"))
     assert (phase["pattern"], phase["a_instances"], phase["b_cpu_ns"]) == ("step", 1, 500)
@@ -189,7 +189,7 @@ def test_the_command_line_offers_all_metrics() -> None:
 
 def test_different_gpus_compare_shares(library: Library, publish: Publish) -> None:
     a, b = (side(library, publish(filled(BEFORE, NAMES, gpu))) for gpu in (H100, V100))
-    assert matching.other_gpus(a, b)
+    assert matching.has_other_gpus(a, b)
     assert matching.choose_basis(a, b) == "share"
     assert matching.choose_basis(a, b, "total") == "total"
     with pytest.raises(AnalysisError, match="steps"):
@@ -213,7 +213,7 @@ def test_kernels_of_one_normal_name_are_one_row(library: Library, publish: Publi
     b = side(library, publish(filled([("x", 40)], after)))
     (row,) = records(compare_rows.compare_kernels(a, b, "total"))
     assert (row["a_kernels"], row["a_total_ns"], row["a_calls"], row["change_ns"]) == (2, 70, 3, -30)
-    drawn, _ = compare_rows.sampled_durations(a, b, "total", compare_rows.compare_kernels(a, b, "total").iloc[0])
+    drawn, _ = compare_rows.sample_durations(a, b, "total", compare_rows.compare_kernels(a, b, "total").iloc[0])
     assert sorted(drawn) == [10, 30, 30]
 
 
@@ -234,7 +234,7 @@ def test_columns_are_documented(pair: tuple[Side, Side]) -> None:
     }
     found |= {"copies": compare_rows.compare_copies(a, b, "total"), "summary": compare_summary.summarize(a, b)}
     for table, columns in compare_columns.TABLES.items():
-        assert list(found[table].columns) == compare_columns.column_names(columns)
+        assert list(found[table].columns) == compare_columns.list_names(columns)
         assert all(column.help for column in columns)
 
 

@@ -171,10 +171,10 @@ def test_the_rows_of_an_analysis() -> None:
         ("b", "total", "crossed"), ("b", "compute", "one device"), ("a", "total", "one device"),
         ("a", "compute", "one device"),
     ]  # fmt: skip
-    frame = crossover.as_frame(made)
+    frame = crossover.build_frame(made)
     assert list(frame.columns) == [column.name for column in crossover.COLUMNS]
     assert frame["threshold"].tolist() == [32, pd.NA, pd.NA, pd.NA]
-    assert crossover.as_frame([]).empty
+    assert crossover.build_frame([]).empty
     assert crossover.find_crossovers(rows.head(0)) == []
 
 

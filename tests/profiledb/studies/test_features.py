@@ -110,11 +110,11 @@ def test_kernels_in_graphs_that_were_traced_as_a_whole_are_not_known(library: Li
 
 
 def test_columns_are_fixed_and_documented() -> None:
-    names = [column.name for column in features.feature_columns()]
+    names = [column.name for column in features.list_columns()]
     assert names[:2] == ["report_id", "report_name"]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch("[a-z][a-z0-9_]*", name) for name in names)
-    assert all(column.unit and column.help for column in features.feature_columns())
+    assert all(column.unit and column.help for column in features.list_columns())
 
 
 def test_a_parquet_file_read_back(
@@ -128,15 +128,15 @@ def test_a_parquet_file_read_back(
     assert (status, out) == (0, "")
     assert err == "ranged_2.sqlite is excluded: it has no task times.\n"
     back = pd.read_parquet(path)
-    assert list(back.columns) == [column.name for column in features.feature_columns()]
+    assert list(back.columns) == [column.name for column in features.list_columns()]
     assert list(zip(back["report_id"], back["size"], strict=True)) == [(r, s) for r in reports[:2] for s in (8, 9)]
-    units = {column.name: column.unit for column in features.feature_columns()}
+    units = {column.name: column.unit for column in features.list_columns()}
     for name, kind in back.dtypes.items():
         texts = units[str(name)] == "text"
         assert pd.api.types.is_numeric_dtype(kind) != texts or back[name].isna().all(), name
     assert back["kernels"].isna().tolist() == [False, True, True, True], "missing stays missing"
     assert back["sm_count"].dropna().tolist() == [132, 132]
-    alone = records(features.feature_rows(library, library.find(reports[0])))
+    alone = records(features.read_rows(library, library.find(reports[0])))
     assert equal(records(back.head(2)), alone)
 
 
@@ -146,7 +146,7 @@ def test_csv_on_standard_output(library: Library, capture: Capture, capsys: pyte
     status, out, _ = command(library, capsys, "features", report)
     assert status == 0
     back = pd.read_csv(io.StringIO(out), dtype={"report_id": str})
-    assert equal(records(back), records(features.feature_rows(library, library.find(report))))
+    assert equal(records(back), records(features.read_rows(library, library.find(report))))
     assert ",,," in out.splitlines()[2], "what is missing is nothing"
 
 

@@ -184,7 +184,7 @@ def test_nothing_is_said_of_a_report_without_work_alone() -> None:
 
 def test_a_program_that_used_only_the_cpu() -> None:
     def ask(name: str, **_: Any) -> pd.DataFrame:
-        raise captures.how_to_capture("kernel", asked_for=name in asked)
+        raise captures.explain_capture("kernel", asked_for=name in asked)
 
     asked = {"kernels"}
     assert headline.state_nothing(ask).endswith("the program used only the CPU.")

@@ -9,7 +9,7 @@ import pytest
 
 from profiledb.library.library import Library
 from profiledb.studies.html import document, markdown
-from profiledb.studies.summary.document import page_params, write_summary
+from profiledb.studies.summary.document import get_page_params, write_summary
 from tests.conftest import ROOT
 from tests.support.hostile_report import hostile
 
@@ -52,7 +52,7 @@ def test_it_says_what_the_summary_says(sample_data: Path) -> None:
     samples = Library(sample_data / "library")
     for name in ("transformer_training.nsys-rep", "transformer_training.ncu-rep"):
         report = samples.find(name)
-        params = page_params(samples, report, {})
+        params = get_page_params(samples, report, {})
         page = document.write_page(samples, report, params, address="http://host/")
         words = re.sub(r"\s+", " ", read(page).words)
         assert words.partition(f"Warpdeck {name} ")[2].startswith("Do first: ")
@@ -72,7 +72,7 @@ def test_it_says_what_the_summary_says(sample_data: Path) -> None:
 def test_it_fits_on_a_few_screens(sample_data: Path) -> None:
     samples = Library(sample_data / "library")
     for report in samples.list():
-        page = document.write_page(samples, report, page_params(samples, report, {}))
+        page = document.write_page(samples, report, get_page_params(samples, report, {}))
         words = read(page.partition("<main>")[2]).words.split()
         assert len(words) <= document.MOST_WORDS, report.name
         assert len(page) < 200_000

@@ -24,7 +24,7 @@ from profiledb.studies import retention
 from profiledb.studies.trends import gate, summary_refresh
 from profiledb.studies.trends.budget import Budget
 from profiledb.studies.trends.series_board import Board
-from profiledb.studies.trends.team_summary_store import summaries_of
+from profiledb.studies.trends.team_summary_store import open_summaries
 from tests.conftest import ROOT, SAMPLES, run_ingest
 from tests.profiledb.library.test_library import publish
 from tests.profiledb.studies.trends.test_series import SLOW, filled
@@ -174,12 +174,12 @@ def test_the_command(
 
 
 def test_a_team_has_rules_where_it_sets_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert rules.current(config.load()) is None
+    assert rules.read_current(config.load()) is None
     monkeypatch.setenv("WARPDECK_DATABASE", "postgresql://db/warpdeck")
-    assert rules.current(config.load()) == rules.DEFAULT
+    assert rules.read_current(config.load()) == rules.DEFAULT
     assert rules.DEFAULT.words == ["reports older than 30 days"]
     monkeypatch.setenv("WARPDECK_RETENTION", "off")
-    assert rules.current(config.load()) is None
+    assert rules.read_current(config.load()) is None
 
 
 def due_at(library: Library, settings: Settings, now: datetime, days: float = 30) -> list[str]:
@@ -239,7 +239,7 @@ def test_series_and_the_gate_go_on_with_the_figures_of_removed_reports(catalog: 
     assert len(list(retention.carry_out(library, open_inbox(settings), planned))) == len(planned) == 38
     assert [one.id for one in library.list()] == [new.id, f"{30:016x}"]
     assert (told(), told(otto)) == (before, seen)
-    with summaries_of(library).open_for_writing() as db:
+    with open_summaries(library).open_for_writing() as db:
         for table in ("summary", "measure", "series_member", "series_line", "series_state"):
             db.execute(f"DELETE FROM {table} WHERE {'report_id <> ?' if table in ('summary', 'measure') else '? <> 0'}",
                        [new.id if table in ("summary", "measure") else 1])  # fmt: skip

@@ -205,7 +205,7 @@ def test_the_last_to_come_does_not_wait() -> None:
     assert list(rows["wait_ns"]) == [20, 28]
     assert list(rows["wait_step_ns"]) == [10, 14]
     assert list(rows["last"]) == [2, 2], "of equal ones both"
-    table = nccl.operation_rows(run).set_index("operation")
+    table = nccl.build_operations(run).set_index("operation")
     reduced = table.loc["AllReduce"]
     assert (reduced["count"], reduced["matched"], reduced["transfer_ns"], reduced["wait_ns"]) == (
         3,
@@ -221,10 +221,10 @@ def test_the_last_to_come_does_not_wait() -> None:
 def test_operations_that_are_not_on_every_rank_are_left_out() -> None:
     run, rows = waits_of(TWO, TWO[:1], TWO[:1])
     assert list(rows["matched"]) == [1, 1, 1]
-    assert nccl.operation_rows(run)["matched"].sum() == 1
+    assert nccl.build_operations(run)["matched"].sum() == 1
     run, rows = waits_of(TWO)
     assert rows.empty
-    assert nccl.operation_rows(run)["transfer_ns"].isna().all()
+    assert nccl.build_operations(run)["transfer_ns"].isna().all()
     assert nccl.find_last(run, rows) is None
 
 
@@ -243,17 +243,17 @@ def test_the_last_rank_is_one_by_a_clear_difference(waits: list[int], expected: 
 def test_parts_of_ranks_and_factors_of_the_bus() -> None:
     gather_ops = [(1, "AllGather", 100, 10)]
     run, _ = waits_of(*[gather_ops] * 4)
-    (row,) = nccl.operation_rows(run).to_dict("records")
+    (row,) = nccl.build_operations(run).to_dict("records")
     assert row["bytes"] == 400
     assert row["busbw_gb_per_s"] == pytest.approx(400 / 10 * 3 / 4)
-    factors = {op: nccl.bus_factor(op, 4) for op in ("AllReduce", "ReduceScatter", "Broadcast", "SendRecv")}
+    factors = {op: nccl.compute_bus_factor(op, 4) for op in ("AllReduce", "ReduceScatter", "Broadcast", "SendRecv")}
     assert factors == {"AllReduce": 1.5, "ReduceScatter": 0.75, "Broadcast": 1, "SendRecv": 1}
 
 
 def test_bytes_that_nobody_tells_stay_unknown() -> None:
     run, rows = waits_of([(1, "AllReduce", None, 5)], [(1, "AllReduce", None, 9)])
     assert list(rows["wait_ns"]) == [0, 4]
-    assert nccl.operation_rows(run)["algbw_gb_per_s"].isna().all()
+    assert nccl.build_operations(run)["algbw_gb_per_s"].isna().all()
     assert nccl.lacks_sizes([run])
     assert not nccl.lacks_sizes([waits_of(TWO)[0]])
 
@@ -278,7 +278,7 @@ def test_numbers_in_a_group_match_operations_whatever_their_order() -> None:
     assert list(zip(found["sequence"], found["rank"], found["wait_ns"], strict=True)) == [
         (4, 0, 0), (4, 1, 1), (5, 0, 0), (5, 1, 1)
     ]  # fmt: skip
-    assert list(nccl.size_rows(run)["size_bytes"]) == [300, 350]
+    assert list(nccl.build_sizes(run)["size_bytes"]) == [300, 350]
     assert nccl.estimate_uncertainty(run) is None, "too few operations"
 
 

@@ -83,7 +83,7 @@ def test_waits_and_bandwidth_against_the_exports(runs: dict[str, Run], name: str
     found = nccl.wait_rows(runs[name])
     assert list(found["wait_ns"]) == [sum(mine) - sum(shortest) for mine in durations]
     assert found["last"].sum() == 4
-    (row,) = nccl.operation_rows(runs[name]).to_dict("records")
+    (row,) = nccl.build_operations(runs[name]).to_dict("records")
     ranks, size = len(durations), 4 * 108_589_056
     assert (row["bytes"], row["transfer_ns"]) == (size, sum(shortest))
     assert row["algbw_gb_per_s"] == pytest.approx(size / sum(shortest))
@@ -92,7 +92,7 @@ def test_waits_and_bandwidth_against_the_exports(runs: dict[str, Run], name: str
 
 
 def test_buckets_of_the_overlapped_run_are_matched(runs: dict[str, Run]) -> None:
-    (row,) = nccl.operation_rows(runs["ddp_overlap_4"]).to_dict("records")
+    (row,) = nccl.build_operations(runs["ddp_overlap_4"]).to_dict("records")
     assert (row["count"], row["matched"], row["bytes"]) == (16, 16, 4 * 108_589_056)
 
 

@@ -30,7 +30,7 @@ TRAINING = "transformer_training.nsys-rep"
 def made(library: Library, name: str, **params: str) -> str:
     """The summary of a report; most tests ask for that of the training."""
     report = library.find(name)
-    return document.write_summary(library, report, document.page_params(library, report, params))
+    return document.write_summary(library, report, document.get_page_params(library, report, params))
 
 
 def section(text: str, title: str) -> list[list[str]]:
@@ -41,7 +41,7 @@ def section(text: str, title: str) -> list[list[str]]:
 
 def rows(library: Library, name: str, analysis_name: str, **params: object) -> list[dict[str, object]]:
     report = library.find(name)
-    chosen = document.page_params(library, report, {}) if header.get(analysis_name).by_part else {}
+    chosen = document.get_page_params(library, report, {}) if header.get(analysis_name).by_part else {}
     return analysis.run(library, report.id, analysis_name, chosen | params).to_dict("records")  # type: ignore[return-value]
 
 
@@ -72,7 +72,7 @@ def test_every_figure_is_that_of_its_analysis(nsys_samples: Library, name: str) 
     assert f"Matmul takes **{words.percent(whole['matmul_pct'])}** of kernel time" in text
     first = rows(library, name, "top_kernels", limit=5)[0]
     assert section(text, "Top kernels")[1][2:7] == [
-        words.code(words.shortened(first["name"], 80)), answers.class_title(str(first["class"])),
+        words.code(words.shortened(first["name"], 80)), answers.get_class_title(str(first["class"])),
         words.percent(first["share_pct"]), words.duration(first["total_ns"]), words.count(first["calls"]),
     ]  # fmt: skip
     idle = [[one["reason"], words.duration(one["idle_ns"])] for one in rows(library, name, "idle_reasons")]
@@ -186,9 +186,9 @@ def test_savings_together_of_what_is_not_told(nsys_samples: Library) -> None:
 def test_what_the_profiler_costs_is_said_once() -> None:
     slowed = Slowed(0.5, ("with_stack",), "up to 4 ms")
     one = Finding(rulebook.load()["launch_bound"], "fires", value=30.0, slowed=slowed)
-    assert slowed.sentence() in top_findings.line(one)
-    assert slowed.sentence() not in top_findings.line(one, [one])
-    assert slowed.sentence() not in top_findings.line(one, slowed=[slowed.sentence()])
+    assert slowed.sentence() in top_findings.format_item(one)
+    assert slowed.sentence() not in top_findings.format_item(one, [one])
+    assert slowed.sentence() not in top_findings.format_item(one, slowed=[slowed.sentence()])
 
 
 def test_a_small_part_of_a_capture_is_worth_tuning_or_not() -> None:
@@ -201,14 +201,13 @@ def test_a_small_part_of_a_capture_is_worth_tuning_or_not() -> None:
     little = replace(one, is_little=True)
     (told,) = top_findings.select_statements([small], [little])
     assert told.text.endswith("That is too little to be worth tuning: capture a run with more work.")
-    assert not top_findings.chosen([little])
+    assert not top_findings.select_told([little])
     assert sentences.do_first([little]) == ""
     assert sentences.explain_nothing([little]) == "Nothing found that costs enough time to be worth a change."
     rule = rulebook.load()["gpu_idle"]
     frame = Finding(rule, "fires", value=50.0, cause="launch call", saving_ns=5)
-    assert (bool(top_findings.idle_remark([frame])), top_findings.idle_remark([replace(frame, is_little=True)])) == (
-        True, "",
-    )  # fmt: skip
+    remark = top_findings.find_idle_remark([replace(frame, is_little=True)])
+    assert (bool(top_findings.find_idle_remark([frame])), remark) == (True, "")
 
 
 def test_steps_are_told_by_their_finding() -> None:
@@ -241,10 +240,10 @@ def test_code_that_a_finding_names_is_not_named_before_it() -> None:
 def test_the_same_advice_is_said_once() -> None:
     rules = rulebook.load()
     chains, moves = (Finding(rules[name], "fires", value=30.0) for name in ("elementwise_chains", "data_movement"))
-    first, second = sentences.advice(moves)[:2]
-    assert first == sentences.advice(chains)[0]
-    assert top_findings.line(moves).endswith(first)
-    assert top_findings.line(moves, [chains]).endswith(second)
+    first, second = sentences.fill_advice(moves)[:2]
+    assert first == sentences.fill_advice(chains)[0]
+    assert top_findings.format_item(moves).endswith(first)
+    assert top_findings.format_item(moves, [chains]).endswith(second)
 
 
 @pytest.mark.integration
@@ -294,13 +293,13 @@ def test_every_analysis_is_exported_or_says_why_not(nsys_samples: Library, tmp_p
     index = export.write_all(nsys_samples, report, tmp_path, {"range": "forward"})
     with (tmp_path / "index.csv").open(encoding="utf-8", newline="") as file:
         assert [tuple(row) for row in csv.reader(file)] == [("analysis", "title", "rows", "why"), *index]
-    assert [name for name, *_ in index] == list(header.analyses())
+    assert [name for name, *_ in index] == list(header.list_analyses())
     written = {name: int(count) for name, _, count, why in index if not why}
     assert {path.name for path in tmp_path.iterdir()} == {f"{name}.csv" for name in written} | {"index.csv"}
     for name, count in written.items():
         with (tmp_path / f"{name}.csv").open(encoding="utf-8", newline="") as file:
             assert len(list(csv.reader(file))) == count + 1, name
-    for name in set(header.analyses()) - set(written):
+    for name in set(header.list_analyses()) - set(written):
         with pytest.raises((NotCapturedError, NotLinkedError)):
             analysis.run(nsys_samples, report.id, name)
 

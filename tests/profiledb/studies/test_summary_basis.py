@@ -43,7 +43,7 @@ def test_it_covers_what_its_findings_judge(library: Library, capture: Capture) -
 def test_steps_are_judged_with_all_that_count(library: Library, capture: Capture) -> None:
     """By hand: the first step waits for the GPU until 12 ms, so that the part begins within its range."""
     report = library.find(started_up(capture))
-    part = judge.steady_part(library, report, {})
+    part = judge.find_steady_part(library, report, {})
     assert part is not None
     rules = [rulebook.load()[name] for name in ("step_outliers", "warmup_inside", "gpu_idle")]
     late = judge.Steady(8, part.from_ns + 2 * MS, part.to_ns, part.before_ns, part.after_ns)
@@ -55,7 +55,7 @@ def test_steps_are_judged_with_all_that_count(library: Library, capture: Capture
 def test_remarks_on_the_work_are_those_of_the_steps(library: Library, capture: Capture) -> None:
     """By hand: of 66 ms of kernels, 64 ms are in steps, all in one kernel, whose share is that of the summary."""
     report = library.find(started_up(capture))
-    part = judge.steady_part(library, report, {})
+    part = judge.find_steady_part(library, report, {})
     (found,) = judge.judge(library, report, {}, [rulebook.load()["hot_kernel"]], part)
     assert found.value == 100
     assert "`two` takes all kernel time**: 64.0 ms in 8 launches." in document.write_summary(library, report, {})
@@ -72,7 +72,7 @@ def test_steps_of_several_processes_count_once(library: Library, capture: Captur
         f"UPDATE api_call SET global_tid = global_tid + {other} WHERE {turn.format('start_ns', 'start_ns')};"
         f"UPDATE kernel SET global_pid = global_pid + {other} WHERE {turn.format('start_ns', 'start_ns')}"
     )
-    part = judge.steady_part(library, library.find(capture(steps, work, after=moved)), {})
+    part = judge.find_steady_part(library, library.find(capture(steps, work, after=moved)), {})
     assert part is not None
     assert part.steps == 4
 

@@ -48,7 +48,7 @@ def bins(events: list[Event], z: int, source: list[Item] | None = None) -> list[
         return []
     values = f"SELECT * FROM (VALUES {', '.join(map(str, rows))}) AS x ({binned.SOURCE})"
     base = min(event[2] for event in events) >> z << z
-    query = binned.binning_sql(values, 1 << z, base)
+    query = binned.build_binning(values, 1 << z, base)
     found = DB.execute(f"SELECT lane, row, s, e, n, busy FROM ({query}) ORDER BY ALL").fetchall()
     columns = np.array(sorted(rows), dtype=np.int64).T
     again = bins_of_a_tile.make_items(dict(zip(bins_of_a_tile.NAMES, columns, strict=True)), z, base)
@@ -106,5 +106,5 @@ def test_a_level_is_as_exact_as_the_events(events: list[Event], z: int, coarser:
 
 def test_a_bin_is_called_after_its_longest_event() -> None:
     rows = "(0, 0, 0, 10, 1, 10, 7, 70, 10), (0, 0, 20, 50, 1, 30, 8, 80, 30), (0, 0, 60, 61, 1, 1, 9, 90, 1)"
-    query = binned.binning_sql(f"SELECT * FROM (VALUES {rows}) AS x ({binned.SOURCE})", 64, 0)
+    query = binned.build_binning(f"SELECT * FROM (VALUES {rows}) AS x ({binned.SOURCE})", 64, 0)
     assert DB.execute(f"SELECT name, ref, d, n FROM ({query})").fetchall() == [(8, 80, 30, 3)]

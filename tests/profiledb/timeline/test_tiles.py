@@ -181,7 +181,7 @@ def test_what_hardly_repeats_is_not_summed(tmp_path: Path) -> None:
 
 def test_two_processes_may_make_the_same_file(tmp_path: Path) -> None:
     shelf = library(tmp_path, content(0))
-    left = build.timeline_path(shelf.derived.timelines, REPORT).with_name(f"{REPORT}.timeline1.duckdb")
+    left = build.get_timeline_path(shelf.derived.timelines, REPORT).with_name(f"{REPORT}.timeline1.duckdb")
     killed = left.with_name(f"{left.name}.0.making")
     fresh = left.with_name(f"{left.name}.1.making")
     left.parent.mkdir(parents=True, exist_ok=True)
@@ -197,7 +197,7 @@ def test_two_processes_may_make_the_same_file(tmp_path: Path) -> None:
         with made.cursor(REPORT) as cursor:
             assert cursor.execute("SELECT count(*) FROM level").fetchall()[0][0] > 0
     assert sorted(path.name for path in shelf.derived.timelines.glob("*")) == sorted(
-        [fresh.name, build.timeline_path(shelf.derived.timelines, REPORT).name]
+        [fresh.name, build.get_timeline_path(shelf.derived.timelines, REPORT).name]
     )
 
 
@@ -274,7 +274,7 @@ def test_every_event_of_a_tile_can_be_asked_for(shelf: Timelines) -> None:
                 one = event.describe_event(cursor, opened, lane, int(found["ref"][at]))
                 assert found["s"][at] <= one["start"] < found["s"][at] + (1 << 20)
                 assert one["name_id"] == found["name"][at]
-        launched = event.describe_event(cursor, opened, events.lane(opened, checked(opened)[0]).id, 4)
+        launched = event.describe_event(cursor, opened, events.find_lane(opened, checked(opened)[0]).id, 4)
         assert [arrow["kind"] for arrow in launched["arrows"]] == ["launch"]
 
 

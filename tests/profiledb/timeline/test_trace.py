@@ -106,7 +106,7 @@ def written(shelf: Timelines, selection: Selection | None = None, most: int | No
     opened, file = shelf.wait(REPORT), Pieces()
     with shelf.cursor(REPORT) as cursor:
         count = trace.write_trace(
-            cursor, opened, file, spans.selected_spans(cursor, opened, selection or Selection()), most
+            cursor, opened, file, spans.find_spans(cursor, opened, selection or Selection()), most
         )
     assert file.largest < 10_000, "nothing is gathered before it is written"
     return Read(file.getvalue()), count

@@ -85,7 +85,7 @@ def said(library: Library, tmp_path: Path) -> dict[str, list[tuple[Any, ...]]]:
     """All rows of a catalog, with what lies beside it."""
     path = tmp_path / "said.sqlite"
     snapshot.take_snapshot(library.catalog, library.folder, path)
-    found = {table: sorted(snapshot.read_rows(path, table), key=repr) for table in snapshot.table_columns()}
+    found = {table: sorted(snapshot.read_rows(path, table), key=repr) for table in snapshot.list_table_columns()}
     found["audit"] = [row[1:] for row in snapshot.read_rows(path, "audit")]  # in order, whatever the numbers
     del found["stored_file"]
     return found
@@ -161,9 +161,9 @@ def test_every_analysis_answers_the_same(folder: Path, team: Team) -> None:
     source, target = Library(folder), team()
     move(folder, target)
     report_id = source.find(f"{NAME}.nsys-rep").id
-    told = answers(source, report_id, header.analyses())
+    told = answers(source, report_id, header.list_analyses())
     assert sum(isinstance(one, pd.DataFrame) for one in told.values()) > 50
-    assert same(answers(target, report_id, header.analyses()), told)
+    assert same(answers(target, report_id, header.list_analyses()), told)
 
 
 def test_a_token_and_a_question_work_there(folder: Path, team: Team) -> None:
@@ -344,6 +344,6 @@ def test_every_table_of_a_team_is_carried_or_named(team: Team) -> None:
     with database.connect("") as db:
         query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
         tables = {row["tablename"] for row in db.execute(query)}
-    assert tables == (snapshot.table_columns().keys() | DERIVED | OF_ITSELF)
+    assert tables == (snapshot.list_table_columns().keys() | DERIVED | OF_ITSELF)
     left = {"stored_file", "login", "listing", "finding", "removal", "removal_look"}
-    assert set(rows._list_moved_tables()) == snapshot.table_columns().keys() - left
+    assert set(rows._list_moved_tables()) == snapshot.list_table_columns().keys() - left

@@ -25,7 +25,7 @@ from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.series_changes import Trend
 from profiledb.studies.trends.series_lines import LISTED, RECENT
 from profiledb.studies.trends.summary_store import Facts, Row, Summaries
-from profiledb.studies.trends.team_summary_store import summaries_of
+from profiledb.studies.trends.team_summary_store import open_summaries
 from tests.support import serial
 
 SERIES = "train · nsys · NVIDIA H200"
@@ -163,7 +163,7 @@ def test_a_change_is_found_where_it_is_and_made_up_of_its_kernel(library: Librar
 
 def test_a_change_of_the_driver_is_no_regression(library: Library) -> None:
     filled(library)
-    kept = summaries_of(library)
+    kept = open_summaries(library)
     every = kept.of([f"{n:016x}" for n in range(SLOW, 41)])
     for number in range(SLOW, 41):
         serial.put(library, serial.facts(number, driver="590.2"), every[f"{number:016x}"])
@@ -194,11 +194,11 @@ def test_what_people_say_of_a_change_stays(library: Library) -> None:
 
 def require_as_made_anew(board: Board, library: Library) -> None:
     """Compare a board with all series and changes made of all summaries, without anything that is kept of series."""
-    store, catalog = summaries_of(library), library.catalog
+    store, catalog = open_summaries(library), library.catalog
     seen = set(catalog.report_ids())
     facts = {key: one for key, one in store.facts().items() if key in seen}
     built = series.build_series(
-        facts, rules.current(), catalog.listing.labels_with_values(), catalog.decisions.choices()
+        facts, rules.read_current(), catalog.listing.labels_with_values(), catalog.decisions.choices()
     )
     assert serial.all_series(board) == built
     assert board.names == list(built)
@@ -254,7 +254,7 @@ def test_what_is_kept_of_series_is_what_is_made_anew(library: Library) -> None:
         noted += any(line.change and line.change.note for line in board.listed)
         assert len(board._lines.keys() - before.keys()) <= (0 if what in ("note", "nothing") else 2), what
     assert noted
-    summaries_of(library).forget([report.id for report in library.list()])
+    open_summaries(library).forget([report.id for report in library.list()])
     assert Board(library, board).names == []
 
 
@@ -263,7 +263,7 @@ def test_members_are_made_anew_where_the_log_of_changes_or_the_rules_do_not_tell
 ) -> None:
     filled(library, 3)
     assert Board(library).names == [SERIES]
-    with summaries_of(library).open_for_writing() as db:
+    with open_summaries(library).open_for_writing() as db:
         db.execute("DELETE FROM series_member WHERE report_id = ?", [f"{1:016x}"])
         db.execute("UPDATE series_state SET number = 99")
         db.execute("UPDATE series_line SET lines = '[3]'")
@@ -279,7 +279,7 @@ def test_where_nothing_can_be_written_series_are_as_they_were(
     assert Board(filled(library, 3)).names == [SERIES]
     library.catalog.decisions.choose(f"{1:016x}", "mine")
     full = Mock(side_effect=CatalogError("The disk is full."))
-    monkeypatch.setattr(type(summaries_of(library)), "open_for_writing", full)
+    monkeypatch.setattr(type(open_summaries(library)), "open_for_writing", full)
     assert Board(library).names == [SERIES]
     assert full.called
     monkeypatch.undo()
@@ -304,7 +304,7 @@ def test_a_hidden_report_joins_no_series_of_a_board_made_from_the_one_before(lib
     assert board.listed
     hidden = serial.facts(4)
     library.catalog.add_report(replace(library.list()[0], id=hidden.report_id, space="kernels"))
-    summaries_of(library).put(hidden, "x", serial.rows(1e6, {"k": 1e5}))
+    open_summaries(library).put(hidden, "x", serial.rows(1e6, {"k": 1e5}))
     board = Board(otto, board)
     assert len(board.find(SERIES).points) == 3
     assert board.listed[0].reports == 3

@@ -31,7 +31,7 @@ def test_figures_are_those_of_compare_and_parts_add_up(library: Library) -> None
     assert summary_refresh.refresh(library) == 0
     kept = Summaries(library.folder)
     rows = {(row.measure, row.name): row for row in kept.of([report.id])[report.id]}
-    side = answer.gather_side(library, report, document.page_params(library, report, {}))
+    side = answer.gather_side(library, report, document.get_page_params(library, report, {}))
     told = totals.measure(side)
     for name in ("wall_ns", "busy_ns", "kernel_ns", "idle_ns", "copy_ns", "launches", "copy_bytes"):
         assert rows[name, ""].value == pytest.approx(told[f"{name}_per_step"]), name
@@ -51,7 +51,7 @@ def test_figures_are_those_of_compare_and_parts_add_up(library: Library) -> None
 def test_a_summary_is_made_again_where_a_file_beside_the_report_changes(library: Library, tmp_path: Path) -> None:
     (report,) = library.list()
     summary_refresh.refresh(library)
-    beside = sidecar.path(library.reports, report.id, "meta")
+    beside = sidecar.get_path(library.reports, report.id, "meta")
     try:
         beside.write_text('{"workload": "said later", "commit": "0123abcd"}')
         assert summary_refresh.refresh(library) == 1
