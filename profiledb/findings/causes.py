@@ -11,10 +11,9 @@ stand side by side. The other one comes first if it saves at least half as much,
 symptom whose range is that of a place is nested under it by the same rule. A remark that names a rule among its parts
 is nested under it if both fire with the same cause.
 
-No fix of a finding saves more than the time that its saving comes from (``reach_ns``): the parts of its rule and the
-idle time, but for what findings of its level and of earlier ones explain of the latter. A replay knows no such bound:
-with CUDA graphs, for example, the CPU gets ahead by so much that it also hides work in a range that another finding
-names.
+No fix of a finding saves more than the time that its saving comes from (``reach_ns``): the parts of its rule, and the
+idle time that no other finding of its level or of an earlier one explains. A replay knows no such bound: with CUDA
+graphs, for example, the CPU gets ahead by so much that it also hides work in a range that another finding names.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -84,7 +83,7 @@ def _measure_reach(
     took: Mapping[str, Mapping[str, int]],
     parents: Mapping[str, str],
 ) -> int | None:
-    """Return the most that any fix of a finding saves: its parts and all idle time but for what other findings explain.
+    """Return the most that any fix of a finding saves: its parts, and the idle time that no other finding explains.
 
     It is at least the bound of the rule. A finding explains idle time to those of its level and of later ones, unless
     they are nested together.
