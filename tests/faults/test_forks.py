@@ -373,7 +373,7 @@ content = bytearray(sqlite.get_access(Path("x")).extensions[0].read_bytes())
 content[len(content) // 2] ^= 1
 changed = Path({str(changed)!r})
 changed.write_bytes(content)
-sqlite.access = lambda path: Access((path,), (changed,))
+sqlite.get_access = lambda path: Access((path,), (changed,))
 made = prepared_files.PreparedFiles()
 made.start()
 while made._maker is not None:
