@@ -40,6 +40,11 @@ FAULTS: Mapping[str, Fault] = {
     "low_occupancy": Fault(frozenset({"low_occupancy"}), r"occupancy"),
     "few_cores": Fault(frozenset({"few_cores"}), r"few cores|affinity|oversubscri|cpu contention"),
     "decoding_one_by_one": Fault(frozenset({"decoding_one_by_one"}), r"batch|gemv"),
+    "layout_conversions": Fault(frozenset({"layout_conversions", "data_movement"}), r"layout|channels.last|nchw"),
+    "loop_over_samples": Fault(
+        frozenset({"host_work", "launch_bound"}), r"launch[- ](bound|overhead)|small kernel|loop"
+    ),
+    "dense_embedding_gradients": Fault(frozenset(), r"sparse|dense grad|embedding"),
     "small_buckets": Fault(frozenset({"small_buckets"}), r"bucket|small (nccl|collective)"),
     "unused_parameters_searched": Fault(frozenset({"unused_parameters"}), r"unused"),
     "uneven_batches": Fault(frozenset({"rank_imbalance"}), r"straggl|imbalance|uneven"),
@@ -53,4 +58,4 @@ FAULTS: Mapping[str, Fault] = {
         frozenset({"pageable_copies", "slow_peer_copies"}), r"pageable|D2H|device-to-host"
     ),
 }
-"""Faults by name. For ``host_work`` the range must identify the fault."""
+"""Faults by name. For ``host_work`` the range must identify the fault. No rule names a fault without rules yet."""

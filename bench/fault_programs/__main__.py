@@ -14,7 +14,7 @@ from contextlib import nullcontext
 
 from bench.fault_programs.loop import PROGRAMS, Loop, wait
 
-GROUPS = ("images", "language", "arrays", "host", "training", "serving", "mixed", "applications", "ranks")
+GROUPS = ("images", "language", "arrays", "host", "training", "serving", "mixed", "applications", "services", "ranks")
 
 
 def load() -> dict[str, str]:

@@ -171,6 +171,19 @@ def test_kernels_that_join_tensors(library: Library, small: Callable[..., str]) 
     assert judged(library, other, "data_movement").cause is None
 
 
+def test_layout_conversions(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
+    ran = [(a, b, "nchwToNhwc" in name or "nhwcToNchw" in name) for a, b, name, *_ in named(FIXED)]
+    converted = union((a, b) for a, b, converts in ran if converts)
+    found = judged(nsys_samples, FIXED, "layout_conversions")
+    assert (found.verdict, found.saving_ns) == ("fires", converted)
+    assert found.facts["launches"] == sum(converts for *_, converts in ran)
+    to_nhwc, back = (f"void cudnn::ops::{name}Kernel<float>(int)" for name in ("nchwToNhwc", "nhwcToNchw"))
+    by_hand = small((0, 90, "convolution", "matmul"), (90, 96, to_nhwc, "copy"), (94, 100, back, "copy"))
+    found = judged(library, by_hand, "layout_conversions")
+    assert (found.verdict, found.value, found.saving_ns) == ("fires", 10, 10)
+    assert judged(library, small((0, 100, "permute", "copy")), "layout_conversions").value == 0
+
+
 def test_small_grids(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
     """No report at hand loses 5 % of its time in small grids: by hand 33 of 132 SMs for half of the time."""
     found = judged(library, small((0, 10_000, "a", "other"), (19_000, 20_000, "b", "other"), blocks=33), "small_grids")
