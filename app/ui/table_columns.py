@@ -1,7 +1,7 @@
 """Table columns: the header of an analysis lists the columns that its page shows, and describes them.
 
-``shown("kernels")`` returns the columns listed in the header (``-- show:``). Other tables of the same analysis name
-their columns: ``of("kernels", use("name", width=300), bar("share_pct"), "total_ns")``.
+``list_shown("kernels")`` returns the columns listed in the header (``-- show:``). Other tables of the same analysis
+name their columns: ``choose_columns("kernels", use("name", width=300), make_bar("share_pct"), "total_ns")``.
 """
 
 from collections.abc import Mapping, Sequence
