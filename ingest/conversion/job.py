@@ -40,6 +40,7 @@ _NEVER_EMPTY = {"report", "enum_value", "diagnostic", "string", "stored_result"}
 
 def main() -> int:
     """Serve requests and print the outcome of each; return 0 once all have one."""
+    _reserve_output()
     requests = [Request.from_dict(fields) for fields in json.loads(sys.stdin.buffer.readline())]
     processes.adopt()
     priority.step_back(priority.CONVERSION)
@@ -156,6 +157,15 @@ def _offer_preview(request: Request, hashing: Future[str], size: int) -> preview
 def _announce_preview(request: Request, manifest: Manifest, before: object) -> None:
     if read_state(request.source) == before:
         print(json.dumps({"preview": manifest.to_json()}), flush=True)
+
+
+def _reserve_output() -> None:
+    """Leave standard output to messages: the text of libraries, such as DuckDB's progress bar, goes to standard error.
+
+    DuckDB draws the bar after two seconds of a query if the program looks interactive, as ``python -c`` does.
+    """
+    sys.stdout = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
 
 
 def _die_with_worker() -> None:

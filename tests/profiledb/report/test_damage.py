@@ -291,6 +291,23 @@ runpy.run_module("ingest", run_name="__main__")
 """
 
 
+CHATTY = """
+import os, runpy, sys
+sys.addaudithook(lambda event, _: os.write(1, b"100% done\\n") if event == "os.mkdir" else None)
+runpy.run_module("ingest", run_name="__main__")
+"""
+
+
+def test_text_of_a_library_is_no_message_of_a_conversion(tmp_path: Path) -> None:
+    """DuckDB drew a progress bar over messages, where a query took two seconds in a program of ``python -c``."""
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    shutil.copy(SAMPLES / NAMES[1], inbox)
+    argv = [sys.executable, "-c", CHATTY, "--once", "--inbox", str(inbox), "--library", str(tmp_path / "library")]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "ready" in done.stdout, done.stderr
+
+
 @pytest.mark.parametrize(("step", "published"), [(1, False), (2, False), (3, True), (4, True)])
 def test_a_report_is_never_half_published(tmp_path: Path, step: int, published: bool) -> None:
     inbox = tmp_path / "inbox"
