@@ -11,6 +11,10 @@ stand side by side. The other one comes first if it saves at least half as much,
 symptom whose range is that of a place is nested under it by the same rule. A remark that names a rule among its parts
 is nested under it if both fire with the same cause.
 
+A place leads the causes within it if none of them explains a quarter of it (``LEAST_OF_PLACE``), or if its rule says
+that none removes it (``is_cause``). So does a symptom whose rule knows its cause. For example, if the GPU waits for
+`save` 78 % of the time, that finding comes before the output and the copies inside it, which are then nested under it.
+
 No fix of a finding saves more than the time that its saving comes from (``reach_ns``): the parts of its rule, and the
 idle time that no other finding of its level or of an earlier one explains. A replay knows no such bound: with CUDA
 graphs, for example, the CPU gets ahead by so much that it also hides work in a range that another finding names.

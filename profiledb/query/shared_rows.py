@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 
 import duckdb
@@ -98,13 +98,12 @@ class Part:
 
     def _make_once(self, once: Iterable[str]) -> None:
         for name in once:
-            if name in self._made:
-                continue
-            one = list_files()[name]
-            self._make_once(one.once)
-            if not one.of or captures.has_rows(self.cursor, one.of):
-                self.cursor.execute(one.sql)
-            self._made[name] = True
+            self._do_first(name, partial(self._make_rows, list_files()[name]))
+
+    def _make_rows(self, one: Shared) -> None:
+        self._make_once(one.once)
+        if not one.of or captures.has_rows(self.cursor, one.of):
+            self.cursor.execute(one.sql)
 
     def run(self, name: str, sql: str) -> None:
         """Run SQL unless it has run by this name."""

@@ -162,23 +162,26 @@ def shorten_leads(graph: Graph, calls: Flags, most_ns: Integers | int) -> Intege
 
     ``most_ns`` may differ by call. Pieces of ``HOST_WORK_NS`` or more stay: they are not the framework's.
     """
-    led, gap = find_led(graph), graph.gap.copy()
-    short = _find_short(graph, led) & calls[led]
-    share = np.minimum(1.0, most_ns / np.maximum(measure_leads(graph), 1))
-    gap[short] = (gap[short] * share[led[short]]).astype(np.int64)
+    led, short = _find_short_leads(graph)
+    gap, share = graph.gap.copy(), np.minimum(1.0, most_ns / np.maximum(_sum_leads(graph, led, short), 1))
+    chosen = short & calls[led]
+    gap[chosen] = (gap[chosen] * share[led[chosen]]).astype(np.int64)
     return gap
 
 
 def measure_leads(graph: Graph) -> Integers:
     """Return the host's own work that leads to each call, in pieces below ``HOST_WORK_NS``."""
+    return _sum_leads(graph, *_find_short_leads(graph))
+
+
+def _find_short_leads(graph: Graph) -> tuple[Integers, Flags]:
+    """Return the call that each gap leads to, and which gaps are pieces of the framework's work."""
     led = find_led(graph)
-    short = _find_short(graph, led)
+    return led, (led >= 0) & (graph.gap > 0) & (graph.gap < HOST_WORK_NS)
+
+
+def _sum_leads(graph: Graph, led: Integers, short: Flags) -> Integers:
     return np.bincount(led[short], graph.gap[short], minlength=len(graph.gap)).astype(np.int64)
-
-
-def _find_short(graph: Graph, led: Integers) -> Flags:
-    short: Flags = (led >= 0) & (graph.gap > 0) & (graph.gap < HOST_WORK_NS)
-    return short
 
 
 def order_launched(graph: Graph) -> Integers:

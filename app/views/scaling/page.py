@@ -41,7 +41,7 @@ def draw_page() -> None:
     runs, left_out = family.gather(named)
     own = next((run for run in runs if run.name == named[0].run), None)
     if own is None:
-        session.run_whole(manifest.id, "rank_split")  # raises an error that says what is missing
+        session.run_whole(manifest.id, "rank_split")  # raises NotCapturedError
         raise NotCapturedError("No steps in this report.", command=session.name_program(manifest.id, captures.PROFILE))
     assumed = _ask_scaling_kind(runs)
     rows = scaling_rows.run_rows(runs, assumed)

@@ -22,16 +22,12 @@
 -- advice: [not PyTorch, not TensorFlow] Keep tensors in NHWC, the layout in which tensor cores compute convolutions.
 -- source: NVIDIA, Optimizing Convolutional Layers (tensor layouts in memory: NCHW vs NHWC); PyTorch, Channels Last Memory Format
 SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS convert_ns, 0 AS launches, NULL AS kernel, NULL AS evidence
-FROM finding_window WHERE ns > 0 AND NOT EXISTS (
-        FROM kernel_name WHERE regexp_matches(demangled, 'nchwToNhwc|nhwcToNchw')
-    );
+FROM finding_window WHERE ns > 0 AND NOT EXISTS (FROM layout_kernel);
 
 WITH conversion AS MATERIALIZED (
-    SELECT device_id, start_ns, end_ns, name_id FROM selected_kernel
-    WHERE name_id IN (SELECT name_id FROM kernel_name WHERE regexp_matches(demangled, 'nchwToNhwc|nhwcToNchw'))
+    SELECT device_id, start_ns, end_ns, name_id FROM selected_kernel SEMI JOIN layout_kernel USING (name_id)
 ), taken AS (
-    SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns
-    FROM finding_union('conversion') WHERE EXISTS (FROM conversion)
+    SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_union('conversion')
 ), by_kernel AS (
     SELECT kernel, any_value(readable) AS name, sum(end_ns - start_ns)::BIGINT AS ns, count(*) AS launches
     FROM conversion JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10

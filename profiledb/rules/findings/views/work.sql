@@ -14,6 +14,10 @@ WITH swept AS (
 SELECT device_id, start_ns, coalesce(lead(reached) OVER (PARTITION BY device_id ORDER BY start_ns), last_ns) AS end_ns
 FROM fresh WHERE reached IS NULL OR start_ns > reached;
 
+-- Names of the kernels with which cuDNN converts the layout of tensors.
+CREATE OR REPLACE VIEW layout_kernel AS
+SELECT name_id FROM kernel_name WHERE regexp_matches(demangled, 'nchwToNhwc|nhwcToNchw');
+
 -- The active span of each GPU as one stretch, from its first to its last operation.
 CREATE OR REPLACE VIEW finding_edge AS
 SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM selected_active GROUP BY device_id;
