@@ -45,6 +45,13 @@ FAULTS: Mapping[str, Fault] = {
         frozenset({"host_work", "launch_bound"}), r"launch[- ](bound|overhead)|small kernel|loop"
     ),
     "dense_embedding_gradients": Fault(frozenset(), r"sparse|dense grad|embedding"),
+    "padding_to_the_limit": Fault(frozenset(), r"padding|pad"),
+    "small_microbatches": Fault(frozenset({"launch_bound"}), r"batch|launch[- ](bound|overhead)"),
+    "cache_disabled": Fault(frozenset({"recomputation"}), r"cache|recomput"),
+    "results_to_host_each_step": Fault(
+        frozenset({"copies_exceed_compute", "pageable_copies", "synchronous_copies", "sync_bound"}), r"D2H|pageable"
+    ),
+    "small_grid": Fault(frozenset({"small_grids"}), r"grid|occupancy|parallelism"),
     "small_buckets": Fault(frozenset({"small_buckets"}), r"bucket|small (nccl|collective)"),
     "unused_parameters_searched": Fault(frozenset({"unused_parameters"}), r"unused"),
     "uneven_batches": Fault(frozenset({"rank_imbalance"}), r"straggl|imbalance|uneven"),
