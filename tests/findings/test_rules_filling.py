@@ -150,3 +150,19 @@ def test_calls_tell_of_few_cores_without_switches(library: Library, publish: Pub
     assert "3 of 12 calls that never wait, such as `pthread_cond_signal`, take 1 ms or more" in sentences.says(few)
     for other in (found(2), found(9, calls=9), found(12, name=71)):
         assert other.verdict == "cannot_judge", "too few are held up, or too few told; a wait may take long"
+
+
+def test_a_thread_that_leaves_its_core_to_the_one_it_wakes_lacks_none(library: Library, publish: Publish) -> None:
+    """By hand: each of twelve calls takes 2 ms; another thread goes on in time after 12 of them, 9 or none."""
+    work = [(0, 10, 100, MS), (99 * MS - 10, 99 * MS, 99 * MS + 100, 100 * MS)]
+    names = [{"string_id": 70, "value": "pthread_cond_signal"}]
+    spent = [made.osrt(i, 70, (2 + 5 * i) * MS, (4 + 5 * i) * MS, made.WORKER) for i in range(12)]
+
+    def found(delay: int, woken: int) -> Any:
+        calls = [made.call(500 + i, 1, (2 + 5 * i) * MS + delay, (2 + 5 * i) * MS + delay + US) for i in range(woken)]
+        return judged(library, by_hand(publish, work, osrt_call=spent, string=names, api_call=calls), "few_cores")
+
+    assert found(US, 0).facts["held"] == 12
+    assert found(2 * MS, 12).facts["held"] == 12, "the other one goes on after the call only"
+    assert found(US, 12).verdict == "cannot_judge"
+    assert found(US, 1).facts["calls"] == 11, "eleven still tell, all held up"

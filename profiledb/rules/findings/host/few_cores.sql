@@ -8,7 +8,9 @@
 -- time that as many cores as threads would save, within the number of cores of the machine. A capture without switches
 -- of threads shows too few cores by OS calls that never wait, such as pthread_cond_signal: they take microseconds,
 -- unless their thread loses its core meanwhile. If at least `least_calls` of the process, and `held_pct` percent of
--- them, take 1 ms or more, all this time counts; else such a capture cannot be judged.
+-- them, take 1 ms or more, all this time counts; else such a capture cannot be judged. A call does not count if another
+-- thread goes on with CUDA calls within that 1 ms: it woke that thread and left its core to it, as autograd does at the
+-- end of a backward pass.
 -- needs: kernel or memop or graph_launch
 -- needs: sched_event or osrt_call
 -- includes: finding, idle, memory
@@ -60,18 +62,28 @@ WITH waiting AS MATERIALIZED (
             PARTITION BY device_id ORDER BY s ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ), 0)::BIGINT AS before_ns
     FROM waiting WHERE switches OR NOT EXISTS (FROM sched_event)
-), quick AS (
-    SELECT function_name(value) AS name, end_ns - start_ns >= 1000000 AS held
+), told AS MATERIALIZED (
+    SELECT function_name(value) AS name, end_ns - start_ns >= 1000000 AS held, start_ns, global_tid
     FROM selected_osrt_call JOIN string ON string_id = name_id
-    WHERE pid_of(global_tid) IN (SELECT pid_of(tid) FROM waiting) AND regexp_matches(
+    WHERE NOT EXISTS (FROM sched_event) AND pid_of(global_tid) IN (SELECT pid_of(tid) FROM waiting)
+        AND regexp_matches(
             value, '^(pthread_cond_(signal|broadcast)|sem_post|pthread_(mutex|rwlock|spin)_unlock)$'
         )
+), other AS (
+    SELECT told.start_ns, told.global_tid, api.tid
+    FROM told JOIN (SELECT DISTINCT global_tid AS tid FROM api_call) AS api
+        ON pid_of(api.tid) = pid_of(told.global_tid) AND api.tid <> told.global_tid
+    WHERE held
+), woken AS (  -- calls whose core another thread took over
+    SELECT other.start_ns, other.global_tid FROM other
+    ASOF JOIN api_call AS api ON api.global_tid = other.tid AND api.start_ns >= other.start_ns
+    WHERE api.start_ns < other.start_ns + 1000000
+), quick AS (FROM told ANTI JOIN woken USING (start_ns, global_tid)
 ), called AS MATERIALIZED (
     SELECT count(*) AS calls, count_if(held) AS held, (
             SELECT name FROM quick WHERE held GROUP BY name ORDER BY count(*) DESC, name LIMIT 1
         ) AS call
-    FROM quick WHERE NOT EXISTS (FROM sched_event)
-    HAVING count(*) >= $least_calls::BIGINT AND 100 * count_if(held) >= $held_pct::DOUBLE * count(*)
+    FROM quick HAVING count(*) >= $least_calls::BIGINT AND 100 * count_if(held) >= $held_pct::DOUBLE * count(*)
 ), run AS (  -- a thread on a core
     SELECT global_tid, cpu, time_ns AS a, lead(time_ns) OVER (
             PARTITION BY global_tid ORDER BY time_ns, scheduled_in
