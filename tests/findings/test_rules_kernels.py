@@ -336,6 +336,17 @@ def test_a_softmax_of_a_loss_is_no_attention(library: Library, small: Callable[.
     assert of("cunn_SoftMaxForward<4, float, float, float, LogSoftMaxForwardEpilogue>(float *)") == "clear"
 
 
+def test_a_softmax_over_few_numbers_is_no_attention(library: Library, small: Callable[..., str]) -> None:
+    """By hand: a softmax of 10 ns, and a cast between the same products that takes 60 or 61."""
+
+    def of(cast: int) -> str:
+        ran = ((0, 50, "gemm", "matmul"), (50, 60, "softmax_warp_forward", "softmax"),
+            (60, 60 + cast, "cast", "copy"), (200, 250, "gemm", "matmul"))  # fmt: skip
+        return judged(library, small(*ran), "unfused_attention").verdict
+
+    assert (of(60), of(61)) == ("fires", "clear")
+
+
 def test_memory_bound(nsys_samples: Library, library: Library, publish: Publish) -> None:
     """No report at hand is: by hand, 80 % of DRAM while a kernel ran, and nothing after it."""
 

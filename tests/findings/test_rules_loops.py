@@ -60,7 +60,9 @@ def test_compilation_in_steps(nsys_samples: Library, library: Library, capture: 
     assert (found.verdict, found.facts["loading"], found.facts["steps"], found.facts["modules"]) == ("fires", 3, 8, 3)
     assert found.saving_ns == 30 * MS
     assert found.value == pytest.approx(100 * 30 * MS / (101 * MS - 20))
-    assert judged(library, steps(3, 5), "compilation_in_steps").value == 0, "too few"
+    assert judged(library, steps(3, 5), "compilation_in_steps").saving_ns == 20 * MS, "each number that changes"
+    assert judged(library, steps(3, 4), "compilation_in_steps").value == 0, "too few in a row"
+    assert judged(library, steps(5), "compilation_in_steps").value == 0, "once"
     assert judged(library, steps(), "compilation_in_steps").value == 0
     for sample in ("transformer_training", "idle_host_bound"):
         assert sampled(nsys_samples, sample, "compilation_in_steps", warmup="exclude").verdict == "clear", sample

@@ -3,7 +3,8 @@
 -- The time of the kernels between the products of attention, as a share of the active span (first to last operation of
 -- each GPU). A fused kernel never writes this data to memory, so the saving is all of it. The order of kernels shows
 -- it: between two matrix products of a stream lie a softmax and only elementwise kernels, copies, reductions and random
--- numbers. So do ranges for all three parts of attention (computing_attention_scores, computing_softmax, final_matmul
+-- numbers, none of which takes more than `most_times` as long as the softmax: in attention all of them work on the
+-- scores, and a softmax over few numbers belongs to something else (a router, samples along a ray). So do ranges for all three parts of attention (computing_attention_scores, computing_softmax, final_matmul
 -- and similar), which may also contain casts of the inputs. The larger of both counts. A softmax of a loss
 -- (log-softmax, cross entropy) does not count.
 -- needs: kernel
@@ -15,6 +16,7 @@
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
 -- param: most = 24 most kernels between two products
+-- param: most_times = 6 most time of a kernel between them, in times of the softmax
 -- column: between_ns | ns | | time of the kernels between the products of attention
 -- column: softmaxes | count | | softmaxes between two products
 -- column: kernels | count | | kernels between the products
@@ -56,11 +58,13 @@ WITH kind AS MATERIALIZED (  -- names are few and kernels many
 ), last_number AS (SELECT device_id, stream_id, max(number) AS number FROM placed GROUP BY ALL
 ), segment AS (
     SELECT device_id, stream_id, number, count(*) FILTER (NOT beside) AS kernels,
-        count(*) FILTER (softmax) AS softmaxes,
+        count(*) FILTER (softmax) AS softmaxes, max(end_ns - start_ns) FILTER (softmax) AS softmax_ns,
+        max(end_ns - start_ns) FILTER (NOT beside AND NOT softmax) AS other_ns,
         sum(end_ns - start_ns) FILTER (NOT beside)::BIGINT AS ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns
     FROM placed ANTI JOIN last_number USING (device_id, stream_id, number)
     WHERE number > 0 GROUP BY device_id, stream_id, number
     HAVING softmaxes > 0 AND kernels <= $most::INTEGER AND bool_and(coalesce(fits, false))
+        AND coalesce(other_ns, 0) <= $most_times::DOUBLE * softmax_ns
 ), part AS MATERIALIZED (
     SELECT range.pre, post, CASE WHEN is_part(name, '.*scores|qk(_matmul)?') THEN 'scores'
         WHEN is_part(name, '.*softmax') THEN 'softmax' ELSE 'output' END AS part

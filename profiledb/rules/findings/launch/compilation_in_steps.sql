@@ -3,8 +3,8 @@
 -- The share of each GPU's active span (first to last operation) that it is idle in steps that load kernel modules,
 -- above the median of the steps that load none, if any. Compilers at run time (torch.compile, Triton, NVRTC, JAX) load
 -- a module for each new kernel. Idle time counts while the launching thread runs code of its own, is in an OS call, or
--- loads. At least `steps` of the steps that count must load a module: a single load belongs to the start. Compilers
--- cache on disk, so another run may take less.
+-- loads. At least `steps` of the steps that count must load a module, or two with a step between them that loads none:
+-- a single load belongs to the start. Compilers cache on disk, so another run may take less.
 -- needs: range
 -- needs: api_call
 -- includes: finding, idle, waiting, memory
@@ -14,7 +14,7 @@
 -- unit: %
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
--- param: steps = 3 fewest steps that must load modules
+-- param: steps = 3 fewest steps that must load modules if they follow each other
 -- column: loading | count | | steps that load modules
 -- column: steps | count | | steps that count
 -- column: modules | count | | modules that these steps load
@@ -47,11 +47,16 @@ WITH step AS MATERIALIZED (FROM finding_step
     LEFT JOIN (SELECT pid, number, sum(ns) AS ns FROM idle GROUP BY pid, number) AS idle USING (pid, number)
 ), usual AS (
     SELECT count(*) AS steps, count(*) FILTER (modules > 0) AS loading, sum(modules)::BIGINT AS modules,
-        coalesce(median(idle_ns) FILTER (modules = 0), 0) AS idle_ns
-    FROM told
+        coalesce(median(idle_ns) FILTER (modules = 0), 0) AS idle_ns, count(*) FILTER (modules > 0 AND after > 0) AS apart
+    FROM (
+        SELECT *, count(*) FILTER (modules > 0) OVER (
+                ORDER BY start_ns, number ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING
+            ) * (lag(modules) OVER (ORDER BY start_ns, number) = 0)::INTEGER AS after
+        FROM told
+    )
 ), slow AS MATERIALIZED (
     SELECT path, start_ns, end_ns, told.modules, greatest(0, told.idle_ns - usual.idle_ns)::BIGINT AS ns
-    FROM told CROSS JOIN usual WHERE told.modules > 0 AND loading >= $steps::BIGINT
+    FROM told CROSS JOIN usual WHERE told.modules > 0 AND (loading >= $steps::BIGINT OR apart > 0)
 ), total AS (SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM slow
 ), shown AS (
     SELECT ns, start_ns, {
