@@ -17,7 +17,9 @@ FAULTS: Mapping[str, Fault] = {
     "odd_vocabulary": Fault(frozenset({"misaligned_products"}), r"misalign|unaligned|alignment|tensor[- ]core"),
     "optimizer_per_parameter": Fault(frozenset({"optimizer_per_parameter"}), r"optimizer|foreach|fused adam"),
     "optimizer_on_cpu": Fault(frozenset({"optimizer_on_cpu"}), r"optimizer|D2H|device-to-host"),
-    "same_data_each_step": Fault(frozenset({"copies_exceed_compute", "no_overlap"}), r"H2D|host-to-device|transfer"),
+    "same_data_each_step": Fault(
+        frozenset({"copies_exceed_compute", "no_overlap", "round_trips"}), r"H2D|host-to-device|transfer"
+    ),
     "double_precision": Fault(frozenset({"double_precision"}), r"fp64|double"),
     "checkpointing_without_need": Fault(frozenset({"recomputation"}), r"recomput|checkpoint"),
     "memory_that_grows": Fault(frozenset({"allocation_in_loop", "memory_growth"}), r"memory (growth|leak)|grows"),
@@ -44,10 +46,10 @@ FAULTS: Mapping[str, Fault] = {
     "loop_over_samples": Fault(
         frozenset({"host_work", "launch_bound"}), r"launch[- ](bound|overhead)|small kernel|loop"
     ),
-    "dense_embedding_gradients": Fault(frozenset(), r"sparse|dense grad|embedding"),
+    "dense_embedding_gradients": Fault(frozenset({"dense_embedding_gradients"}), r"sparse|dense grad|embedding"),
     "padding_to_the_limit": Fault(frozenset(), r"padding|pad"),
     "small_microbatches": Fault(frozenset({"launch_bound"}), r"batch|launch[- ](bound|overhead)"),
-    "cache_disabled": Fault(frozenset({"recomputation"}), r"cache|recomput"),
+    "cache_disabled": Fault(frozenset({"tokens_recomputed", "recomputation"}), r"cache|recomput"),
     "results_to_host_each_step": Fault(
         frozenset({"copies_exceed_compute", "pageable_copies", "synchronous_copies", "sync_bound"}), r"D2H|pageable"
     ),

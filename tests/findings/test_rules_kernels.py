@@ -347,6 +347,26 @@ def test_a_softmax_over_few_numbers_is_no_attention(library: Library, small: Cal
     assert (of(60), of(61)) == ("fires", "clear")
 
 
+def test_joins_and_casts_of_double_precision_are_part_of_it(library: Library, small: Callable[..., str]) -> None:
+    """By hand: 20 ns in FP64, a join of 40 of numbers of eight bytes, a cast of 10, and a product of 60 in BF16."""
+    native = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<{}>>(int)"
+    join = "void at::native::CatArrayBatchedCopy_vectorized<at::native::OpaqueType<(unsigned int)8>, unsigned int>(T1)"
+    cast = "void at::native::unrolled_elementwise_kernel<direct_copy_kernel_cuda, at::native::memory::LoadWithCast<1>>"
+    product = "nvjet_sm90_tst_128x192_64x5_1x2_h_bz_coopB_bias_TNN"
+
+    def found(of: str, *, product: str = product) -> Any:
+        ran = ((0, 20, native.format(of), "elementwise"), (20, 60, join, "copy"), (60, 70, cast, "copy"))
+        after = ((70, 130, product, "matmul"), (130, 140, cast, "copy"))  # follows no kernel in FP64
+        return judged(library, small(*ran, *after), "double_precision")
+
+    one = found("double")
+    assert (one.value, one.saving_ns, one.cause) == (pytest.approx(50), 20 / 2 + 40 / 2 + 10, "moved")
+    assert (one.rule.is_choice, one.is_cause) == (False, True), "products are in BF16"
+    assert one.prediction is None
+    assert found("double", product="cutlass_80_tensorop_d884gemm").rule.is_choice, "FP64 is meant"
+    assert found("float").value == 0, "of eight bytes, but no FP64"
+
+
 def test_memory_bound(nsys_samples: Library, library: Library, publish: Publish) -> None:
     """No report at hand is: by hand, 80 % of DRAM while a kernel ran, and nothing after it."""
 
@@ -417,11 +437,12 @@ def test_double_precision(nsys_samples: Library, library: Library, small: Callab
     assert not found.is_cause
     native = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<{}>>(int)"
     for kinds, trains, is_cause in (
-        (("double",), False, False), (("double", "float"), True, True), (("float", "double"), True, False),
+        (("double",), False, False), (("double", "float"), True, True), (("float", "double"), True, True),
+        (("float", "float", "float", "double"), True, False),
     ):  # fmt: skip
         optimizer = [(60, 61, "multi_tensor_apply_kernel<FusedAdamMathFunctor<float, 4>>(T1)", "optimizer")] * trains
         ran = [(0, 40, native.format(kinds[0]), "elementwise")]
-        ran += [(40, 60, native.format(one), "elementwise") for one in kinds[1:]]
+        ran += [(40 + i, 60 + i, native.format(one), "elementwise") for i, one in enumerate(kinds[1:])]
         network = judged(library, small(*ran, *optimizer), "double_precision")
         assert (network.rule.is_choice, network.is_cause) == (not trains, is_cause), kinds
     plain = judged(library, small((0, 80, operation, "elementwise")), "double_precision")

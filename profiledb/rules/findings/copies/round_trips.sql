@@ -1,0 +1,88 @@
+-- title: Data that goes to the GPU and back
+-- question: Do the same data leave the GPU and return again and again?
+-- The share of the active span (first to last operation of each GPU) in which copies of round trips, or their calls, run
+-- and the GPU computes nothing. Copies of one direction in a row are a round trip with the next row of the other
+-- direction if at least `copies` of them, with `alike_pct` percent of the bytes of both rows, have the same sizes: the
+-- weights of a model that is moved to the GPU for its turn, a state of several arrays. Fewer than `trips` round trips
+-- do not count. No capture records the contents of copies: that the data are the same is inferred. In a training it is
+-- no cause, because the optimizer may work on the CPU, or activations may wait there.
+-- needs: memop
+-- includes: finding, work, memory, program
+-- selects: part
+-- once: span, compute, copies, signs
+-- parts: copies, copy call, synchronization
+-- level: place
+-- unit: %
+-- fires: above
+-- param: threshold = 5 fires at or above this share of the active span
+-- param: copies = 4 fewest copies of a row that go with the next one
+-- param: alike_pct = 80 share of the bytes of both rows with the same sizes, percent
+-- param: trips = 3 fewest round trips that count
+-- column: trips | count | | round trips
+-- column: copies | count | | copies in them
+-- column: bytes | bytes | | bytes of these copies, both ways
+-- column: bare_ns | ns | | time in which they or their calls run and the GPU computes nothing
+-- says: The same sizes go to the GPU and back {trips} times ({copies} copies, {bytes}): the GPU waits {bare_ns} for them ({value} of the time).
+-- clear: The GPU waits {value} of the time for data that goes to the GPU and back.
+-- advice: [PyTorch] Leave on the GPU whatever returns to it (weights, state): no `.to("cpu")` after each use. Parts of a pipeline that fit together stay there together (diffusers: `pipe.to("cuda")` instead of `enable_model_cpu_offload()`).
+-- advice: [else, CuPy] Leave arrays on the GPU between operations: no `.get()` and `cupy.asarray` around each.
+-- advice: [else, Numba] Leave arrays on the GPU between kernels: `cuda.to_device` once. A NumPy array as an argument is copied both ways at each launch.
+-- advice: [else, JAX or XLA] Leave arrays on the GPU between calls: pass `jax.Array`s on, and call `jax.device_get` only for results.
+-- advice: [else] Leave on the GPU whatever returns to it, and copy back only results.
+-- advice: [PyTorch] If not all of it fits: lower precision for weights, or copy the next part from pinned memory (`non_blocking=True`) on a stream of its own while this one computes; drop what did not change instead of copying it back.
+-- advice: [not PyTorch] If not all of it fits: copy the next part from pinned memory on a stream of its own while this one computes; drop what did not change instead of copying it back.
+-- source: ours
+SELECT 0::DOUBLE AS value, 0 AS saving_ns, false AS is_cause, 0 AS trips, 0 AS copies, 0 AS bytes, 0 AS bare_ns,
+    NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND NOT EXISTS (
+        SELECT device_id FROM selected_copy WHERE kind = 'memcpy' AND copy_kind IN (1, 2) GROUP BY device_id
+        HAVING least(count(*) FILTER (copy_kind = 1), count(*) FILTER (copy_kind = 2))
+            >= $copies::BIGINT
+    );
+
+WITH copy AS MATERIALIZED (
+    SELECT *, copy_kind <> lag(copy_kind, 1, 0) OVER (PARTITION BY device_id ORDER BY start_ns, memop_id) AS turns
+    FROM finding_held_copy WHERE kind = 'memcpy' AND copy_kind IN (1, 2)
+), placed AS MATERIALIZED (
+    SELECT *, count_if(turns) OVER (
+            PARTITION BY device_id ORDER BY start_ns, memop_id ROWS UNBOUNDED PRECEDING
+        ) AS row_id
+    FROM copy
+), sized AS (
+    SELECT device_id, row_id, bytes, count(*) AS copies FROM placed GROUP BY ALL
+), total_of_row AS (
+    SELECT device_id, row_id, sum(bytes * copies) AS bytes FROM sized GROUP BY ALL
+), trip AS MATERIALIZED (
+    SELECT alike.* FROM (
+        SELECT one.device_id, one.row_id, sum(least(one.copies, other.copies)) AS copies,
+            sum(one.bytes * least(one.copies, other.copies)) AS bytes
+        FROM sized AS one JOIN sized AS other
+            ON other.device_id = one.device_id AND other.row_id = one.row_id + 1 AND other.bytes = one.bytes
+        GROUP BY one.device_id, one.row_id
+    ) AS alike
+    JOIN total_of_row AS one USING (device_id, row_id)
+    JOIN total_of_row AS other ON other.device_id = alike.device_id AND other.row_id = alike.row_id + 1
+    WHERE alike.copies >= $copies::BIGINT
+        AND 100 * alike.bytes >= $alike_pct::DOUBLE * greatest(one.bytes, other.bytes)
+), several AS (SELECT count(*) AS trips FROM trip HAVING count(*) >= 2 * $trips::BIGINT - 1
+), moved AS MATERIALIZED (
+    SELECT * REPLACE (greatest(start_ns, end_ns - duration_ns - bytes) AS start_ns) FROM placed
+    WHERE EXISTS (FROM several) AND (
+            (device_id, row_id) IN (SELECT (device_id, row_id) FROM trip)
+            OR (device_id, row_id) IN (SELECT (device_id, row_id + 1) FROM trip)
+        )
+), total AS (SELECT count(*) AS copies, coalesce(sum(bytes), 0)::BIGINT AS bytes FROM moved
+), lost AS (FROM finding_cover('moved', 'finding_compute')
+), shown AS (
+    SELECT {
+            'name': title, 'ns': end_ns - start_ns, 'bytes': bytes, 'start_ns': start_ns, 'end_ns': end_ns,
+            'device': device_id, 'stream': stream_id
+        } AS piece
+    FROM moved ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
+)
+SELECT 100.0 * bare_ns / nullif(finding_window.ns, 0) AS value, bare_ns AS saving_ns,
+    bare_ns > 0 AND NOT EXISTS (FROM program_sign WHERE trait = 'training') AS is_cause,
+    coalesce((SELECT (trips + 1) // 2 FROM several), 0) AS trips, copies, bytes, bare_ns,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN lost;

@@ -1,0 +1,99 @@
+-- title: Tokens computed again
+-- question: Does a model that generates compute all earlier tokens again for each new one?
+-- The most that a cache of keys and values saves, as a share of the active span (first to last operation of each GPU).
+-- Without it each pass has one token more than the one before: the grid of a normalization or an activation grows by
+-- the same number of blocks from pass to pass, by `most_pct` percent at most. If `passes` passes of a stream or more
+-- grow so, and four fifths of the passes that grow by as much as the median, each counts with the time to the next one,
+-- less the time that the CPU takes to launch it, which stays. With a cache only copies and attention grow. The rule is
+-- not about trainings.
+-- needs: kernel
+-- needs: api_call
+-- includes: finding, program
+-- selects: part
+-- once: span, names, signs
+-- parts: kernels
+-- unit: %
+-- fires: above
+-- param: threshold = 5 fires at or above this share of the active span
+-- param: passes = 6 fewest passes that must grow
+-- param: most_pct = 20 most growth from pass to pass, percent
+-- column: passes | count | | passes that compute earlier tokens again
+-- column: pass_ns | ns | | median time of such a pass
+-- column: launch_ns | ns | | median time in which the CPU launches such a pass
+-- column: kernel | name | | kernel whose grid grows
+-- says: {passes} passes compute all earlier tokens again, {pass_ns} each: the grid of {kernel} grows by the same number of blocks from pass to pass. The CPU launches a pass in {launch_ns}.
+-- clear: Passes that compute earlier tokens again take {value} of the time.
+-- advice: [Hugging Face] Generate with the cache of keys and values: `model.generate(..., use_cache=True)`, `model.config.use_cache = True`. Trainings with `gradient_checkpointing` turn it off.
+-- advice: [else, PyTorch] Keep keys and values of earlier tokens (a KV cache of fixed size), and compute only the new token in each pass.
+-- advice: [else] Keep keys and values of earlier tokens, and compute only the new token in each pass.
+-- advice: [PyTorch, not CUDA graphs] With a cache the passes are small, so launches may then limit them: a static cache (`cache_implementation="static"`) and CUDA graphs (`torch.compile(mode="reduce-overhead")`).
+-- source: ours
+SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS passes, NULL AS pass_ns, NULL AS launch_ns, NULL AS kernel,
+    NULL AS evidence
+FROM finding_window
+WHERE ns > 0 AND $passes::BIGINT > 0 AND $most_pct::DOUBLE > 0
+    AND EXISTS (FROM program_sign WHERE trait = 'training');
+
+WITH own AS (
+    SELECT name_id FROM kernel_name WHERE class = 'normalization' OR class IN ('elementwise', 'reduction')
+        AND regexp_matches(demangled, '(?i)gelu|silu|[^a-z]s?elu_|softplus|tanh_kernel|launch_clamp|pow_tensor|rsqrt'
+            || '|MeanOps')
+), launch AS (
+    SELECT kernel.device_id, kernel.stream_id, kernel.name_id, kernel.kernel_id, kernel.start_ns, kernel.end_ns,
+        grid_x::BIGINT * grid_y * grid_z AS blocks, call.start_ns AS called_ns
+    FROM selected_kernel AS kernel LEFT JOIN (SELECT call_id, start_ns FROM api_call) AS call USING (call_id)
+    WHERE kernel.name_id IN (FROM own)
+), turned AS (
+    SELECT *, blocks <> lag(blocks, 1, 0) OVER (
+            PARTITION BY device_id, stream_id, name_id ORDER BY start_ns, kernel_id
+        ) AS turns
+    FROM launch
+), numbered AS (
+    SELECT *, count_if(turns) OVER (
+            PARTITION BY device_id, stream_id, name_id ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
+        ) AS pass
+    FROM turned
+), pass AS (
+    SELECT device_id, stream_id, name_id, pass, any_value(blocks) AS blocks, count(*) AS launches,
+        min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+        (max(called_ns) - min(called_ns)) * count(*) / nullif(count(*) - 1, 0) AS launch_ns
+    FROM numbered GROUP BY device_id, stream_id, name_id, pass
+), beside AS (
+    SELECT *, blocks - lag(blocks) OVER lane AS grown, lag(blocks) OVER lane AS before,
+        lag(launches) OVER lane AS launches_before, coalesce(lead(start_ns) OVER lane, end_ns) AS next_ns
+    FROM pass WINDOW lane AS (PARTITION BY device_id, stream_id, name_id ORDER BY pass)
+), again AS (
+    SELECT * FROM beside
+    WHERE grown > 0 AND 100 * grown <= $most_pct::DOUBLE * before AND launches = launches_before
+), usual AS (
+    SELECT device_id, stream_id, name_id, median(grown) AS grown, count(*) AS passes FROM again GROUP BY ALL
+    HAVING count(*) >= $passes::BIGINT
+), told AS (
+    SELECT again.*, usual.passes FROM again JOIN usual USING (device_id, stream_id, name_id)
+    WHERE abs(again.grown - usual.grown) <= 1
+), chosen AS (
+    SELECT device_id, stream_id, name_id FROM told JOIN (
+        SELECT device_id, stream_id, name_id, count(*) AS passes FROM pass GROUP BY ALL
+    ) AS every USING (device_id, stream_id, name_id)
+    GROUP BY device_id, stream_id, name_id
+    HAVING count(*) >= $passes::BIGINT AND 5 * count(*) >= 4 * any_value(told.passes)
+        AND 2 * count(*) >= any_value(every.passes)
+    QUALIFY row_number() OVER (PARTITION BY device_id ORDER BY count(*) DESC, max(launches), name_id) = 1
+), found AS MATERIALIZED (
+    SELECT told.*, greatest(0, next_ns - start_ns - coalesce(launch_ns, 0))::BIGINT AS saved_ns
+    FROM told SEMI JOIN chosen USING (device_id, stream_id, name_id)
+), total AS (
+    SELECT count(*) AS passes, coalesce(sum(saved_ns), 0)::BIGINT AS ns, median(next_ns - start_ns)::BIGINT AS pass_ns,
+        median(launch_ns)::BIGINT AS launch_ns, any_value(name_id) AS name_id
+    FROM found
+), shown AS (
+    SELECT {
+            'name': 'a pass', 'ns': next_ns - start_ns, 'count': launches, 'start_ns': start_ns, 'end_ns': next_ns,
+            'device': device_id, 'stream': stream_id
+        } AS piece
+    FROM found ORDER BY next_ns - start_ns DESC, start_ns LIMIT 10
+)
+SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, passes, pass_ns, launch_ns,
+    (SELECT readable FROM kernel_key WHERE kernel_key.name_id = total.name_id) AS kernel,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total;

@@ -1,0 +1,133 @@
+"""Rules about work that a program does again: small captures by hand, with times added up here, and samples."""
+
+from typing import Any
+
+import duckdb
+import pytest
+
+from profiledb.library.library import Library
+from tests.support import memory_reports as made
+from tests.support.judged_rules import judged
+from tests.support.page_reports import H100, Publish, insert, kernel, name
+from tests.support.waits import MS, by_hand, sampled
+
+US = 1_000
+FILL = "vectorized_elementwise_kernel<4, FillFunctor<float>>"
+LOOK = "compute_grad_weight<float, long>(const long *)"
+FOREACH = "multi_tensor_apply_kernel<TensorListMetadata<2>, BinaryOpListAlphaFunctor<float>>(T1)"
+BY_HAND = "vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>"
+ADAM = "multi_tensor_apply_kernel<FusedAdamMathFunctor<float, 4>>(T1)"
+SILU = "vectorized_elementwise_kernel<4, silu_kernel>"
+CLASSES = {
+    FILL: "copy", LOOK: "embedding", FOREACH: "optimizer", ADAM: "optimizer", BY_HAND: "elementwise",
+    SILU: "elementwise", "gemm": "matmul",
+}  # fmt: skip
+Op = tuple[str, int, int, int]
+"""Name of a kernel, start and end in ns, and its blocks."""
+
+
+def ran(publish: Publish, *work: Op, backward: frozenset[str] = frozenset(), **tables: Any) -> str:
+    """A capture of kernels on one stream, each called 5 ns before it starts; those of `backward` by autograd."""
+    titles = list(dict.fromkeys(title for title, *_ in work))
+    rows = [
+        kernel(i, titles.index(title), start, end, call_id=i, global_pid=made.PID, grid_x=blocks)
+        for i, (title, start, end, blocks) in enumerate(work)
+    ]
+    calls = [
+        made.call(i, 1, start - 5, start - 4, made.WORKER if title in backward else made.MAIN)
+        for i, (title, start, _, _) in enumerate(work)
+    ]
+
+    def fill(db: duckdb.DuckDBPyConnection) -> None:
+        insert(db, "gpu", [H100 | {"memory_bandwidth_bytes_per_s": 1_200_000_000_000}])
+        insert(db, "report", [{"kind": "nsys", "start_ns": 0, "stop_ns": work[-1][2], "duration_ns": work[-1][2]}])
+        insert(db, "kernel_name", [name(i, title, CLASSES[title], title) for i, title in enumerate(titles)])
+        insert(db, "kernel", rows)
+        insert(db, "busy", [{"device_id": 0, "start_ns": start, "end_ns": end} for _, start, end, _ in work])
+        for table, more in ({"api_call": calls} | tables).items():
+            insert(db, table, more)
+
+    return str(publish(fill))
+
+
+AUTOGRAD = [{"global_tid": made.WORKER, "global_pid": made.PID, "name": "pt_autograd_0"}]
+
+
+def test_dense_embedding_gradients(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    """By hand: a table of 64 Mi numbers, 131,072 blocks of 512, which 100 µs fill at 2.7 TB/s; 8 a thread need 5.4."""
+    table = 131_072 * 512
+
+    def found(*update: Op, look: str = LOOK, between: tuple[Op, ...] = ()) -> Any:
+        work = (
+            ("gemm", 10, 100 * US, 132), (FILL, 101 * US, 201 * US, 131_072), *between,
+            (FILL, 202 * US, 203 * US, 1), (look, 204 * US, 214 * US, 500), *update, ("gemm", 900 * US, MS, 132),
+        )  # fmt: skip
+        report = ran(publish, *work, backward=frozenset({FILL, LOOK, "gemm"}), thread=AUTOGRAD)
+        return judged(library, report, "dense_embedding_gradients")
+
+    share = (FOREACH, 300 * US, 700 * US, table // 65_536 * 2)  # half of what it updates is the table
+    one = found(share)
+    assert (one.verdict, one.facts["tables"], one.facts["numbers"]) == ("fires", 1, table)
+    assert (one.facts["fill_ns"], one.facts["update_ns"]) == (100 * US, 200 * US)
+    assert one.value == pytest.approx(100 * 300 * US / (MS - 10))
+    by_hand = found((BY_HAND, 300 * US, 500 * US, 131_072), (BY_HAND, 500 * US, 501 * US, 100))
+    assert by_hand.facts["update_ns"] == 200 * US, "a smaller tensor is not the table"
+    assert found(share, look="gemm").value == 0
+    assert found(share, between=(("gemm", 201 * US, 202 * US, 132),)).value == 0, "the fill of another operation"
+    assert sampled(nsys_samples, "transformer_training", "dense_embedding_gradients").verdict == "clear"
+
+
+def test_tokens_recomputed(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    """By hand: passes of 100 µs with two activations, which the CPU launches 30 µs apart, so in 60 µs altogether."""
+
+    def found(*blocks: int, last: str = "gemm") -> Any:
+        work, calls = [], []
+        for i, size in enumerate(blocks):
+            for half in (0, 1):
+                start = (100 * i + 50 * half) * US
+                work.append((SILU, start, start + 40 * US, size))
+                called = (100 * i + 30 * half) * US - 100
+                calls.append(made.call(2 * i + half, 1, called, called + 10))
+        work.append((last, MS, MS + US, 1))
+        return judged(library, ran(publish, *work, api_call=calls), "tokens_recomputed")
+
+    one = found(*range(100, 132, 4))
+    assert (one.verdict, one.facts["passes"], one.facts["launch_ns"]) == ("fires", 7, 60 * US)
+    assert one.saving_ns == 6 * 40 * US + 30 * US, "the last one ends after its second activation, at 90 µs"
+    assert found(*range(100, 116, 4), *range(100, 116, 4)).facts["passes"] == 6, "two texts of four passes"
+    for other in (
+        [100] * 8, range(100, 116, 4), (100, 104, 111, 113, 119, 121, 130, 139), range(132, 100, -4), range(2, 16, 2)
+    ):  # fmt: skip
+        assert found(*other).value == 0, other
+    assert found(*range(100, 132, 4), last=ADAM).value == 0, "lengths of a training may grow"
+    for sample in ("transformer_inference", "transformer_training"):
+        assert sampled(nsys_samples, sample, "tokens_recomputed").verdict == "clear", sample
+
+
+def test_round_trips(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    """By hand: four copies of 2 ms to the GPU, a kernel of 1 ms, and the same four back, three times."""
+    sizes = (8_000_000, 4_000, 8_000_000, 4_000)
+
+    def found(back: tuple[int, ...] = sizes, times: int = 3) -> Any:
+        copies, calls, work, at = [], [], [(0, 10, 20, US)], US
+        for _ in range(times):
+            for kinds, moved in (((0, 2), sizes), ((2, 0), back)):
+                for size in moved:
+                    copies.append(made.copy(len(copies), at, at + 2 * MS, size, kinds))
+                    calls.append(made.call(len(copies) - 1, 4, at, at + 2 * MS))
+                    at += 2 * MS
+                work.append((at, at + 5, at + 10, at + MS))
+                at += MS
+        return judged(library, by_hand(publish, work, memop=copies, api_call=calls), "round_trips")
+
+    one = found()
+    assert (one.verdict, one.facts["trips"], one.facts["copies"]) == ("fires", 3, 24)
+    assert one.saving_ns == 24 * 2 * MS
+    assert one.value == pytest.approx(100 * 48 / 54, rel=1e-3)
+    assert one.is_cause
+    assert found(times=2).value == 0, "too few"
+    assert found(back=(4_000,)).value == 0, "a result comes back, nothing else"
+    assert found(back=(16_000_000, *sizes)).value == 0, "most of it is not what went there"
+    assert found(back=(1_000_000, *sizes)).verdict == "fires", "something comes with it"
+    for sample in ("streams_serial", "transformer_training"):
+        assert sampled(nsys_samples, sample, "round_trips").verdict != "fires", sample
