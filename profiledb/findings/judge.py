@@ -31,6 +31,8 @@ STEPS = "steps"
 ROOF = "profile_at_roof"
 MOST_OF_IT_PCT = 50.0
 """Share of the measured kernel time at its roof from which that comes first."""
+FAR_MORE = 2.5
+"""Ratio of replayed savings from which a place precedes a cause within it."""
 OF_PART = frozenset(
     {
         "communication_overlap", "fluctuating_use", "graphs_hide_kernels", "hot_kernel", "memory_bound", "one_stream",
@@ -219,10 +221,17 @@ def _containers(one: Finding, top: Iterable[Finding], window: Window) -> Iterato
         if (
             _level(other) > _level(one)
             and not other.leads
+            and not _saves_far_more(other, one)
             and weight >= LEAST_OF_PLACE * _weigh_saving(other)
             and mine.intersection(causes.list_claimed(other.rule, window.parts))
         ):
             yield other
+
+
+def _saves_far_more(other: Finding, one: Finding) -> bool:
+    """Return True if replays of both say so: more than what the cause explains of the other lies in its own place."""
+    both = other.prediction and one.prediction
+    return bool(both) and _weigh_saving(other) > FAR_MORE * _weigh_saving(one)
 
 
 def _weigh_saving(finding: Finding) -> float:
@@ -273,6 +282,10 @@ def _make_finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
         said = f"{rule.title}: {words.percent(value)}, but the profiler may account for too much of it."
         why = f"{said} {slowed.sentence()}"
         return replace(_make_unjudged(rule, threshold, facts, why, LESS, of), slowed=slowed)
+    if fires and window.lost_pct and rule.group in HOST:
+        lost = words.percent(window.lost_pct)
+        why = f"nsys failed to process {lost} of its CUDA events, so the report does not show when the GPU works."
+        return _make_unjudged(rule, threshold, facts, why, "", of)
     return Finding(
         rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
         tuple(_make_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]), program=of,

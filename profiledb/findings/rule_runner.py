@@ -37,16 +37,24 @@ SMALL_PART = 0.1
 LITTLE_PART, LITTLE_NS, LEAST_NS = 0.01, 10_000_000, 1_000_000
 """Savings there are too small to matter below the first part of the selected time, up to the second length, and always
 below the third."""
+MOST_LOST_PCT = 50.0
+"""Share of CUDA events from which a report that lacks them does not show when the GPU works. Of captures without such a
+failure, nsys leaves out 25 % at most."""
 _WINDOW = {
     True: "SELECT sum(duration_ns)::BIGINT AS ns, 0::BIGINT AS begin_ns FROM ncu_launch",
     False: "SELECT CASE WHEN EXISTS (FROM busy) THEN (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_active)"
     " ELSE duration_ns END AS ns, start_ns AS begin_ns, recorded.*,"
     " (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_busy WHERE device_id IS NOT NULL) AS busy_ns,"
     " (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_window) AS covered_ns,"
-    " (SELECT count(DISTINCT device_id) FROM selected_active) AS gpus FROM capture_window CROSS JOIN recorded",
+    " (SELECT count(DISTINCT device_id) FROM selected_active) AS gpus,"
+    " (SELECT 100.0 * (1 - max(TRY_CAST(regexp_extract(text, 'CUDA events collected:\\s*(\\d+)', 1) AS BIGINT))"
+    " / max(TRY_CAST(regexp_extract(text, 'CUPTI events produced:\\s*(\\d+)', 1) AS BIGINT))) FROM diagnostic"
+    " HAVING bool_or(starts_with(text, 'Error when processing events'))) AS lost_pct"
+    " FROM capture_window CROSS JOIN recorded",
 }
 """The time that savings are a share of and the start of the capture, in ns, for a Compute report and for a timeline. If
-no GPU worked, that time is the capture. For a trace, also the columns that ``slowed`` needs."""
+no GPU worked, that time is the capture. For a trace, also the columns that ``slowed`` needs. ``lost_pct`` is the share
+of CUDA events that nsys recorded and failed to process."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,8 @@ class Window:
     """The time that savings are a share of, and the start of the capture on the report's clock, in ns.
 
     ``parts`` is that time, split; empty in a Compute report. ``slowed`` describes how much the profiler slows down the
-    CPU, if it does. ``covered_ns`` is all of the selected time, for each GPU that works.
+    CPU, if it does. ``covered_ns`` is all of the selected time, for each GPU that works. ``lost_pct`` is the share of
+    CUDA events that the report lacks, if that is much of them.
     """
 
     ns: int | None
@@ -71,6 +80,7 @@ class Window:
     parts: tuple[Part, ...] = ()
     slowed: Slowed | None = None
     covered_ns: int | None = None
+    lost_pct: float | None = None
 
     def is_little(self, saving_ns: int | None) -> bool:
         """Return True if GPUs work in a small part of the selected time only, and a saving is too small to matter."""
@@ -110,7 +120,9 @@ def answer_rules(
     parts = () if compute else _read_parts(library, report, selection)
     slower = measure_slowdown(library, report, window)
     covered_ns = int(window.get("covered_ns") or 0) * int(window.get("gpus") or 0)
-    return Window(None if ns is None else int(ns), begin_ns, parts, slower, covered_ns or None), found
+    lost_pct = float(window.get("lost_pct") or 0)
+    lacks = lost_pct if lost_pct >= MOST_LOST_PCT else None
+    return Window(None if ns is None else int(ns), begin_ns, parts, slower, covered_ns or None, lacks), found
 
 
 @cache

@@ -17,6 +17,7 @@ from tests.support.judged_rules import Span, judged, rows, spans, union
 from tests.support.memory_reports import MAIN, PID, call
 from tests.support.page_reports import Publish, insert, kernel
 from tests.support.powered import CAPTURED_NS, MS, put_log
+from tests.support.waits import by_hand
 
 ENERGY, TINY, GRAPH = "energy.nsys-rep", "launches_tiny.nsys-rep", "launches_graph.nsys-rep"
 
@@ -212,6 +213,27 @@ def test_events_that_nsys_failed_to_process(library: Library, small: Any) -> Non
     )
     error = {"severity": "error", "source": "nsys", "text": "x"}
     assert judged(library, small(diagnostic=[*said, error]), "lost_events").facts["failed"] is None
+
+
+def test_a_report_without_most_of_its_events_does_not_show_when_the_gpu_waits(
+    library: Library, publish: Publish
+) -> None:
+    """By hand: the GPU seems to wait 8 ms of 10, and nsys says how many of a thousand events it could process."""
+    work = [(0, 10, 100, MS), (9 * MS - 10, 9 * MS, 9 * MS + 100, 10 * MS)]
+    failed = "Error when processing events: Source ID=\nType=ErrorInformation (18)\n"
+
+    def found(collected: int, *texts: str) -> Any:
+        texts = (*texts, "Number of CUPTI events produced: \t1000, CUPTI buffers: 50.")
+        texts = (*texts, f"Number of CUDA events collected: \t{collected}.")
+        said = [{"severity": "information", "source": "Analysis", "text": one} for one in texts]
+        return judged(library, by_hand(publish, work, diagnostic=said), "gpu_idle")
+
+    one = found(170, failed)
+    assert (one.verdict, one.why.startswith("nsys failed to process 83.0 % of its CUDA events")) == (
+        "cannot_judge",
+        True,
+    )
+    assert (found(600, failed).verdict, found(170).verdict) == ("fires", "fires")
 
 
 def test_unclosed_ranges(nsys_samples: Library, library: Library, small: Any) -> None:

@@ -286,6 +286,25 @@ def test_chains_end_where_a_loop_or_another_range_begins(library: Library, captu
     assert found("ot", after=cast.replace(" WHERE short = 'one'", "")) == (0, 0), "copies alone are no computation"
 
 
+def test_operations_of_jax_without_jit_are_chains(library: Library, capture: Capture) -> None:
+    """By hand: kernels of XLA of 3 µs, 1 µs apart, each in a range of its own as XLA makes one for each program."""
+    work = [(4000 * n + 500, 4000 * n + 1000, 4000 * n + 4000, one) for n, one in enumerate(("one", "two", "one"))]
+    kinds = {"one": "elementwise", "two": "elementwise"}
+    after = "UPDATE kernel_name SET demangled = 'wrapped_add' WHERE short = 'one';"
+    after += "UPDATE kernel_name SET demangled = 'loop_multiply_fusion' WHERE short = 'two'"
+
+    def found(*modules: str) -> tuple[int, int | None]:
+        told = [
+            (4000 * n + 100, 4000 * n + 3900, f"XlaModule:#hlo_module={one},program_id={n}#")
+            for n, one in enumerate(modules)
+        ]
+        one = judged(library, capture(told, work, kinds, after=after), "elementwise_chains")
+        return one.facts["chains"], one.saving_ns
+
+    assert found("jit_add", "jit_multiply", "jit_add") == (1, 11_000 - 3_000)
+    assert found("jit_add", "jit_step", "jit_add") == (0, 0), "XLA fused what it could"
+
+
 def test_unfused_attention(nsys_samples: Library) -> None:
     sample = "transformer_inference.nsys-rep"
     found = judged(nsys_samples, sample, "unfused_attention")

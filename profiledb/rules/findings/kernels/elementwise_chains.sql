@@ -6,7 +6,9 @@
 -- the same step; PyTorch's operators are not such ranges. Casts and reductions beside them belong to it, because
 -- compilers fuse those, too. A chain ends when its first two kernels recur, or its only one: the next round of a loop
 -- starts there. The first one alone may recur in a formula (`x * x * x + y`). Kernels that a compiler or a library
--- fused (`is_fused`) belong to no chain, nor do those shorter than `least_ns`: their launches are their cost.
+-- fused (`is_fused`) belong to no chain, nor do those shorter than `least_ns`: their launches are their cost. JAX
+-- without jit makes a program of XLA for each operation, named after it (jit_add, jit_multiply): kernels of these are
+-- not fused, and lie in no range of their own.
 -- needs: kernel
 -- includes: finding
 -- selects: part
@@ -35,22 +37,39 @@ WITH light AS (
             class = 'elementwise' OR (class = 'copy' AND contains(short, 'elementwise'))
             OR (class = 'reduction' AND short = 'reduce_kernel')
         )
+), alone AS (
+    SELECT name_id FROM kernel_key WHERE class IN ('elementwise', 'copy')
+), named AS (
+    SELECT name_id, readable AS name, class = 'elementwise' AS computes FROM kernel_key
+    WHERE name_id IN (SELECT name_id FROM light) OR name_id IN (FROM alone)
+), single AS MATERIALIZED (  -- ranges around the kernels of one operation of JAX
+    SELECT pre FROM range JOIN range_path USING (path_id)
+    WHERE EXISTS (FROM range_name WHERE contains(name, 'hlo_module=')) AND regexp_matches(path,
+            'hlo_module=jit_(_?(add|sub|subtract|mul|multiply|div|true_divide|floor_divide|remainder|neg|negative|pow'
+            || '|power|integer_pow|square|sqrt|rsqrt|exp|exp2|log|log1p|expm1|sin|cos|tan|tanh|logistic|erf|abs|sign'
+            || '|maximum|minimum|max|min|clip|where|select_n|less|less_equal|greater|greater_equal|equal|not_equal'
+            || '|roll_static|convert_element_type|broadcast_in_dim|concatenate|floor|ceil|round|isfinite|reduce_\w+))'
+            || '(,|#|/|$)')
 ), placed AS (
     SELECT device_id, stream_id, kernel_id, name_id, start_ns, end_ns, one.light,
         start_ns - lag(end_ns) OVER lane < $most_gap_ns::BIGINT AND lag(one.light) OVER lane
             AND within = lag(within) OVER lane AS goes_on
     FROM (
-        SELECT kernel.*, coalesce(CASE WHEN operator.range_id IS NULL THEN range.pre END, -1) AS within,
-            light.name_id IS NOT NULL AND kernel.end_ns - kernel.start_ns >= $least_ns::BIGINT AS light
+        SELECT kernel.*,
+            CASE WHEN single.pre IS NOT NULL THEN -2
+                ELSE coalesce(CASE WHEN operator.range_id IS NULL THEN range.pre END, -1) END AS within,
+            kernel.end_ns - kernel.start_ns >= $least_ns::BIGINT AND (light.name_id IS NOT NULL
+                OR single.pre IS NOT NULL AND kernel.name_id IN (FROM alone)) AS light
         FROM selected_kernel AS kernel LEFT JOIN light USING (name_id)
         LEFT JOIN range ON range.pre = coalesce(process_range, kernel.thread_range)
         LEFT JOIN operator ON operator.range_id = range.range_id
+        LEFT JOIN single ON single.pre = range.pre
     ) AS one WINDOW lane AS (PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id)
 ), run AS (
     SELECT placed.* EXCLUDE (light), name, computes, sum(CASE WHEN goes_on THEN 0 ELSE 1 END) OVER (
             PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
         ) AS number
-    FROM placed JOIN light USING (name_id) WHERE placed.light
+    FROM placed JOIN named USING (name_id) WHERE placed.light
 ), paired AS (
     SELECT *, lead(name_id) OVER (PARTITION BY device_id, stream_id, number ORDER BY start_ns, kernel_id) AS next_id
     FROM run
