@@ -152,7 +152,20 @@ def _draw_frame(
 
 def _draw_library_link() -> None:
     if not access.is_guest():
-        st.page_link(page_list.LIBRARY, label="See what is in the Library")
+        st.page_link(page_list.LIBRARY, label="Open the Library")
+
+
+def _draw_missing_report(error: ReportNotFoundError) -> None:
+    """Say that no report has the name in the URL; of a file that is being imported or failed, say that instead."""
+    name = st.query_params.get(session.PARAMETER)
+    if job := None if access.is_guest() else session.find_unfinished_job(name):
+        if job.state == "failed":
+            message = f"{job.name} failed to import: {job.message}"
+            ui.draw_problem(WarpdeckError(message, hint=job.hint, detail=job.detail))
+        else:
+            st.info(f"{fmt.plain(job.name)} is being imported.", icon=":material/hourglass_top:")
+    else:
+        ui.draw_problem(ReportNotFoundError(error.message))
 
 
 def _prepare_report_page(view: page_list.View, library: StreamlitPage, scripts: menu.Scripts) -> bool:
@@ -161,7 +174,7 @@ def _prepare_report_page(view: page_list.View, library: StreamlitPage, scripts: 
         manifest = session.report(view.subject)
     except ReportNotFoundError as error:
         _draw_frame(library, scripts, session.choose_usual(), None, view)
-        ui.draw_problem(ReportNotFoundError(error.message))
+        _draw_missing_report(error)
         _draw_library_link()
         return False
     selecting.restore(manifest)

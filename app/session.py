@@ -15,7 +15,7 @@ from profiledb import config
 from profiledb.config import Settings
 from profiledb.errors import AnalysisError, ReportNotFoundError, WarpdeckError
 from profiledb.findings import digest
-from profiledb.library.catalog import FIRST_SAMPLE, Job, Manifest, Subject
+from profiledb.library.catalog import FIRST_SAMPLE, OPEN_STATES, Job, Manifest, Subject
 from profiledb.library.library import Library
 from profiledb.library.report_links import Partner
 from profiledb.library.report_list import PAGE, Filters
@@ -137,6 +137,11 @@ def _build_list_key() -> tuple[Path, tuple[int, int], object]:
 def list_jobs(*states: str) -> list[Job]:
     """Return the files in some states, last changed first, as many as a page shows."""
     return list(_ask_files("jobs_in", *states))
+
+
+def find_unfinished_job(name: str | None) -> Job | None:
+    """Return the file of this name that is being imported or that failed; None if there is none."""
+    return next((job for job in list_jobs("failed", *OPEN_STATES) if job.name == name), None)
 
 
 def count_jobs(*states: str) -> dict[str, int]:

@@ -135,7 +135,7 @@ def boundary() -> Iterator[None]:
     except NotCapturedError as error:
         draw_not_captured(error)
     except PreparingError:
-        st.info("This part of the page is being prepared.", icon=":material/hourglass_top:")
+        st.caption(":material/hourglass_top: This part of the page is being prepared.")
     except WarpdeckError as error:
         draw_problem(error)
     except Exception as error:  # noqa: BLE001 (last resort: no traceback may reach the page)

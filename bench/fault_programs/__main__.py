@@ -14,7 +14,10 @@ from contextlib import nullcontext
 
 from bench.fault_programs.loop import PROGRAMS, Loop, wait
 
-GROUPS = ("images", "language", "arrays", "host", "training", "serving", "mixed", "applications", "services", "ranks")
+GROUPS = (
+    "images", "language", "arrays", "host", "training", "serving", "mixed", "applications", "services", "field",
+    "ranks",
+)  # fmt: skip
 
 
 def load() -> dict[str, str]:

@@ -79,6 +79,20 @@ def test_an_unknown_report_is_said(dashboard: Dashboard, data: Path, name: str) 
     assert "No report is called" in at.error[0].value
 
 
+def test_a_file_that_failed_or_is_being_imported_says_so(dashboard: Dashboard, library: Library) -> None:
+    job = next(j for j in library.catalog.jobs() if j.state == "failed")
+    at = dashboard("summary", report=job.name)
+    assert f"{job.name} failed to import: " in at.error[0].value.replace("\\", "")
+    assert job.hint in at.error[0].value.replace("\\", "")
+    library.catalog.put_job(replace(job, state="converting"))
+    try:
+        at = dashboard("summary", report=job.name)
+    finally:
+        library.catalog.put_job(job)
+    assert not at.error
+    assert at.info[0].value.replace("\\", "") == f"{job.name} is being imported."
+
+
 def test_an_empty_library_has_pages_that_say_so(dashboard: Dashboard, empty: Path) -> None:
     at = dashboard("kernels")
     assert not at.exception

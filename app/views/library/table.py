@@ -26,7 +26,7 @@ _NAMED = ("Name", "Worst finding", "GPU")
 COLUMNS = {
     "open": ("Open", 56), "name": ("Name", 230), "worst": ("Worst finding", 152), "kind": ("Kind", 112),
     "gpu": ("GPU", 116), "captured": ("Captured (UTC)", 126), "duration": ("Duration", 70),
-    "kernels": ("Kernels", 66), "size": ("Size", 66), "labels": ("Labels", 80),
+    "kernels": ("Kernels", 76), "size": ("Size", 66), "labels": ("Labels", 80),
 }  # fmt: skip
 """Heading and width in pixels of each column."""
 _NAME_LETTERS = 29
