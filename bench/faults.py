@@ -48,12 +48,12 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "dense_embedding_gradients": Fault(frozenset({"dense_embedding_gradients"}), r"sparse|dense grad|embedding"),
     "padding_to_the_limit": Fault(frozenset(), r"padding|pad"),
-    "contended_atomics": Fault(frozenset(), r"atomic|scatter|index_?(add|func)|contention"),
+    "contended_atomics": Fault(frozenset({"data_movement"}), r"atomic|scatter|index_?(add|func)|contention"),
     "cache_grown_by_concatenation": Fault(
-        frozenset(), r"\bcat\b|concat|CatArray|(kv|key[- /]value) cache|static cache"
+        frozenset({"data_movement"}), r"\bcat\b|concat|CatArray|(kv|key[- /]value) cache|static cache"
     ),
     "graph_captured_each_step": Fault(
-        frozenset(), r"graph.{0,20}(captur|instantiat)|(re-?)captur|cudaGraphInstantiate"
+        frozenset({"graphs_in_loop"}), r"graph.{0,20}(captur|instantiat)|(re-?)captur|cudaGraphInstantiate"
     ),
     "small_microbatches": Fault(frozenset({"launch_bound"}), r"batch|launch[- ](bound|overhead)"),
     "cache_disabled": Fault(frozenset({"tokens_recomputed", "recomputation"}), r"cache|recomput"),

@@ -161,12 +161,20 @@ def test_data_movement(nsys_samples: Library) -> None:
     assert judged(nsys_samples, GRAPH, "data_movement").verdict == "cannot_judge"
 
 
-def test_kernels_that_join_tensors(library: Library, small: Callable[..., str]) -> None:
-    """By hand: two thirds of the kernel time join tensors."""
-    joined = small((0, 20_000, "CatArrayBatchedCopy", "copy"), (20_000, 30_000, "b", "other"))
-    found = judged(library, joined, "data_movement")
-    assert (found.verdict, found.cause, found.saving_ns) == ("fires", "concatenation", 20_000)
-    assert "preallocated buffer" in found.rule.advised(found.cause)[0]
+@pytest.mark.parametrize(
+    ("kernel", "kind", "cause", "advice"),
+    [
+        ("CatArrayBatchedCopy", "copy", "concatenation", "preallocated buffer"),
+        ("indexFuncLargeIndex<float, ReduceAdd>", "embedding", "atomics", "without atomics"),
+    ],
+)
+def test_kernels_that_join_tensors_or_add_rows(
+    library: Library, small: Callable[..., str], kernel: str, kind: str, cause: str, advice: str
+) -> None:
+    """By hand: two thirds of the kernel time join tensors, or add up rows."""
+    found = judged(library, small((0, 20_000, kernel, kind), (20_000, 30_000, "b", "other")), "data_movement")
+    assert (found.verdict, found.cause, found.saving_ns) == ("fires", cause, 20_000)
+    assert advice in found.rule.advised(found.cause)[0]
     other = small((0, 20_000, "copy_kernel", "copy"), (20_000, 30_000, "b", "other"))
     assert judged(library, other, "data_movement").cause is None
 

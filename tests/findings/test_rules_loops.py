@@ -68,6 +68,40 @@ def test_compilation_in_steps(nsys_samples: Library, library: Library, capture: 
         assert sampled(nsys_samples, sample, "compilation_in_steps", warmup="exclude").verdict == "clear", sample
 
 
+def test_graphs_in_loop(nsys_samples: Library, library: Library, capture: Capture) -> None:
+    """By hand: ten steps of 10 ms, each with a kernel of 5 ms after 5 ms in which the CPU works: it synchronizes at 1 ms,
+    captures a graph from 2 to 4 ms, and destroys the one before until 4.5 ms.
+    """
+    calls = {901: "cudaDeviceSynchronize", 902: "cudaStreamBeginCapture", 903: "cudaStreamEndCapture",
+             904: "cudaGraphInstantiate", 905: "cudaGraphExecDestroy"}  # fmt: skip
+    during = {901: (1000, 1100), 902: (2000, 2100), 903: (3000, 3100), 904: (3200, 4000), 905: (4000, 4500)}
+
+    def steps(capturing: range, synchronized: bool = True) -> str:
+        work = [(start - 5_000, start, start + 5 * MS, "one") for start in range(5 * MS, 100 * MS, 10 * MS)]
+        rows = [
+            f"({900 + 10 * n + at}, {10 * n * MS + s * 1000}, {10 * n * MS + e * 1000}, {MAIN}, {name},"
+            f" {900 + 10 * n + at}, 0, 0)"
+            for n in capturing for at, (name, (s, e)) in enumerate(during.items()) if synchronized or name != 901
+        ]  # fmt: skip
+        columns = "call_id, start_ns, end_ns, global_tid, name_id, correlation_id, event_class, return_value"
+        after = "UPDATE string SET value = 'cudaLaunchKernel' WHERE string_id = 1;"
+        after += "".join(f"INSERT INTO string (string_id, value) VALUES ({n}, '{name}');" for n, name in calls.items())
+        after += f"INSERT INTO api_call ({columns}) VALUES {', '.join(rows)}"
+        return capture([], work, after=after)
+
+    span = 95 * MS
+    found = judged(library, steps(range(1, 10)), "graphs_in_loop")
+    assert (found.verdict, found.facts["captures"]) == ("fires", 9)
+    assert found.saving_ns == 9 * 3_500_000, "from the synchronization to the end of the destruction"
+    assert found.value == pytest.approx(100 * 9 * 3_500_000 / span)
+    bare = judged(library, steps(range(1, 10), synchronized=False), "graphs_in_loop")
+    assert bare.saving_ns == 9 * 2_500_000
+    assert judged(library, steps(range(1, 6)), "graphs_in_loop").value == 0, "at the start"
+    assert judged(library, steps(range(1, 8)), "graphs_in_loop").value == 0, "two in the second half"
+    for sample in ("transformer_training", "launches_graph"):
+        assert sampled(nsys_samples, sample, "graphs_in_loop").verdict == "clear", sample
+
+
 def test_time_that_a_selection_leaves_out_is_neither_busy_nor_idle(library: Library, capture: Capture) -> None:
     """By hand: 0 to 110 and 390 to 1,000 ms without the warm-up; idle are 100 to 110, 390 to 400 and 450 to 600."""
     work = [

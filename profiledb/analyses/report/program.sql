@@ -46,8 +46,10 @@ WITH named AS MATERIALIZED (
     FROM (
         SELECT name, compute_capability AS cc FROM gpu UNION ALL SELECT '', cc FROM ncu_launch
     ) WHERE cc IS NOT NULL
-), vector AS (  -- products with one row, as in a model that decodes one sequence
-    SELECT count(*) FILTER (regexp_matches(demangled, '(?i)gemv')) AS gemv, count(*) AS products
+), vector AS (  -- products with one row, or next to attention with few, as in a model that decodes a few sequences
+    SELECT count(*) FILTER (regexp_matches(demangled, '(?i)gemv')
+            OR EXISTS (FROM kernel_name WHERE class = 'attention') AND is_vector_product(demangled)) AS few,
+        count(*) AS products
     FROM kernel JOIN kernel_name USING (name_id) WHERE class = 'matmul'
 ), found AS MATERIALIZED (
     FROM named
@@ -65,8 +67,8 @@ WITH named AS MATERIALIZED (
     UNION ALL SELECT 'OpenMP', 'OpenMP events' WHERE EXISTS (FROM openmp_event)
     UNION ALL SELECT 'MPI', 'MPI calls' WHERE EXISTS (FROM mpi_call)
     UNION ALL
-    SELECT 'decode', format('kernel gemv: {} of {} matrix products have one row', gemv, products) FROM vector
-    WHERE products >= 20 AND gemv >= 0.5 * products
+    SELECT 'decode', format('{} of {} matrix products have eight rows or fewer', few, products) FROM vector
+    WHERE products >= 20 AND few >= 0.5 * products
     UNION ALL
     SELECT 'pinned memory', format('{:.0f} % of the bytes copied', 100.0 * pinned / bytes) FROM copied
     WHERE bytes >= 1000000 AND pinned >= 0.9 * bytes

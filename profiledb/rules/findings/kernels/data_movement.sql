@@ -2,8 +2,8 @@
 -- question: Do kernels that only move data take much of the kernel time?
 -- The share of kernels that copy, cast, transpose, fill, gather, scatter or sort (classes copy, embedding and sort) in
 -- the kernel time of the selection, without communication. The saving is the time in which such kernels run: fusing
--- them into others, or a better layout, removes all of it. The cause is `concatenation` if kernels of `torch.cat` take
--- most of it.
+-- them into others, or a better layout, removes all of it. The cause is `concatenation` if the kernel that takes most
+-- of it is one of `torch.cat`, `atomics` if it adds up rows (`index_add`, `scatter_add`).
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
@@ -16,13 +16,15 @@
 -- column: move_ns | ns | | time in which these kernels run
 -- column: launches | count | | launches of these kernels
 -- column: kernel | name | | the one with the most time
--- says: Kernels that copy, cast, transpose, gather or sort take {value} of the kernel time: {move_ns} in {launches} {launches|launch|launches}, mostly {kernel}.
+-- says: Kernels that copy, cast, transpose, gather, scatter or sort take {value} of the kernel time: {move_ns} in {launches} {launches|launch|launches}, mostly {kernel}.
 -- clear: Kernels that only move data take {value} of the kernel time.
 -- advice: [concatenation, PyTorch] Write results into a preallocated buffer (`buffer[:, start:end] = x`) instead of joining tensors with `torch.cat`, which copies all of them each time; keep a key-value cache of fixed size.
 -- advice: [concatenation, else] Write results into a preallocated buffer instead of joining arrays, which copies all of them each time.
--- advice: [not concatenation] -> fuse
--- advice: [not concatenation, PyTorch, channels last] Keep the layout through the model: no `.contiguous()`, `.float()` or `permute` around each layer.
--- advice: [not concatenation, else, PyTorch] Keep the layout through the model: `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
+-- advice: [atomics, PyTorch] Sum each row's elements without atomics, for which additions to the same row wait: a sum over a dimension if rows are regular (`x.view(rows, -1).sum(1)`), else `torch.segment_reduce` over sorted rows.
+-- advice: [atomics, else] Sum each row's elements without atomics, for which additions to the same row wait: sort by row, and reduce each segment.
+-- advice: [not concatenation, not atomics] -> fuse
+-- advice: [not concatenation, not atomics, PyTorch, channels last] Keep the layout through the model: no `.contiguous()`, `.float()` or `permute` around each layer.
+-- advice: [not concatenation, not atomics, else, PyTorch] Keep the layout through the model: `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
 -- advice: [not CuPy, not Numba] Keep one precision through a block, and write results where they are read: `out=`, views, preallocated buffers.
 -- source: XProf (data shuffle operations 30 % of the time)
 SELECT 0::DOUBLE AS value, NULL AS cause, 0 AS saving_ns, 0 AS move_ns, 0 AS launches, NULL AS kernel, NULL AS evidence
@@ -32,8 +34,8 @@ FROM finding_window CROSS JOIN (
 ) WHERE finding_window.ns > 0 AND all_ns > 0 AND moving = 0;
 
 WITH by_kernel AS (
-    SELECT kernel, any_value(class) AS class, any_value(readable) AS name, sum(ns)::BIGINT AS ns,
-        sum(launches)::BIGINT AS launches
+    SELECT kernel, any_value(class) AS class, any_value(readable) AS name, any_value(demangled) AS demangled,
+        sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches
     FROM finding_kernel_sum JOIN kernel_key USING (name_id) WHERE NOT is_communication(short, class) GROUP BY kernel
 ), moving AS MATERIALIZED (
     SELECT device_id, start_ns, end_ns FROM selected_kernel
@@ -52,9 +54,10 @@ WITH by_kernel AS (
 )
 SELECT CASE WHEN 100 * taken.ns < $least_pct::DOUBLE * finding_window.ns THEN 0
         ELSE 100.0 * move_ns / nullif(all_ns, 0) END AS value,
-    CASE
-        WHEN (SELECT name FROM worst ORDER BY ns DESC, kernel LIMIT 1) LIKE 'CatArray%' THEN 'concatenation'
-    END AS cause, taken.ns AS saving_ns, taken.ns AS move_ns, launches,
+    (
+        SELECT CASE WHEN name LIKE 'CatArray%' THEN 'concatenation' WHEN demangled LIKE '%ReduceAdd%' THEN 'atomics' END
+        FROM worst ORDER BY ns DESC, kernel LIMIT 1
+    ) AS cause, taken.ns AS saving_ns, taken.ns AS move_ns, launches,
     (SELECT name FROM worst ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN taken WHERE all_ns > 0;
