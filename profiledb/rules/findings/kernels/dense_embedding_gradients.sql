@@ -86,7 +86,9 @@ WITH kind AS MATERIALIZED (
     SELECT coalesce((SELECT sum(ns) FROM sized), 0)::BIGINT AS fill_ns,
         coalesce((SELECT sum(ns) FROM by_name), 0)::BIGINT AS update_ns
 ), shown AS (
-    SELECT {'name': any_value(readable), 'ns': sum(ns)::BIGINT, 'count': sum(launches)::BIGINT, 'kernel': kernel} AS piece
+    SELECT {
+            'name': any_value(readable), 'ns': sum(ns)::BIGINT, 'count': sum(launches)::BIGINT, 'kernel': kernel
+        } AS piece
     FROM (
         SELECT name_id, ns, launches FROM by_name
         UNION ALL SELECT name_id, sum(ns), count(*) FROM sized WHERE name_id IS NOT NULL GROUP BY name_id
