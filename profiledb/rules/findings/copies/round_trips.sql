@@ -1,7 +1,7 @@
 -- title: Data that goes to the GPU and back
 -- question: Do the same data leave the GPU and return again and again?
--- The share of the active span (first to last operation of each GPU) in which copies of round trips, or their calls, run
--- and the GPU computes nothing. Copies of one direction in a row are a round trip with the next row of the other
+-- The share of the active span (first to last operation of each GPU) in which copies of round trips, or their calls,
+-- run and the GPU computes nothing. Copies of one direction in a row are a round trip with the next row of the other
 -- direction if at least `copies` of them, with `alike_pct` percent of the bytes of both rows, have the same sizes: the
 -- weights of a model that is moved to the GPU for its turn, a state of several arrays. Fewer than `trips` round trips
 -- do not count. No capture records the contents of copies: that the data are the same is inferred. In a training it is
