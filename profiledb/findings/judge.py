@@ -32,7 +32,7 @@ ROOF = "profile_at_roof"
 MOST_OF_IT_PCT = 50.0
 """Share of the measured kernel time at its roof from which that comes first."""
 FAR_MORE = 2.5
-"""Ratio of replayed savings from which a place precedes a cause within it."""
+"""Ratio of savings from which a place precedes a cause in the same range."""
 OF_PART = frozenset(
     {
         "communication_overlap", "fluctuating_use", "graphs_hide_kernels", "hot_kernel", "memory_bound", "one_stream",
@@ -229,9 +229,9 @@ def _containers(one: Finding, top: Iterable[Finding], window: Window) -> Iterato
 
 
 def _saves_far_more(other: Finding, one: Finding) -> bool:
-    """Return True if replays of both say so: more than what the cause explains of the other lies in its own place."""
-    both = other.prediction and one.prediction
-    return bool(both) and _weigh_saving(other) > FAR_MORE * _weigh_saving(one)
+    """Return True if a place saves far more than a cause in its range, which reads data before it works on them."""
+    same = one.facts.get(causes.RANGE) and one.facts.get(causes.RANGE) == other.facts.get(causes.RANGE)
+    return bool(same) and other.rule.level == PLACE and _weigh_saving(other) > FAR_MORE * _weigh_saving(one)
 
 
 def _weigh_saving(finding: Finding) -> float:

@@ -143,6 +143,21 @@ def test_a_cause_precedes_the_place_of_whose_time_it_explains_a_quarter(nsys_sam
     assert list(found) == ["large", "place", "elsewhere", "small"]
 
 
+def test_a_place_of_far_more_time_in_the_range_of_a_cause_precedes_it(nsys_samples: Library) -> None:
+    """A cause of 80 ms in a place of 199 or 201 ms, both in one range, or in two."""
+    copies = HEADER + "-- parts: copies\n-- column: range | name | | the range\n"
+
+    def order(saving: int, within: str) -> list[str]:
+        place = f"SELECT 12.0 AS value, {saving}000000 AS saving_ns, 'log' AS range;"
+        cause = f"SELECT 12.0 AS value, 80000000 AS saving_ns, '{within}' AS range;"
+        return list(
+            judged(nsys_samples, rule("place", place, copies + "-- level: place\n"), rule("cause", cause, copies))
+        )
+
+    assert order(199, "log") == order(201, "read") == ["cause", "place"]
+    assert order(201, "log") == ["place", "cause"]
+
+
 def test_no_cause_precedes_a_place_that_leads_it(nsys_samples: Library) -> None:
     """Copies of 150 ms that no fix of a wait within them removes, and such a wait of 80 ms."""
     copies = HEADER + "-- parts: copies\n"

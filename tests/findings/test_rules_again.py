@@ -109,7 +109,8 @@ def test_round_trips(nsys_samples: Library, library: Library, publish: Publish) 
     sizes = (8_000_000, 4_000, 8_000_000, 4_000)
 
     def found(back: tuple[int, ...] = sizes, times: int = 3) -> Any:
-        copies, calls, work, at = [], [], [(0, 10, 20, US)], US
+        copies: list[dict[str, Any]] = []
+        calls, work, at = [], [(0, 10, 20, US)], US
         for _ in range(times):
             for kinds, moved in (((0, 2), sizes), ((2, 0), back)):
                 for size in moved:

@@ -1,7 +1,7 @@
 -- title: Data that goes to the GPU and back
 -- question: Do the same data leave the GPU and return again and again?
--- The share of the active span (first to last operation of each GPU) in which copies of round trips, or their calls, run
--- and the GPU computes nothing. Copies of one direction in a row are a round trip with the next row of the other
+-- The share of the active span (first to last operation of each GPU) in which copies of round trips, or their calls,
+-- run and the GPU computes nothing. Copies of one direction in a row are a round trip with the next row of the other
 -- direction if at least `copies` of them, with `alike_pct` percent of the bytes of both rows, have the same sizes: the
 -- weights of a model that is moved to the GPU for its turn, a state of several arrays. Fewer than `trips` round trips
 -- do not count. No capture records the contents of copies: that the data are the same is inferred. In a training it is
@@ -22,15 +22,15 @@
 -- column: copies | count | | copies in them
 -- column: bytes | bytes | | bytes of these copies, both ways
 -- column: bare_ns | ns | | time in which they or their calls run and the GPU computes nothing
--- says: The same sizes go to the GPU and back {trips} times ({copies} copies, {bytes}): the GPU waits {bare_ns} for them ({value} of the time).
+-- says: The same sizes go to the GPU and back, time after time (round trips: {trips}, copies: {copies}, {bytes}): the GPU waits {bare_ns} for them ({value} of the time).
 -- clear: The GPU waits {value} of the time for data that goes to the GPU and back.
 -- advice: [PyTorch] Leave on the GPU whatever returns to it (weights, state): no `.to("cpu")` after each use. Parts of a pipeline that fit together stay there together (diffusers: `pipe.to("cuda")` instead of `enable_model_cpu_offload()`).
 -- advice: [else, CuPy] Leave arrays on the GPU between operations: no `.get()` and `cupy.asarray` around each.
 -- advice: [else, Numba] Leave arrays on the GPU between kernels: `cuda.to_device` once. A NumPy array as an argument is copied both ways at each launch.
 -- advice: [else, JAX or XLA] Leave arrays on the GPU between calls: pass `jax.Array`s on, and call `jax.device_get` only for results.
 -- advice: [else] Leave on the GPU whatever returns to it, and copy back only results.
--- advice: [PyTorch] If not all of it fits: lower precision for weights, or copy the next part from pinned memory (`non_blocking=True`) on a stream of its own while this one computes; drop what did not change instead of copying it back.
--- advice: [not PyTorch] If not all of it fits: copy the next part from pinned memory on a stream of its own while this one computes; drop what did not change instead of copying it back.
+-- advice: [PyTorch] If not all of it fits: lower precision for weights, or copy the next part (`non_blocking=True`) on a stream of its own while this one computes; drop what did not change instead of copying it back.
+-- advice: [not PyTorch] If not all of it fits: copy the next part on a stream of its own while this one computes; drop what did not change instead of copying it back.
 -- source: ours
 SELECT 0::DOUBLE AS value, 0 AS saving_ns, false AS is_cause, 0 AS trips, 0 AS copies, 0 AS bytes, 0 AS bare_ns,
     NULL AS evidence

@@ -21,12 +21,12 @@
 -- column: pass_ns | ns | | median time of such a pass
 -- column: launch_ns | ns | | median time in which the CPU launches such a pass
 -- column: kernel | name | | kernel whose grid grows
--- says: {passes} passes compute all earlier tokens again, {pass_ns} each: the grid of {kernel} grows by the same number of blocks from pass to pass. The CPU launches a pass in {launch_ns}.
+-- says: Each pass computes all earlier tokens again ({pass_ns}, passes: {passes}): the grid of {kernel} grows by the same number of blocks from pass to pass. The CPU launches a pass in {launch_ns}.
 -- clear: Passes that compute earlier tokens again take {value} of the time.
 -- advice: [Hugging Face] Generate with the cache of keys and values: `model.generate(..., use_cache=True)`, `model.config.use_cache = True`. Trainings with `gradient_checkpointing` turn it off.
 -- advice: [else, PyTorch] Keep keys and values of earlier tokens (a KV cache of fixed size), and compute only the new token in each pass.
 -- advice: [else] Keep keys and values of earlier tokens, and compute only the new token in each pass.
--- advice: [PyTorch, not CUDA graphs] With a cache the passes are small, so launches may then limit them: a static cache (`cache_implementation="static"`) and CUDA graphs (`torch.compile(mode="reduce-overhead")`).
+-- advice: [PyTorch, eager, not CUDA graphs] With a cache the passes are small, so launches may then limit them: a static cache (`cache_implementation="static"`) and CUDA graphs (`torch.compile(mode="reduce-overhead")`).
 -- source: ours
 SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS passes, NULL AS pass_ns, NULL AS launch_ns, NULL AS kernel,
     NULL AS evidence

@@ -2,11 +2,12 @@
 -- question: Does attention run as separate products and softmax instead of one fused kernel?
 -- The time of the kernels between the products of attention, as a share of the active span (first to last operation of
 -- each GPU). A fused kernel never writes this data to memory, so the saving is all of it. The order of kernels shows
--- it: between two matrix products of a stream lie a softmax and only elementwise kernels, copies, reductions and random
--- numbers, none of which takes more than `most_times` as long as the softmax: in attention all of them work on the
--- scores, and a softmax over few numbers belongs to something else (a router, samples along a ray). So do ranges for all three parts of attention (computing_attention_scores, computing_softmax, final_matmul
--- and similar), which may also contain casts of the inputs. The larger of both counts. A softmax of a loss
--- (log-softmax, cross entropy) does not count.
+-- it: between two matrix products of a stream lie a softmax and only elementwise kernels, copies, reductions and
+-- random numbers, none of which takes more than `most_times` as long as the softmax: in attention all of them work on
+-- the scores, and a softmax over few numbers belongs to something else (a router, samples along a ray). So do ranges
+-- for all three parts of attention (computing_attention_scores, computing_softmax, final_matmul and similar), which
+-- may also contain casts of the inputs. The larger of both counts. A softmax of a loss (log-softmax, cross entropy)
+-- does not count.
 -- needs: kernel
 -- includes: finding, attention
 -- selects: part, mode

@@ -47,9 +47,10 @@ WITH step AS MATERIALIZED (FROM finding_step
     LEFT JOIN (SELECT pid, number, sum(ns) AS ns FROM idle GROUP BY pid, number) AS idle USING (pid, number)
 ), usual AS (
     SELECT count(*) AS steps, count(*) FILTER (modules > 0) AS loading, sum(modules)::BIGINT AS modules,
-        coalesce(median(idle_ns) FILTER (modules = 0), 0) AS idle_ns, count(*) FILTER (modules > 0 AND after > 0) AS apart
+        coalesce(median(idle_ns) FILTER (modules = 0), 0) AS idle_ns,
+        count(*) FILTER (modules > 0 AND after > 0) AS apart
     FROM (
-        SELECT *, count(*) FILTER (modules > 0) OVER (
+        SELECT *, count_if(modules > 0) OVER (
                 ORDER BY start_ns, number ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING
             ) * (lag(modules) OVER (ORDER BY start_ns, number) = 0)::INTEGER AS after
         FROM told
