@@ -33,7 +33,7 @@ config.set_option("runner.postScriptGC", False)
 config.set_option("runner.magicEnabled", False)
 # A server scans all installed packages for components once, and compiles each script once; every AppTest repeats both.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
-local_script_runner.ScriptCache = cache(ScriptCache)  # type: ignore[attr-defined]
+local_script_runner.ScriptCache = cache(ScriptCache)  # type: ignore[attr-defined, assignment]
 
 
 def wait_for_script(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) -> None:
