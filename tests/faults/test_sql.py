@@ -189,9 +189,7 @@ OF_THE_PROCESS = [one for one in ATTACKS if "environ" in one or "PLANTED" in one
 def forks(place: tuple[Library, Manifest]) -> Iterator[subprocess.Popen[bytes]]:
     environment = question_process._build_environment(place[0], "")
     command = [sys.executable, "-c", FORKED]
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         yield process
 
 
