@@ -160,9 +160,9 @@ def prepare_all(library: Library, report_id: str) -> None:
         return
     with suppress(WarpdeckError):
         prepare(library, report_id)
-        library.share_prepared(report_id)
     with suppress(WarpdeckError):
         summary_refresh.refresh_reports(library, [library.find(report_id)])
+        library.share_prepared(report_id)
     with suppress(WarpdeckError):
         build_timeline(library, report_id)
         library.share_prepared(report_id)
