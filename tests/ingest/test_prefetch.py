@@ -86,7 +86,12 @@ def test_one_process_prepares_reports_as_they_come_the_newest_first(
     _run_until_done(prefetcher)
     assert prefetcher._process.pid == pid
     monkeypatch.setattr(prefetch, "IDLE_S", 0.0)
-    wait_until(lambda: prefetcher.run_if_idle() is None and prefetcher._process is None)
+
+    def has_ended() -> bool:
+        prefetcher.run_if_idle()
+        return prefetcher._process is None
+
+    wait_until(has_ended)
     assert not psutil.pid_exists(pid)
 
 
