@@ -117,6 +117,25 @@ def test_rows_of_a_table_without_rows_are_not_made(library: Library, gaps: str) 
     library._attached.close(gaps)
 
 
+def test_rows_of_the_whole_report_are_read_once_for_all_parts(nsys_samples: Library) -> None:
+    asked, report = header.get("program"), nsys_samples.find("transformer_training.nsys-rep").id
+
+    def read(selection: Selection, before: str = "") -> list[Any]:
+        with shared_rows.opened(nsys_samples, report, selection, asked.includes) as part:
+            part.cursor.execute(before or "SELECT 1")
+            part.prepare(asked)
+            return part.cursor.execute("FROM program_sign").fetchall()
+
+    nsys_samples._attached.close(report)
+    hidden = "CREATE TEMP VIEW program_sign AS SELECT 'source', 'name', 'trait' WHERE false"
+    first = read(Selection())
+    assert first
+    assert read(Selection(warmup="exclude"), hidden) == first
+    nsys_samples._attached.close(report)
+    assert read(Selection(warmup="exclude"), hidden) == [], "of a report that is opened anew nothing is known"
+    nsys_samples._attached.close(report)
+
+
 @pytest.mark.parametrize(
     ("name", "read"),
     [("transformer_training.nsys-rep", "no_iteration"), ("attention.nsys-rep", "unnamed_iteration")],
