@@ -27,7 +27,9 @@ from bench import team, team_parts
 from bench.day import choose_addresses, drop_report
 from bench.load import compute_percentiles, open_session
 from bench.team_parts import Place
+from profiledb.findings import digest, rulebook
 from profiledb.library.catalog import Catalog, Manifest
+from profiledb.library.report_list import Filters
 
 FILES = 2_000
 A_SECOND = 0.6
@@ -125,6 +127,12 @@ def watch_queue(hour: Hour, newest: Newest, catalog: Catalog, ended: threading.E
         newest.read_again()
 
 
+def count_prepared(catalog: Catalog) -> int:
+    """Return the number of reports whose verdicts are stored."""
+    version = digest.hash_rules(rulebook.load(None).values())
+    return catalog.listing.count(Filters()) - len(catalog.listing.unjudged(version))
+
+
 def watch_memory(hour: Hour, every_s: float, ended: threading.Event) -> None:
     """Note the memory of each process until the end."""
     while not ended.wait(every_s):
@@ -181,7 +189,10 @@ def measure(root: Path, options: argparse.Namespace) -> Iterator[str]:
             for one in [looking, weighing, *visits]:
                 one.result()
         spent = Counter(team_parts.measure_cpu_s()) - before
-        yield f"{options.files} files in {seconds:.0f} s; at their end {dict(team_parts.count_states(place))}"
+        yield (
+            f"{options.files} files in {seconds:.0f} s; at their end {dict(team_parts.count_states(place))},"
+            f" {count_prepared(catalog)} prepared"
+        )
         yield from format_waits(hour, seconds)
         yield f"{sum(hour.errors.values())} views with an error {dict(hour.errors)}"
         p50, p95 = compute_percentiles(hour.ages_s)

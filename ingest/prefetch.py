@@ -3,11 +3,15 @@
 The same process computes missing summaries of all reports, at the start and when their file is gone.
 
 A separate process does both at low priority, also while files are converted: under a steady stream of files no report
-would be prepared otherwise.
+would be prepared otherwise. It takes one report after the other, the newest first, because starting it costs more than
+preparing two small reports.
 """
 
+import os
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from ingest.conversion.fork_client import ForkClient
@@ -16,10 +20,20 @@ from profiledb.report.derived_files import SUMMARIES
 
 TRIES = 5
 """Most tries per report; a report that fails more often is itself the cause."""
+AHEAD = 4
+"""Reports that the process has at most, so that newer ones overtake those that still wait here."""
+LISTS_AFTER = 20
+"""Reports after which the process also does what lists of reports show (``LISTS``), though more reports wait."""
+LISTS = ""
+"""The order to do that, in place of a report's id."""
+IDLE_S = 60.0
+"""Seconds without work until the process ends."""
+MOST = 200
+"""Reports until another process takes over, so that no memory accumulates."""
 
 
 class Prefetcher:
-    """The queue of reports to prepare and the process that prepares them."""
+    """The reports to prepare and the process that prepares them."""
 
     def __init__(
         self, library: Path, location: str = "", forks: ForkClient | None = None, *, shared: bool = False
@@ -36,7 +50,13 @@ class Prefetcher:
         self._forks = forks or ForkClient()
         self._location = location or str(library)
         self._waiting: dict[str, int] = {}
+        """Tries so far by report; the newest is the last."""
+        self._given: dict[str, int] = {}
+        """Those that the process has, and ``LISTS``."""
         self._process: subprocess.Popen[bytes] | None = None
+        self._said = b""
+        self._orders = self._since_lists = 0
+        self._used_at = 0.0
         self._stopped = False
         self._summaries = None if shared else library / SUMMARIES
         self._tries = 0
@@ -45,26 +65,74 @@ class Prefetcher:
     def add(self, job: Job) -> None:
         """Queue the report that a file became, or that a sidecar was stored beside."""
         if job.state == "ready" and job.report_id:
+            self._waiting.pop(job.report_id, None)
             self._waiting[job.report_id] = 0
 
     def run_if_idle(self) -> None:
-        """Start the process if reports wait and none runs."""
+        """Give the process what waits, and start it if there is none. Call it every few seconds."""
         if self._process is not None:
-            status = self._process.poll()
-            if status is None:
-                return
-            self._close_process()
-            if status == 0:
-                self._has_summaries, self._tries = True, 0
-            self._waiting = {
-                one: tries for one, tries in self._waiting.items() if not tries or (status and tries < TRIES)
-            }
-        if self._stopped or not (self._waiting or self._is_due()):
+            has_ended = self._process.poll() is not None
+            self._read_answers()
+            if has_ended:
+                self._note_end()
+        if self._stopped or (self._process is None and not (self._waiting or self._is_due())):
             return
+        if self._process is None:
+            self._start_process()
+        self._give_orders()
+
+    def _start_process(self) -> None:
         self._tries += 1
-        self._waiting = {one: tries + 1 for one, tries in self._waiting.items()}
-        argv = [sys.executable, "-m", "profiledb.studies.prefetch", self._location, *self._waiting]
+        self._orders, self._since_lists = 0, 1
+        argv = [sys.executable, "-m", "profiledb.studies.prefetch", self._location]
         self._process = self._forks.start_helper(argv)
+        assert self._process.stdout
+        os.set_blocking(self._process.stdout.fileno(), False)
+
+    def _give_orders(self) -> None:
+        """Give the process the newest reports, and ``LISTS`` when it has no others; end it when it is of no use."""
+        while self._waiting and len(self._given) < AHEAD and self._orders < MOST:
+            report_id, tries = self._waiting.popitem()
+            self._give(report_id, tries)
+            self._orders += 1
+            self._since_lists += 1
+        is_due = self._since_lists > LISTS_AFTER or (not self._given and (self._since_lists or self._is_due()))
+        if is_due and LISTS not in self._given:
+            self._give(LISTS, 0)
+            self._since_lists = 0
+        if not self._given and (self._waiting or time.monotonic() - self._used_at > IDLE_S):
+            assert self._process
+            self._process.kill()  # the next call finds its end
+
+    def _give(self, order: str, tries: int) -> None:
+        assert self._process
+        assert self._process.stdin
+        self._given[order] = tries + 1
+        with suppress(OSError):  # it died: the next call finds its end
+            self._process.stdin.write(f"{order}\n".encode())
+            self._process.stdin.flush()
+
+    def _read_answers(self) -> None:
+        """Take off what the process has done."""
+        assert self._process
+        assert self._process.stdout
+        with suppress(BlockingIOError):
+            while said := os.read(self._process.stdout.fileno(), 65536):
+                self._said += said
+        *done, self._said = self._said.split(b"\n")
+        for order in map(bytes.decode, done):
+            self._given.pop(order, None)
+            self._used_at = time.monotonic()
+            if order == LISTS:
+                self._has_summaries, self._tries = True, 0
+
+    def _note_end(self) -> None:
+        """Let what an ended process has not done wait again, unless it was tried too often."""
+        self._close_process()
+        self._given.pop(LISTS, None)
+        again = {one: tries for one, tries in self._given.items() if tries < TRIES and one not in self._waiting}
+        self._waiting = again | self._waiting
+        self._given, self._said = {}, b""
 
     def _is_due(self) -> bool:
         """Return True if summaries may be missing."""
@@ -82,6 +150,8 @@ class Prefetcher:
 
     def _close_process(self) -> None:
         assert self._process is not None
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with suppress(OSError):  # an order that was not written
+                pipe.close()
         self._process = None

@@ -125,15 +125,13 @@ class ForkClient:
         return Process(pid, *(os.fdopen(end, mode) for end, mode in zip(our_ends, ("wb", "rb", "rb"), strict=True)))
 
     def start_helper(self, argv: Sequence[str]) -> "subprocess.Popen[bytes]":
-        """Start a process that keeps running while files are read; the caller waits for its end.
+        """Start a process that keeps running while files are read; the caller reads its answers and waits for its end.
 
         The process ends by itself when its standard input closes, which also happens if this process dies.
         """
-        quiet = subprocess.DEVNULL
+        pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
         with self._lock:
-            process = subprocess.Popen(
-                argv, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, cwd=ROOT, start_new_session=True
-            )
+            process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=quiet, cwd=ROOT, start_new_session=True)
             self._helpers = [one for one in (*self._helpers, process) if one.returncode is None]
         return process
 

@@ -1,6 +1,6 @@
 """Run rules on a selection of a report. The failure of one rule does not affect the others.
 
-Answers are stored beside the report (profiledb.query.answer_store), so that each rule runs once per selection.
+Answers are stored beside the report (profiledb.query.answer_bundle), so that each rule runs once per selection.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,8 @@ from profiledb.findings.trace_overhead import Slowed, measure_slowdown
 from profiledb.library.catalog import LAUNCHES, Manifest
 from profiledb.library.library import BROKEN, Library
 from profiledb.query import analysis as query
-from profiledb.query import answer_store, header, shared_rows, views
+from profiledb.query import answer_bundle, answer_store, header, shared_rows, views
+from profiledb.query.answer_bundle import Bundle
 from profiledb.query.header import Analysis
 from profiledb.query.request import Request
 from profiledb.report.schema import read_sql
@@ -105,16 +106,14 @@ def answer_rules(
         *(_choose_analysis(rule) for rule in rules),
     ]
     asked = {one.name: Request(report.id, one, header.bind(one, {}), selection, partner) for one in analyses}
-    found = {
-        name: _read_first_row(table)
-        for name, one in asked.items()
-        if (table := answer_store.read(library, one)) is not None
-    }
+    bundle = answer_bundle.read(library, asked["window"])
+    found = {name: _read_first_row(table) for name, one in asked.items() if (table := bundle.get(one)) is not None}
     missing = [one for name, one in asked.items() if name not in found]
     try:
-        found |= _answer_rules(library, missing, compute=compute)
+        found |= _answer_rules(library, bundle, missing, compute=compute)
     except BROKEN:  # the library has reconnected
-        found |= _answer_rules(library, missing, compute=compute)
+        found |= _answer_rules(library, bundle, missing, compute=compute)
+    bundle.write()
     window = found.pop("window")
     ns, begin_ns = window.get("ns"), int(window.get("begin_ns") or 0)
     parts = () if compute else _read_parts(library, report, selection)
@@ -159,7 +158,7 @@ def _choose_analysis(rule: Rule) -> Analysis:
     return replace(rule.analysis, params=used)
 
 
-def _answer_rules(library: Library, asked: list[Request], *, compute: bool) -> dict[str, Row]:
+def _answer_rules(library: Library, bundle: Bundle, asked: list[Request], *, compute: bool) -> dict[str, Row]:
     if not asked:
         return {}
     first = asked[0]
@@ -170,11 +169,11 @@ def _answer_rules(library: Library, asked: list[Request], *, compute: bool) -> d
         part.select()
         if first.partner and any(one.name == "profile" for one in views.list_needed(includes)):
             part.run("joined", read_sql("joined.sql", "profiledb.rules.findings"))
-        return {one.analysis.name: _answer_rule(library, part, one) for one in asked}
+        return {one.analysis.name: _answer_rule(bundle, part, one) for one in asked}
 
 
-def _answer_rule(library: Library, part: shared_rows.Part, asked: Request) -> Row:
-    """Run one rule and store its answer, or what the report lacks for it. A failed query is not stored."""
+def _answer_rule(bundle: Bundle, part: shared_rows.Part, asked: Request) -> Row:
+    """Run one rule and keep its answer in the bundle, or what the report lacks for it. A failed query is not stored."""
     analysis = asked.analysis
     try:
         part.check(analysis)
@@ -188,7 +187,7 @@ def _answer_rule(library: Library, part: shared_rows.Part, asked: Request) -> Ro
         raise
     except duckdb.Error as error:
         return {"unjudged": "The query of this rule failed.", ERROR: str(error)[:2000]}
-    answer_store.write(library, asked, rows)
+    bundle.put(asked, rows)
     return _read_first_row(rows)
 
 

@@ -49,18 +49,23 @@ def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] |
 
 def answer_rows(library: Library, asked: Request) -> "pa.Table":
     """Return the rows of a request; unless they are stored, compute and store them."""
-    found = read(library, asked)
+    path = find_path(library, asked)
+    found = read_file(library, path, asked) if path else None
     if found is None:
         found = analysis.read_rows(library, asked)
-        write(library, asked, found)
+        if path:
+            write_file(library, path, found)
     return found
 
 
 def read(library: Library, asked: Request) -> "pa.Table | None":
     """Return the stored rows of a request, or None if they are not stored or a report is no longer intact."""
     path = find_path(library, asked)
-    if path is None:
-        return None
+    return read_file(library, path, asked) if path else None
+
+
+def read_file(library: Library, path: Path, asked: Request) -> "pa.Table | None":
+    """Return the rows of a file that answers about the reports of a request, or None as ``read`` does."""
     try:
         with path.open("rb") as file:
             found = _decode_rows(file.read(MOST_BYTES + 100))
@@ -74,9 +79,15 @@ def read(library: Library, asked: Request) -> "pa.Table | None":
 
 
 def write(library: Library, asked: Request, found: "pa.Table") -> None:
-    """Store the rows of a request unless they exceed the size limit or the settings turn the store off."""
-    path, most = find_path(library, asked), config.load().answers_mb * 1_000_000
-    if path is None or found.nbytes > 16 * MOST_BYTES:
+    """Store the rows of a request as ``write_file`` does."""
+    if path := find_path(library, asked):
+        write_file(library, path, found)
+
+
+def write_file(library: Library, path: Path, found: "pa.Table") -> None:
+    """Store rows unless they exceed the size limit or the settings turn the store off."""
+    most = config.load().answers_mb * 1_000_000
+    if found.nbytes > 16 * MOST_BYTES:
         return
     encoded = _encode_rows(found)
     if len(encoded) > min(MOST_BYTES, most):
@@ -89,10 +100,15 @@ def write(library: Library, asked: Request, found: "pa.Table") -> None:
 
 def find_path(library: Library, asked: Request) -> Path | None:
     """Return the path of the stored answer to a request, or None if its report does not exist."""
-    _, *key = asked.key(library)  # without the folder: a library may be moved
+    return make_path(library, asked, asked.key(library))
+
+
+def make_path(library: Library, asked: Request, key: request.Key) -> Path | None:
+    """Return the path of a file with a key about the reports of a request, or None if one does not exist."""
+    _, *told = key  # without the folder: a library may be moved
     if not all(_ID.fullmatch(one) and library.path(one).exists() for one in _list_reports(asked)):
         return None
-    text = repr((hash_code(), key))
+    text = repr((hash_code(), told))
     name = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:40]
     return library.derived.answers / asked.report_id / f"{name}.answer"
 
@@ -129,24 +145,34 @@ def _list_reports(asked: Request) -> list[str]:
 
 
 def _encode_rows(rows: "pa.Table") -> bytes:
+    content = encode_table(rows)
+    return b"".join((_BEGINS, hashlib.sha256(content).digest(), content))
+
+
+def _decode_rows(file: bytes) -> "pa.Table | None":
+    start = len(_BEGINS) + 32
+    if not file.startswith(_BEGINS) or hashlib.sha256(file[start:]).digest() != file[len(_BEGINS) : start]:
+        return None
+    return decode_table(file[start:])
+
+
+def encode_table(rows: "pa.Table") -> bytes:
+    """Return rows as a stream of Arrow."""
     import pyarrow as pa
 
     out = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="zstd" if rows.nbytes > _UNCOMPRESSED_BYTES else None)
     with pa.ipc.new_stream(out, rows.schema, options=options) as writer:
         writer.write_table(rows)
-    content = out.getvalue().to_pybytes()
-    return b"".join((_BEGINS, hashlib.sha256(content).digest(), content))
+    return bytes(out.getvalue().to_pybytes())
 
 
-def _decode_rows(file: bytes) -> "pa.Table | None":
+def decode_table(content: bytes) -> "pa.Table | None":
+    """Return the rows of a stream of Arrow, or None if it is none."""
     import pyarrow as pa
 
-    start = len(_BEGINS) + 32
-    if not file.startswith(_BEGINS) or hashlib.sha256(file[start:]).digest() != file[len(_BEGINS) : start]:
-        return None
     try:
-        with pa.ipc.open_stream(file[start:]) as reader:
+        with pa.ipc.open_stream(content) as reader:
             return reader.read_all()
     except pa.ArrowInvalid:
         return None

@@ -7,6 +7,7 @@ them to read them instead. Analyses then run on that cursor unchanged. Its heade
     -- defaults: min_ns          analyses read these rows only with their default for this parameter
     -- once: steps               files that it builds on
     -- of: finding_communication     nothing is made unless this table has rows
+    -- whole: program_sign       the view that it materializes, whose few texts are the same for all parts of a report
 
 Analyses and rules list the files that they build on (``once:``). All that is asked of one part of a report, one after
 the other, has one cursor, on which the selection is applied and each file runs once.
@@ -28,26 +29,31 @@ from profiledb.library.report_links import Partner
 from profiledb.query import captures, header, needs, views
 from profiledb.query.header import Analysis
 from profiledb.report.attachments import Opened
+from profiledb.report.schema import quote
 from profiledb.rules import phases
 from profiledb.selection import apply
 from profiledb.selection.model import Selection
 
 ALWAYS = ("active",)
 """Files that all that asks of a part of a report builds on."""
-_LINE = re.compile(r"^-- ?(?:(?P<key>defaults|once|of): )?(?P<text>.*)$")
+_FEW = 500
+"""Most rows that a statement has as literals."""
+_LINE = re.compile(r"^-- ?(?:(?P<key>defaults|once|of|whole): )?(?P<text>.*)$")
 
 
 @dataclass(frozen=True)
 class Shared:
     """SQL that materializes rows, the parameters whose defaults they hold for, and the rows that they build on.
 
-    If ``of`` names a table, nothing is made unless it has rows.
+    If ``of`` names a table, nothing is made unless it has rows. ``whole`` names the view that is read if its rows are
+    the same for all parts of a report.
     """
 
     sql: str
     defaults: tuple[str, ...]
     once: tuple[str, ...]
     of: str
+    whole: str
 
 
 @cache
@@ -61,7 +67,7 @@ def list_files() -> Mapping[str, Shared]:
 def _parse_shared(text: str) -> Shared:
     lines = header.read_header(text, _LINE)
     defaults, once = (header.split_names(lines.get(key, [])) for key in ("defaults", "once"))
-    return Shared(text, defaults, once, "".join(lines.get("of", [])))
+    return Shared(text, defaults, once, *("".join(lines.get(key, [])) for key in ("of", "whole")))
 
 
 def fit(analysis: Analysis, values: Mapping[str, object], selection: Selection) -> bool:
@@ -77,6 +83,7 @@ class Part:
     def __init__(self, opened: Opened, selection: Selection, *, alone: bool) -> None:
         self.cursor: duckdb.DuckDBPyConnection = opened.cursor
         self._made = opened.made
+        self._known = opened.known
         self._facts: captures.Facts = opened.made.setdefault("facts", captures.Facts(opened.cursor))
         self._selection = selection
         self._alone = alone
@@ -102,8 +109,20 @@ class Part:
 
     def _make_rows(self, one: Shared) -> None:
         self._make_once(one.once)
-        if not one.of or captures.has_rows(self.cursor, one.of):
-            self.cursor.execute(one.sql)
+        if one.of and not captures.has_rows(self.cursor, one.of):
+            return
+        self.cursor.execute(self._known.get(one.whole, one.sql))
+        if one.whole and one.whole not in self._known:
+            self._known[one.whole] = self._write_rows(one)
+
+    def _write_rows(self, one: Shared) -> str:
+        """Return SQL for another cursor that has the rows of a file, which was run, as literals; its own if many."""
+        rows = self.cursor.execute(f"FROM {one.whole} LIMIT {_FEW + 1}")
+        names, texts = ", ".join(name for name, *_ in rows.description or ()), rows.fetchall()
+        if not 0 < len(texts) <= _FEW:
+            return one.sql
+        values = ", ".join(f"({', '.join(map(quote, row))})" for row in texts)
+        return one.sql.replace(f"AS FROM {one.whole};", f"AS FROM (VALUES {values}) AS given ({names});", 1)
 
     def run(self, name: str, sql: str) -> None:
         """Run SQL unless it has run by this name."""

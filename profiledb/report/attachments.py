@@ -61,11 +61,15 @@ class _Attachment:
 
 @dataclass
 class Opened:
-    """A cursor, the names in SQL of its reports, and what its users made on it or found out, by names of theirs."""
+    """A cursor, the names in SQL of its reports, and what its users made on it or found out, by names of theirs.
+
+    ``known`` is what users found out about these reports on any cursor.
+    """
 
     cursor: duckdb.DuckDBPyConnection
     catalogs: Sequence[str]
     made: dict[Hashable, Any] = field(default_factory=dict)
+    known: dict[Hashable, Any] = field(default_factory=dict)
 
 
 class Attachments:
@@ -86,6 +90,7 @@ class Attachments:
         self._in_use: Counter[str] = Counter()
         self._created: set[str] = set()
         self._kept: OrderedDict[tuple[Sequence[str], Hashable], Opened] = OrderedDict()
+        self._known: dict[Sequence[str], dict[Hashable, Any]] = {}
         self._lock = threading.Lock()
 
     @contextmanager
@@ -121,7 +126,10 @@ class Attachments:
         """
         with self._lock:
             catalogs = self._hold_reports(report_ids, views)
-            opened = self._kept.pop((tuple(report_ids), key), None) or Opened(self._get_connection().cursor(), catalogs)
+            known = self._known.setdefault(tuple(report_ids), {})
+            opened = self._kept.pop((tuple(report_ids), key), None) or Opened(
+                self._get_connection().cursor(), catalogs, known=known
+            )
             database = self._db
         try:
             yield opened
@@ -244,6 +252,7 @@ class Attachments:
     def _forget_all(self) -> None:
         self._db = None
         self._kept.clear()
+        self._known.clear()
         self._attached.clear()
         self._created.clear()
 
@@ -255,4 +264,5 @@ class Attachments:
 
     def _close_report(self, report_id: str) -> None:
         self.drop_kept(report_id)
+        self._known = {reports: known for reports, known in self._known.items() if report_id not in reports}
         self._get_connection().execute(f"DETACH {self._attached.pop(report_id).catalog}")

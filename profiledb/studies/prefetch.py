@@ -1,9 +1,8 @@
 """Prefetch the answers that pages ask at their first look at a report.
 
 The headers of analyses name them (``-- prefetch:``); a test checks that the pages of a prepared report compute nothing.
-``python -m profiledb.studies.prefetch LIBRARY ID...`` stores these answers (query/answer_store.py) at idle priority,
-and
-then makes the missing summaries of all reports (trends/summary_refresh.py).
+``python -m profiledb.studies.prefetch LIBRARY`` stores these answers (query/answer_store.py) at idle priority for one
+report after the other, and the missing summaries of all reports (trends/summary_refresh.py), as standard input says.
 """
 
 import logging
@@ -12,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from queue import SimpleQueue
 from typing import Any
 
 import duckdb
@@ -129,34 +129,58 @@ def _ask_range_analyses(part: Any) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Prepare reports of a library; end at once when standard input is closed, as it is when the starter ends."""
+    """Do what each line of standard input orders: prepare the report with this id or, for an empty line, ``do_lists``.
+
+    Each line is answered by the same one when it is done. The process ends at once when standard input is closed, as it
+    is when the starter ends.
+    """
     priority.use_idle_only()
-    threading.Thread(target=_end_with_starter, daemon=True).start()
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever else libraries print is no answer
+    orders = SimpleQueue[str]()
+    threading.Thread(target=_read_orders, args=(orders,), daemon=True).start()
     library = open_library(config.load(library=arguments[0]))
     library.use_one_thread()
-    if arguments[1:]:
-        store_views(library, arguments[1])
-    for report_id in arguments[1:] if config.load().answers_mb else ():
-        with suppress(WarpdeckError):
-            prepare(library, report_id)
-            library.share_prepared(report_id)
-        with suppress(WarpdeckError):
-            summary_refresh.refresh_reports(library, [library.find(report_id)])
-        with suppress(WarpdeckError):
-            build_timeline(library, report_id)
-            library.share_prepared(report_id)
+    has_views = False
+    while True:
+        order = orders.get()
+        if order and not has_views:
+            store_views(library, order)
+            has_views = True
+        if order:
+            prepare_all(library, order)
+        else:
+            do_lists(library)
+        print(order, file=answers, flush=True)
+
+
+def prepare_all(library: Library, report_id: str) -> None:
+    """Store the answers, the summary and the timeline of a report."""
+    if not config.load().answers_mb:
+        return
+    with suppress(WarpdeckError):
+        prepare(library, report_id)
+    with suppress(WarpdeckError):
+        summary_refresh.refresh_reports(library, [library.find(report_id)])
+        library.share_prepared(report_id)
+    with suppress(WarpdeckError):
+        build_timeline(library, report_id)
+        library.share_prepared(report_id)
+
+
+def do_lists(library: Library) -> None:
+    """Store what lists of reports show and no single report has: verdicts, summaries, runs and series."""
     with suppress(WarpdeckError):  # verdicts of before the list had them, or that it has lost
         rules = rulebook.load(config.load().rules)
         list_findings(library, library.catalog.listing.unjudged(digest.hash_rules(rules.values())), rules)
     summary_refresh.refresh(library)
     run_lookup.list_lines(library, work_out=True)
     _ = Board(library).listed  # keeps what lists show of the series that changed
-    return 0
 
 
-def _end_with_starter() -> None:
-    while os.read(0, 4096):
-        pass
+def _read_orders(orders: SimpleQueue[str]) -> None:
+    for line in sys.stdin:
+        orders.put(line.strip())
     os._exit(0)
 
 

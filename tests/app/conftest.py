@@ -10,7 +10,8 @@ import pytest
 import streamlit as st
 from streamlit import config
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.element_tree import Selectbox
 from streamlit.util import calc_hash
 
@@ -26,11 +27,26 @@ STRANGERS = ("streams_4090.nsys-rep", "wsl2_no_kernels.nsys-rep", "vec_add_1660s
 
 Dashboard = Callable[..., AppTest]
 
-# Set as in app/.streamlit/config.toml, which only a server reads: Streamlit collects garbage after each script by
-# default.
+# Set as in app/.streamlit/config.toml, which only a server reads: by default, Streamlit collects garbage after each
+# script and rewrites scripts for "magic".
 config.set_option("runner.postScriptGC", False)
-# Cache the scan of all installed packages for Streamlit components, which a server does once but every AppTest repeats.
+config.set_option("runner.magicEnabled", False)
+# A server scans all installed packages for components once, and compiles each script once; every AppTest repeats both.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+local_script_runner.ScriptCache = cache(ScriptCache)  # type: ignore[attr-defined, assignment]
+
+
+def wait_for_script(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) -> None:
+    """Wait for the end of the script's thread; AppTest asks 1,000 times a second, which slows the script down."""
+    assert runner._script_thread
+    runner._script_thread.join(timeout)
+    if not runner.script_stopped():
+        runner.request_stop()
+        runner.join()
+        raise RuntimeError(f"the script ran for more than {timeout} s")
+
+
+local_script_runner.require_widgets_deltas = wait_for_script
 
 
 def at_page(at: AppTest, url: str) -> AppTest:

@@ -206,8 +206,11 @@ def test_what_the_report_does_not_have_goes_with_a_click(page: Open, library: Li
     assert "without it" not in said(at)
 
 
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("query", [{"range": "step_4/read_loss"}, {"from": "100000"}], ids=str)
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [*((name, {"range": "step_4/read_loss"}) for name in PAGES), ("kernels", {"from": "100000"})],
+    ids=str,
+)
 def test_every_page_bears_a_selection_of_nothing(
     page: Open, library: Library, name: str, query: dict[str, str]
 ) -> None:

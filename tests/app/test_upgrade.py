@@ -30,6 +30,7 @@ from profiledb.report.schema import ADDED, SCHEMA_VERSION, read_tables
 from tests.app.conftest import Dashboard
 from tests.app.web.client import ask, session
 from tests.conftest import ROOT, run_ingest, wait_until
+from tests.support.every_report import slow_but
 from tests.support.processes import start_worker
 
 DATA = ROOT / "tests" / "data"
@@ -76,7 +77,9 @@ def test_every_schema_has_a_library() -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("commit", MADE_BY.values())
+@pytest.mark.parametrize(
+    "commit", slow_but([FIRST, SECOND], MADE_BY.values(), "every earlier version; the next test upgrades each, too")
+)
 def test_a_library_of_an_earlier_version_keeps_all_reports(
     commit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dashboard: Dashboard
 ) -> None:

@@ -177,6 +177,7 @@ LOOK_S = 0.25
 
 
 @pytest.mark.integration
+@pytest.mark.slow("imports large reports, and watches the worker for half a minute")
 def test_an_idle_worker_is_idle(inbox: Path, empty_library: Library) -> None:
     """A look takes under 20 ms, 1 % of the 2 s between two, with finished files of every kind in its inbox."""
     for path in SAMPLES.glob("transformer_*"):

@@ -1,16 +1,20 @@
 """Questions that are attacks: each ends in a sentence, and leaves nothing behind."""
 
 import compileall
+import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from profiledb import confinement
+from profiledb.console import question_process
+from profiledb.console.question_limits import Bounds
 from profiledb.console.question_process import ask
 from profiledb.errors import AnalysisError
 from profiledb.library.catalog import FILE, Manifest
@@ -155,8 +159,58 @@ def state(*folders: Path) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in paths}
 
 
+FORKED = """
+import io
+import os
+import sys
+from profiledb.console import question_child
+question_child.views.build_sql(question_child.views.list_files())
+for question in sys.stdin:
+    reads, writes = os.pipe()
+    if not os.fork():
+        sys.stdin = io.StringIO(question)
+        os.dup2(writes, 1)
+        question_child.main()
+        sys.stdout.flush()
+        os._exit(0)
+    os.close(writes)
+    with open(reads, "rb") as answer:
+        written = answer.read()
+    os.wait()
+    sys.stdout.buffer.write(b"%d\\n%b" % (len(written), written))
+    sys.stdout.flush()
+"""
+"""Answers each line of its input as the process of a question does, in a fork that need not import everything."""
+OF_THE_PROCESS = [one for one in ATTACKS if "environ" in one or "PLANTED" in one]
+"""Attacks on the environment, which a process of its own answers."""
+
+
+@pytest.fixture(scope="module")
+def forks(place: tuple[Library, Manifest]) -> Iterator[subprocess.Popen[bytes]]:
+    environment = question_process._build_environment(place[0], "")
+    command = [sys.executable, "-c", FORKED]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        yield process
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_an_attack_ends_in_a_sentence(place: tuple[Library, Manifest], words: dict[str, str], attack: str) -> None:
+def test_an_attack_ends_in_a_sentence(
+    place: tuple[Library, Manifest],
+    forks: subprocess.Popen[bytes],
+    words: dict[str, str],
+    attack: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def ask_fork(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tuple[dict[str, Any], bytes]:
+        assert forks.stdin
+        assert forks.stdout
+        forks.stdin.write(question + b"\n")
+        forks.stdin.flush()
+        line, _, rest = forks.stdout.read(int(forks.stdout.readline())).partition(b"\n")
+        return json.loads(line), rest
+
+    if attack not in (READS[0], TELLS[0], WRITES[0], *OF_THE_PROCESS):
+        monkeypatch.setattr(question_process, "_run_process", ask_fork)
     library, report = place
     before = state(library.folder, Path(words["folder"]), ROOT / "profiledb" / "console")
     with pytest.raises(AnalysisError) as refused:

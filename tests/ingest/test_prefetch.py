@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ingest import prefetch
 from ingest.prefetch import Prefetcher
 from profiledb.library.catalog import Job
 from profiledb.library.library import Library
@@ -61,13 +62,50 @@ def test_summaries_are_looked_for_again_where_their_file_is_gone(tmp_path: Path,
     library = Library(tmp_path)
     (library.reports / "0123456789abcdef.v1.duckdb").touch()
     prefetcher = Prefetcher(tmp_path, shared=shared)
-    prefetcher.run_if_idle()
-    assert prefetcher._process
-    assert prefetcher._process.wait(60) == 0
+    _run_until_done(prefetcher)
     (tmp_path / SUMMARIES).unlink(missing_ok=True)
     prefetcher.run_if_idle()
-    assert (prefetcher._process is None) is shared
+    assert (prefetch.LISTS not in prefetcher._given) is shared
     prefetcher.stop()
+
+
+def test_one_process_prepares_reports_as_they_come_the_newest_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefetcher = Prefetcher(tmp_path)
+    first, *others = [f"{number}123456789abcdef" for number in range(7)]
+    prefetcher.add(Job("/inbox/a", "a", "", "ready", report_id=first))
+    _run_until_done(prefetcher)
+    assert prefetcher._process
+    pid = prefetcher._process.pid
+    for report_id in others:
+        prefetcher.add(Job("/inbox/a", "a", "", "ready", report_id=report_id))
+    prefetcher.run_if_idle()
+    assert list(prefetcher._given) == others[:1:-1]
+    assert list(prefetcher._waiting) == others[:2]
+    _run_until_done(prefetcher)
+    assert prefetcher._process.pid == pid
+    monkeypatch.setattr(prefetch, "IDLE_S", 0.0)
+
+    def has_ended() -> bool:
+        prefetcher.run_if_idle()
+        return prefetcher._process is None
+
+    wait_until(has_ended)
+    assert not psutil.pid_exists(pid)
+
+
+def test_a_process_that_has_done_enough_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prefetch, "MOST", 1)
+    prefetcher = Prefetcher(tmp_path)
+    pids = set()
+    for report_id in ("0123456789abcdef", "1123456789abcdef"):
+        prefetcher.add(Job("/inbox/a", "a", "", "ready", report_id=report_id))
+        _run_until_done(prefetcher)
+        assert prefetcher._process
+        pids.add(prefetcher._process.pid)
+    prefetcher.stop()
+    assert len(pids) == 2
 
 
 def test_it_ends_when_it_is_told_to(tmp_path: Path) -> None:
@@ -80,6 +118,14 @@ def test_it_ends_when_it_is_told_to(tmp_path: Path) -> None:
     assert not process.is_running()
     prefetcher.run_if_idle()
     assert prefetcher._process is None
+
+
+def _run_until_done(prefetcher: Prefetcher) -> None:
+    def is_done() -> bool:
+        prefetcher.run_if_idle()
+        return not (prefetcher._waiting or prefetcher._given or prefetcher._since_lists)
+
+    wait_until(is_done)
 
 
 def _left(folder: Path) -> list[str]:

@@ -134,6 +134,7 @@ def at_hand(team: Shared, path: Path) -> bool:
 
 
 @pytest.mark.integration
+@pytest.mark.slow("a worker asks again and again while the database is away")
 def test_a_file_at_hand_keeps_its_place_while_the_database_is_away(
     team: Shared, tmp_path: Path, worker: "subprocess.Popen[bytes]", postgres: Server
 ) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from profiledb.errors import NotCapturedError
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
-from profiledb.query import analysis
+from profiledb.query import analysis, answer_store
 from profiledb.studies.scaling import family, runs
 from profiledb.studies.scaling.family import Named
 from profiledb.words import shortened
@@ -93,8 +93,11 @@ def summarize(library: Library, report: Manifest) -> list[RankSummary]:
     def ask(name: str, **params: Any) -> pd.DataFrame:
         return analysis.run(library, report.id, name, params)
 
+    def ask_kept(name: str, **params: Any) -> pd.DataFrame:
+        return answer_store.run(library, report.id, name, params)  # the Scaling page asks the same
+
     try:
-        ranks = runs.read_ranks(named, ask)
+        ranks = runs.read_ranks(named, ask_kept)
     except NotCapturedError:
         return []
     if len(ranks) < 2 and (named.rank is None or named.size == 1):

@@ -14,13 +14,20 @@ from profiledb.library.library import Library
 from tests.conftest import CORPUS, ROOT, run_ingest
 from tests.support import traces
 from tests.support.bounded import Query, converted
+from tests.support.every_report import slow_but
 
 OURS = ROOT / "tests/data/torch/training.pt.trace.json.gz"
 THEIRS = sorted(CORPUS.glob("*.pt.trace.json*")) if CORPUS.is_dir() else []
+CHOSEN = (OURS, CORPUS / "kineto_2021.pt.trace.json.gz")
+"""Ours, and the one of the oldest PyTorch."""
 Case = tuple[traces.Event, Query]
 
 
-@pytest.fixture(scope="module", params=[OURS, *THEIRS], ids=lambda path: path.name.partition(".")[0])
+@pytest.fixture(
+    scope="module",
+    params=slow_but(CHOSEN, [OURS, *THEIRS], "every stranger's trace"),
+    ids=lambda path: path.name.partition(".")[0],
+)
 def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
     path: Path = request.param
     folder = tmp_path_factory.mktemp("trace")

@@ -1,5 +1,6 @@
 """Analyses that build on the same rows: on one cursor they answer what each answers alone."""
 
+import itertools
 import re
 from typing import Any
 
@@ -10,7 +11,9 @@ from profiledb.findings import rulebook
 from profiledb.library.library import Library
 from profiledb.query import analysis, captures, header, shared_rows
 from profiledb.selection.model import Selection
+from tests.support.every_report import slow_but
 
+TRAINING = "transformer_training.nsys-rep"
 SELECTIONS: tuple[dict[str, Any], ...] = (
     {}, {"warmup": "exclude"}, {"within": "steps", "warmup": "exclude"}, {"from_ns": 1_000_000, "to_ns": 60_000_000},
 )  # fmt: skip
@@ -29,11 +32,19 @@ def of_all(library: Library, name: str, selection: dict[str, Any]) -> dict[str, 
     return found
 
 
-@pytest.mark.parametrize("selection", SELECTIONS, ids=str)
-@pytest.mark.parametrize("name", ["transformer_training.nsys-rep", "host_python.nsys-rep"])
+@pytest.mark.parametrize(
+    "case",
+    slow_but(
+        [(TRAINING, SELECTIONS[1]), (TRAINING, SELECTIONS[3])],
+        itertools.product((TRAINING, "host_python.nsys-rep"), SELECTIONS),
+        "50 analyses, each twice, of every selection",
+    ),
+    ids=str,
+)
 def test_each_answer_is_what_it_is_alone(
-    nsys_samples: Library, name: str, selection: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    nsys_samples: Library, case: tuple[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    name, selection = case
     found = of_all(nsys_samples, name, selection)
     monkeypatch.setattr(shared_rows, "fit", lambda *_: False)
     for one, alone in of_all(nsys_samples, name, selection).items():
@@ -104,6 +115,25 @@ def test_rows_of_a_table_without_rows_are_not_made(library: Library, gaps: str) 
     assert ("once_communication",) in rows
     assert ("once_nccl_message",) not in rows
     library._attached.close(gaps)
+
+
+def test_rows_of_the_whole_report_are_read_once_for_all_parts(nsys_samples: Library) -> None:
+    asked, report = header.get("program"), nsys_samples.find("transformer_training.nsys-rep").id
+
+    def read(selection: Selection, before: str = "") -> list[Any]:
+        with shared_rows.opened(nsys_samples, report, selection, asked.includes) as part:
+            part.cursor.execute(before or "SELECT 1")
+            part.prepare(asked)
+            return part.cursor.execute("FROM program_sign").fetchall()
+
+    nsys_samples._attached.close(report)
+    hidden = "CREATE TEMP VIEW program_sign AS SELECT 'source', 'name', 'trait' WHERE false"
+    first = read(Selection())
+    assert first
+    assert read(Selection(warmup="exclude"), hidden) == first
+    nsys_samples._attached.close(report)
+    assert read(Selection(warmup="exclude"), hidden) == [], "of a report that is opened anew nothing is known"
+    nsys_samples._attached.close(report)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,75 @@
+"""Answers of rules are stored together, one file for each part of a report."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from unittest import mock
+
+import duckdb
+import pytest
+
+from profiledb.findings import rule_runner, rulebook
+from profiledb.findings.rule import Rule
+from profiledb.library.library import Library
+from profiledb.query import analysis as query
+from profiledb.query.header import Analysis
+from profiledb.selection.model import Selection
+from tests.support.memory_reports import fill
+from tests.support.page_reports import Publish, kernel
+
+BUSY = ((0, 10_000_000), (90_000_000, 100_000_000))
+RULES = ("gpu_idle", "long_gaps", "hot_kernel", "another_clock")
+
+
+def write(db: duckdb.DuckDBPyConnection) -> None:
+    """A GPU that is idle for eight tenths of the time."""
+    fill(db, 100_000_000, BUSY, kernel=[kernel(number, 1, *span) for number, span in enumerate(BUSY)])
+
+
+@pytest.fixture
+def rules() -> Sequence[Rule]:
+    return [rulebook.load()[name] for name in RULES]
+
+
+@pytest.fixture
+def report_id(publish: Publish) -> str:
+    return publish(write)
+
+
+def answer(library: Library, report_id: str, rules: Sequence[Rule]) -> tuple[list[str], object]:
+    """Return the rules that ran, and what all say."""
+    ran = []
+
+    def first(cursor: object, asked: Analysis, values: object) -> object:
+        ran.append(asked.name)
+        return asks(cursor, asked, values)  # type: ignore[arg-type]
+
+    asks = query.query_first
+    with mock.patch.object(query, "query_first", first):
+        said = rule_runner.answer_rules(library, library.find(report_id), Selection(), rules)
+    return sorted(ran), said
+
+
+def test_all_rules_share_a_file_and_a_changed_one_runs_alone(
+    library: Library, report_id: str, rules: Sequence[Rule]
+) -> None:
+    ran, said = answer(library, report_id, rules)
+    assert ran == sorted([*RULES, "time_split", "window"])
+    stored = list((library.derived.answers / report_id).glob("*.answer"))
+    again, kept = answer(Library(library.folder), report_id, rules)
+    assert again == []
+    assert kept == said
+    changed = replace(rules[0], analysis=replace(rules[0].analysis, sql=f"{rules[0].analysis.sql}\n"))
+    assert answer(library, report_id, [changed, *rules[1:]])[0] == [RULES[0]]
+    assert answer(library, report_id, rules)[0] == [], "an answer of another text takes no other's place"
+    assert len(stored) == 2, "that of the rules and that of the split of their time"
+    assert sorted((library.derived.answers / report_id).glob("*.answer")) == sorted(stored)
+
+
+def test_a_damaged_file_is_written_anew(library: Library, report_id: str, rules: Sequence[Rule]) -> None:
+    _, said = answer(library, report_id, rules)
+    for path in (library.derived.answers / report_id).glob("*.answer"):
+        path.write_bytes(path.read_bytes()[:-9])
+    ran, again = answer(Library(library.folder), report_id, rules)
+    assert set(RULES) <= set(ran)
+    assert again == said
+    assert answer(Library(library.folder), report_id, rules) == ([], said)
