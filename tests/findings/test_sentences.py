@@ -20,6 +20,7 @@ NEVER_ONE = {
     ("recurring_gaps", "steps"), ("several_processes", "value"), ("short_kernels", "kernels"), ("step_growth", "steps"),
     ("step_outliers", "steps"), ("step_tail", "steps"), ("sync_per_layer", "layers"), ("unsteady_steps", "steps"),
     ("unsteady_steps", "value"), ("elementwise_chains", "kernels"), ("launch_bound", "reads"),
+    ("graphs_in_loop", "captures"),
 }  # fmt: skip
 """Counts of which a rule fires, or is clear, for several only."""
 WARM = "12.0 % of the selected time is warm-up:"

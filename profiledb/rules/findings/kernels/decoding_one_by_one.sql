@@ -28,8 +28,8 @@
 -- advice: If other sequences wait, decode them together (continuous batching): a batch reads the weights once for all of them, with as many launches as one sequence.
 -- advice: For a single sequence, speculative decoding checks several tokens with one read of the weights, and weights in 8 or 4 bits take less time to read.
 -- source: ours; roofline of a product with few vectors: 2 operations per vector for each element read. Pair on H100: 16 sequences together take as long as one
-SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS vector_ns, 0 AS few_ns, 0 AS launches, NULL AS share_pct, NULL AS kernel,
-    NULL AS evidence
+SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS vector_ns, 0 AS few_ns, 0 AS launches, NULL AS share_pct,
+    NULL AS kernel, NULL AS evidence
 FROM kernel_name WHERE class = 'matmul' AND is_vector_product(demangled) HAVING count(*) = 0;
 
 WITH product AS MATERIALIZED (
