@@ -54,6 +54,18 @@ def test_host_work_of_whole_steps(library: Library, publish: Publish) -> None:
     assert not any("before `step_*`" in one or "only every N steps" in one for one in sentences.fill_advice(found))
 
 
+@pytest.mark.parametrize(("each", "cause", "advice"), [(10, "launches", "`jax.jit`"), (9, "whole step", "Dispatch the")])
+def test_host_work_of_steps_that_launch_operation_by_operation(
+    library: Library, publish: Publish, each: int, cause: str, advice: str
+) -> None:
+    """In each of ten steps, the GPU waits 1 ms before each of ten kernels, or nine, as in JAX without jit."""
+    kernels = [(at, at + 5, at + 10, at + 20) for at in range(0, 10 * each * MS, MS)]
+    steps = ranges(*((at, at + each * MS - 1, f"step_{at // each // MS}") for at in range(0, 10 * each * MS, each * MS)))
+    found = judged(library, by_hand(publish, kernels, **steps), "host_work")
+    assert (found.verdict, found.cause, found.facts["range"]) == ("fires", cause, "step_*")
+    assert advice in found.rule.advised(found.cause, ("JAX",))[0]
+
+
 def test_host_work_that_launches_kernels_cannot_wait(capture: Capture, library: Library) -> None:
     """In each step a range launches two kernels at its end, as an optimizer does, or a single one."""
     starts = range(0, 10 * MS, MS)

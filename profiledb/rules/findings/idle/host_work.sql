@@ -5,7 +5,8 @@
 -- such time counts, among those during which the GPUs are idle for at least half of the time: others only surround the
 -- cause. Gaps shorter than `least_ns` do not count: they come from launching. Ranges named like data loading have their
 -- own rule, and what XLA does to launch a graph (command_buffer::update) is no work of the program. Ranges that launch
--- `kernels` or more each cannot wait until the next step is launched, as an optimizer cannot.
+-- `kernels` or more each cannot wait until the next step is launched, as an optimizer cannot; nor can one with `most`
+-- gaps or more each time, even if it is a step: its work lies between the launches.
 -- needs: kernel or memop or graph_launch
 -- needs: range
 -- includes: finding, idle, waiting
@@ -18,6 +19,7 @@
 -- param: threshold = 5 fires at or above this share of the active span
 -- param: least_ns = 100000 shorter gaps do not count
 -- param: kernels = 2 kernels that a range launches each time from which its work cannot wait
+-- param: most = 10 gaps each time from which the work of a step lies between its launches
 -- column: range | name | | the range; * stands for its last number
 -- column: idle_ns | ns | | idle time of all GPUs in it
 -- column: gaps | count | | gaps during which it is open
@@ -26,7 +28,8 @@
 -- clear: No range of the program keeps the GPU waiting for more than {value} of the time.
 -- advice: [compiling] -> compile_once
 -- advice: [not compiling, vLLM or SGLang] -> launch_less
--- advice: [not compiling, else, JAX or XLA] Dispatch the next step before the work in {place}: JAX runs ahead of the GPU until a value is read.
+-- advice: [launches, else, JAX or XLA] -> launch_less
+-- advice: [not compiling, not launches, else, JAX or XLA] Dispatch the next step before the work in {place}: JAX runs ahead of the GPU until a value is read.
 -- advice: [whole step, else, PyTorch, eager] Cut the Python work in {place}: compile the model (`torch.compile(model)`), and do other work (logging, metrics, input) in another thread or after the next step is launched.
 -- advice: [whole step, else] Move the work in {place} off the launching thread, or do it while the GPU runs: launch the next step first, read results later.
 -- advice: [launches, else, PyTorch, eager, training, not fused optimizer] Cut the Python work between the launches of {place}: compile it (`torch.compile`); for an optimizer, `fused=True`.
@@ -67,15 +70,18 @@ WITH piece AS MATERIALIZED (
 ), whole AS (  -- ranges that are steps
     SELECT DISTINCT pattern FROM selected_range JOIN path_pattern USING (path_id)
     SEMI JOIN finding_step USING (start_ns, end_ns)
-), busy AS (  -- operations that the ranges and those inside of them launch
-    SELECT (
-            SELECT count(*) FROM selected_kernel JOIN (SELECT pre, path_id FROM range) ON pre = process_range
-            JOIN numbered USING (path_id)
-            WHERE numbered.pattern = main.pattern OR starts_with(numbered.pattern, main.pattern || '/')
-        ) >= $kernels::INTEGER * (
-            SELECT count(*) FROM selected_range JOIN numbered USING (path_id) WHERE numbered.pattern = main.pattern
-        ) AS launches
-    FROM main
+), busy AS (  -- operations that the ranges and those inside of them launch, and gaps in them
+    SELECT kernels >= $kernels::INTEGER * ranges AS launches, gaps >= $most::INTEGER * ranges AS between_launches
+    FROM (
+        SELECT main.gaps, (
+                SELECT count(*) FROM selected_kernel JOIN (SELECT pre, path_id FROM range) ON pre = process_range
+                JOIN numbered USING (path_id)
+                WHERE numbered.pattern = main.pattern OR starts_with(numbered.pattern, main.pattern || '/')
+            ) AS kernels, (
+                SELECT count(*) FROM selected_range JOIN numbered USING (path_id) WHERE numbered.pattern = main.pattern
+            ) AS ranges
+        FROM main
+    )
 ), shown AS (
     SELECT gap_id, sum(ns)::BIGINT AS ns, {
             'name': arg_max(path, ns), 'ns': sum(ns)::BIGINT, 'start_ns': min(s), 'end_ns': max(e),
@@ -86,8 +92,8 @@ WITH piece AS MATERIALIZED (
     GROUP BY gap_id ORDER BY ns DESC, gap_id LIMIT 10
 )
 SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coalesce(main.ns, 0) AS saving_ns,
-    CASE WHEN is_compiling(pattern) THEN 'compiling' WHEN pattern IN (FROM whole) THEN 'whole step'
-        WHEN launches THEN 'launches' END AS cause,
+    CASE WHEN is_compiling(pattern) THEN 'compiling' WHEN launches AND between_launches THEN 'launches'
+        WHEN pattern IN (FROM whole) THEN 'whole step' WHEN launches THEN 'launches' END AS cause,
     main.ns AS idle_ns, pattern AS range, gaps, exposed_pct / gpus AS exposed_pct,
     (SELECT list(piece ORDER BY ns DESC, gap_id) FROM shown) AS evidence
 FROM finding_window LEFT JOIN main ON true LEFT JOIN busy ON true;
