@@ -69,8 +69,8 @@ def test_compilation_in_steps(nsys_samples: Library, library: Library, capture: 
 
 
 def test_graphs_in_loop(nsys_samples: Library, library: Library, capture: Capture) -> None:
-    """By hand: ten steps of 10 ms, each with a kernel of 5 ms after 5 ms in which the CPU works: it synchronizes at 1 ms,
-    captures a graph from 2 to 4 ms, and destroys the one before until 4.5 ms.
+    """By hand: ten steps of 10 ms, each with a kernel of 5 ms after 5 ms in which the CPU works: it synchronizes at 1
+    ms, captures a graph from 2 to 4 ms, and destroys the one before until 4.5 ms.
     """
     calls = {901: "cudaDeviceSynchronize", 902: "cudaStreamBeginCapture", 903: "cudaStreamEndCapture",
              904: "cudaGraphInstantiate", 905: "cudaGraphExecDestroy"}  # fmt: skip
