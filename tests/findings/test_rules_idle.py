@@ -58,14 +58,12 @@ def test_host_work_of_whole_steps(library: Library, publish: Publish) -> None:
     ("each", "cause", "advice"), [(11, "launches", "`jax.jit`"), (10, "whole step", "Dispatch the")]
 )
 def test_host_work_of_steps_that_launch_operation_by_operation(
-    library: Library, publish: Publish, each: int, cause: str, advice: str
+    library: Library, capture: Capture, each: int, cause: str, advice: str
 ) -> None:
     """In each of ten steps, the GPU waits 1 ms before each kernel but the very first, as in JAX without jit."""
-    kernels = [(at, at + 5, at + 10, at + 20) for at in range(0, 10 * each * MS, MS)]
-    steps = ranges(
-        *((at, at + each * MS - 1, f"step_{at // each // MS}") for at in range(0, 10 * each * MS, each * MS))
-    )
-    found = judged(library, by_hand(publish, kernels, **steps), "host_work")
+    steps = [(at, at + each * MS - 1, f"step_{at // each // MS}") for at in range(0, 10 * each * MS, each * MS)]
+    report = capture(steps, [(at + 5, at + 20, at + 30, "one") for at in range(0, 10 * each * MS, MS)])
+    found = judged(library, report, "host_work")
     assert (found.verdict, found.cause, found.facts["range"]) == ("fires", cause, "step_*")
     assert advice in found.rule.advised(found.cause, ("JAX",))[0]
 
