@@ -4,8 +4,7 @@ The same process computes missing summaries of all reports, at the start and whe
 
 A separate process does both at low priority, also while files are converted: under a steady stream of files no report
 would be prepared otherwise. It takes one report after the other, the newest first, because starting it costs more than
-preparing two small reports. It judges all of them before it prepares the rest of any: judging is what a first look
-waits for longest.
+preparing two small reports.
 """
 
 import os
@@ -22,17 +21,15 @@ from profiledb.report.derived_files import SUMMARIES
 TRIES = 5
 """Most tries per report; a report that fails more often is itself the cause."""
 AHEAD = 4
-"""Orders that the process has at most, so that newer reports overtake those that still wait here."""
-LISTS_AFTER = 40
-"""Orders after which the process also does what lists of reports show (``LISTS``), though more wait."""
-VERDICTS = "verdicts "
-"""Begin of the order to judge a report; the id alone orders the rest."""
+"""Reports that the process has at most, so that newer ones overtake those that still wait here."""
+LISTS_AFTER = 20
+"""Reports after which the process also does what lists of reports show (``LISTS``), though more reports wait."""
 LISTS = ""
 """The order to do that, in place of a report's id."""
 IDLE_S = 60.0
 """Seconds without work until the process ends."""
-MOST = 400
-"""Orders until another process takes over, so that no memory accumulates."""
+MOST = 200
+"""Reports until another process takes over, so that no memory accumulates."""
 
 
 class Prefetcher:
@@ -53,9 +50,9 @@ class Prefetcher:
         self._forks = forks or ForkClient()
         self._location = location or str(library)
         self._waiting: dict[str, int] = {}
-        """Tries so far by order; the newest is the last."""
+        """Tries so far by report; the newest is the last."""
         self._given: dict[str, int] = {}
-        """Orders that the process has, ``LISTS`` among them."""
+        """Those that the process has, and ``LISTS``."""
         self._process: subprocess.Popen[bytes] | None = None
         self._said = b""
         self._orders = self._since_lists = 0
@@ -68,9 +65,8 @@ class Prefetcher:
     def add(self, job: Job) -> None:
         """Queue the report that a file became, or that a sidecar was stored beside."""
         if job.state == "ready" and job.report_id:
-            for order in (job.report_id, VERDICTS + job.report_id):
-                self._waiting.pop(order, None)
-                self._waiting[order] = 0
+            self._waiting.pop(job.report_id, None)
+            self._waiting[job.report_id] = 0
 
     def run_if_idle(self) -> None:
         """Give the process what waits, and start it if there is none. Call it every few seconds."""
@@ -96,9 +92,8 @@ class Prefetcher:
     def _give_orders(self) -> None:
         """Give the process the newest reports, and ``LISTS`` when it has no others; end it when it is of no use."""
         while self._waiting and len(self._given) < AHEAD and self._orders < MOST:
-            newest = [*reversed(self._waiting)]
-            order = next((one for one in newest if one.startswith(VERDICTS)), newest[0])
-            self._give(order, self._waiting.pop(order))
+            report_id, tries = self._waiting.popitem()
+            self._give(report_id, tries)
             self._orders += 1
             self._since_lists += 1
         is_due = self._since_lists > LISTS_AFTER or (not self._given and (self._since_lists or self._is_due()))

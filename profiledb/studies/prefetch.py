@@ -47,37 +47,27 @@ def prepare(library: Library, report_id: str) -> None:
     def part(name: str, **params: Any) -> pa.Table:
         return whole(name, **header.get(name).taken(usual) | params)
 
-    usual = choose_usual_params(library, report_id)
+    try:
+        warmup = any(whole("range_paths")["is_warmup"].to_pylist())
+    except NotCapturedError:
+        warmup = False
+    usual = model.to_params(model.get_default(warmup=warmup))
+
     rows = library.find(report_id).rows
     _ask_all(whole, "whole", rows)
     _ask_all(part, "part", rows)
     with suppress(WarpdeckError):
         _ask_range_analyses(part)
     with suppress(WarpdeckError):
-        if steady := store_verdicts(library, report_id):
+        report = library.find(report_id)
+        rules = rulebook.load(config.load().rules)
+        params = usual if TIMELINE in report.subjects else {}
+        steady = judge.find_steady_part(library, report, params)
+        found = judge.judge(library, report, params, rules.values(), steady)
+        digest.write_digest(library, report_id, rules, found)
+        list_findings(library, [report_id], rules)
+        if steady:
             _ask_all(lambda name, **given: part(name, **summary.restrict_params(steady, name), **given), "steady", rows)
-
-
-def choose_usual_params(library: Library, report_id: str) -> dict[str, Any]:
-    """Return the parameters of the part of a report that pages show at first."""
-    try:
-        paths = answer_store.answer_rows(library, request.build(library, report_id, "range_paths", {}))
-        warmup = any(paths["is_warmup"].to_pylist())
-    except NotCapturedError:
-        warmup = False
-    return model.to_params(model.get_default(warmup=warmup))
-
-
-def store_verdicts(library: Library, report_id: str) -> judge.Steady | None:
-    """Judge a report by all rules; return its steady part, if it has one."""
-    report = library.find(report_id)
-    rules = rulebook.load(config.load().rules)
-    params = choose_usual_params(library, report_id) if TIMELINE in report.subjects else {}
-    steady = judge.find_steady_part(library, report, params)
-    found = judge.judge(library, report, params, rules.values(), steady)
-    digest.write_digest(library, report_id, rules, found)
-    list_findings(library, [report_id], rules)
-    return steady
 
 
 def store_views(library: Library, report_id: str) -> None:
@@ -139,9 +129,8 @@ def _ask_range_analyses(part: Any) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do what each line of standard input orders.
+    """Do what each line of standard input orders: prepare the report with this id or, for an empty line, ``do_lists``.
 
-    It is ``verdicts`` and the id of a report to judge, the id of one to prepare, or an empty line for ``do_lists``.
     Each line is answered by the same one when it is done. The process ends at once when standard input is closed, as it
     is when the starter ends.
     """
@@ -155,25 +144,14 @@ def main(arguments: Sequence[str]) -> int:
     has_views = False
     while True:
         order = orders.get()
-        *verdicts, report_id = order.split(" ")
-        if report_id and not has_views:
-            store_views(library, report_id)
+        if order and not has_views:
+            store_views(library, order)
             has_views = True
-        if verdicts:
-            judge_first(library, report_id)
-        elif report_id:
-            prepare_all(library, report_id)
+        if order:
+            prepare_all(library, order)
         else:
             do_lists(library)
         print(order, file=answers, flush=True)
-
-
-def judge_first(library: Library, report_id: str) -> None:
-    """Store the verdicts of a report, and let other servers have them."""
-    if config.load().answers_mb:
-        with suppress(WarpdeckError):
-            store_verdicts(library, report_id)
-            library.share_prepared(report_id)
 
 
 def prepare_all(library: Library, report_id: str) -> None:

@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 
 from app import page_list, session
-from profiledb import config
-from profiledb.findings import digest, rulebook
 from profiledb.library.library import Library
 from profiledb.query import analysis, answer_store, request
 from profiledb.selection import model
@@ -40,24 +38,6 @@ def note_worked_out(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(analysis, "read_rows", rows)
     return worked
-
-
-def test_a_report_is_judged_first_and_prepared_later(tmp_path: Path) -> None:
-    ingest_files(tmp_path, [SAMPLES / "transformer_training.sqlite"])
-    library = Library(tmp_path / "library")
-    (report,) = library.list()
-    rules = rulebook.load(config.load().rules)
-    version = digest.hash_rules(rules.values())
-    kernels = request.build(library, report.id, "kernels", {"warmup": "exclude"})
-    assert library.catalog.listing.unjudged(version) == [report.id]
-    prefetch.judge_first(library, report.id)
-    assert library.catalog.listing.unjudged(version) == []
-    judged = digest.read_digest(library, report.id, {}, rules)
-    assert judged
-    assert answer_store.read(library, kernels) is None
-    prefetch.prepare_all(library, report.id)
-    assert digest.read_digest(library, report.id, {}, rules) == judged
-    assert answer_store.read(library, kernels) is not None
 
 
 @pytest.mark.parametrize("name", ["transformer_training.sqlite", "launches_graph.sqlite"])
