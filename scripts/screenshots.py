@@ -106,8 +106,8 @@ def _take_picture(page: Page, url: str, target: Path, height: int) -> None:
     if page.locator('[data-testid="stAlertContentWarning"], [data-testid="stAlertContentError"]').count():
         sys.exit(f"{target.name}: the page shows a warning or an error")
     page.screenshot(path=target)
-    with Image.open(target) as picture:  # 64 colors are enough for a page, and take a third of the bytes
-        small = picture.convert("RGB").quantize(64, Image.Quantize.MEDIANCUT, kmeans=3, dither=Image.Dither.NONE)
+    with Image.open(target) as picture:  # 48 colors are enough for a page, and take a third of the bytes
+        small = picture.convert("RGB").quantize(48, Image.Quantize.MEDIANCUT, kmeans=3, dither=Image.Dither.NONE)
     small.save(target, optimize=True)
 
 
