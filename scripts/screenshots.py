@@ -75,7 +75,9 @@ def _take_pictures(data: Path, names: list[str]) -> None:
     settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": str(SAMPLES)}
     with dashboard(settings) as address, browser_page() as page:
         page.goto(address)
-        samples = [*SAMPLES.glob("*-rep"), *SAMPLES.glob("*/*.sqlite"), *SAMPLES.glob("*/*.trace.json.gz")]
+        samples = [
+            one for kind in ("*-rep", "*/*.sqlite", "*/*.trace.json.gz", "*/*.xplane.pb") for one in SAMPLES.glob(kind)
+        ]
         page.get_by_text(f"{len(samples)} reports").wait_for(timeout=300_000)
         library = Library(data / "library")
         library.link(library.find(f"{TRAINING}.nsys-rep").id, library.find(f"{TRAINING}.ncu-rep").id)
