@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
 from bench.fault_programs.services import bare
+from bench.fault_programs.trainers import fit_with_lightning
 from bench.fault_programs.training import learn
 
 
@@ -57,7 +58,7 @@ def mixture(loop: Loop, mended: bool) -> None:
     def sort(x: Tensor, gates: Tensor, chosen: Tensor, up: Tensor, down: Tensor) -> Tensor:
         owners, order = chosen.flatten().sort(stable=True)
         place = places - torch.searchsorted(owners, all_experts)[owners]
-        place = torch.where(place < room, owners * room + place, experts * room)  # the last row takes what has no room
+        place = torch.where(place < room, owners * room + place, experts * room)  # the last row takes the rest
         held = x.new_zeros(experts * room + 1, width).index_copy_(0, place, x[order // 2])
         passed = torch.bmm(functional.silu(torch.bmm(held[:-1].view(experts, room, width), up)), down)
         back = functional.pad(passed.flatten(0, 1), (0, 0, 0, 1))[place]
@@ -333,8 +334,6 @@ class Keywords(Dataset[tuple[Tensor, Tensor]]):
 def keyword_spotter(loop: Loop, mended: bool) -> None:
     """Let Lightning's loader make the spectra of each batch in the training process; mended, in twelve workers."""
     import lightning
-    from lightning.fabric.plugins.environments import LightningEnvironment
-    from lightning.pytorch.callbacks import Callback
 
     wide = 128 // SMALL
 
@@ -351,22 +350,11 @@ def keyword_spotter(loop: Loop, mended: bool) -> None:
         def configure_optimizers(self) -> Any:
             return torch.optim.AdamW(self.parameters(), lr=1e-4, fused=ON_GPU)
 
-    class Marks(Callback):
-        def on_train_batch_start(self, *_: Any) -> None:
-            loop.begin()
-
-        def on_train_batch_end(self, *_: Any) -> None:
-            loop.end()
-
     size = 96 // SMALL
     workers, chosen = 12 if mended and ON_GPU else 0, range(loop.total * size)
     loader = DataLoader(Keywords(), size, sampler=chosen, num_workers=workers, pin_memory=ON_GPU)
     loop.name = "training_step {}"
-    lightning.Trainer(
-        max_epochs=1, logger=False, enable_progress_bar=False, enable_model_summary=False, enable_checkpointing=False,
-        accelerator="gpu" if ON_GPU else "cpu", devices=1, precision="bf16-mixed", plugins=[LightningEnvironment()],
-        callbacks=[Marks()],
-    ).fit(Spotter(), loader)  # fmt: skip
+    fit_with_lightning(loop, Spotter(), loader)
 
 
 @program("unfused_elementwise")

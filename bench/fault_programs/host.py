@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program, wait
+from bench.fault_programs.trainers import fit_with_lightning
 
 
 def perceptron(width: int, layers: int) -> nn.Sequential:
@@ -60,8 +61,7 @@ def replay_buffer(loop: Loop, mended: bool) -> None:
 def lightning_checkpoints(loop: Loop, mended: bool) -> None:
     """Let Lightning write a checkpoint after every fourth batch; mended, after the last one."""
     import lightning
-    from lightning.fabric.plugins.environments import LightningEnvironment
-    from lightning.pytorch.callbacks import Callback, ModelCheckpoint
+    from lightning.pytorch.callbacks import ModelCheckpoint
 
     class Encoder(lightning.LightningModule):
         def __init__(self) -> None:
@@ -74,23 +74,12 @@ def lightning_checkpoints(loop: Loop, mended: bool) -> None:
         def configure_optimizers(self) -> Any:
             return torch.optim.AdamW(self.parameters(), fused=ON_GPU)
 
-    class Marks(Callback):
-        def on_train_batch_start(self, *_: Any) -> None:
-            loop.begin()
-
-        def on_train_batch_end(self, *_: Any) -> None:
-            loop.end()
-
     loop.name = "lightning batch {}"
     folder = tempfile.mkdtemp()
     batches: Any = [torch.randn(4096 // SMALL, 2048 // SMALL, device=DEVICE)] * loop.total
     every = loop.total if mended else 4
-    lightning.Trainer(
-        max_epochs=1, logger=False, enable_progress_bar=False, enable_model_summary=False, precision="bf16-mixed",
-        accelerator="gpu" if ON_GPU else "cpu", devices=1, default_root_dir=folder,
-        plugins=[LightningEnvironment()],  # else it looks for MPI
-        callbacks=[ModelCheckpoint(folder, every_n_train_steps=every, save_top_k=-1, save_on_exception=False), Marks()],
-    ).fit(Encoder(), torch.utils.data.DataLoader(batches, batch_size=None))  # fmt: skip
+    checkpoints = ModelCheckpoint(folder, every_n_train_steps=every, save_top_k=-1, save_on_exception=False)
+    fit_with_lightning(loop, Encoder(), torch.utils.data.DataLoader(batches, batch_size=None), checkpoints)
 
 
 @program("few_cores")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
+from bench.fault_programs.trainers import train_with_hugging_face
 
 
 class Tokens(torch.utils.data.Dataset[dict[str, Tensor]]):
@@ -25,25 +23,6 @@ class Tokens(torch.utils.data.Dataset[dict[str, Tensor]]):
         return {"input_ids": self.tokens[index], "labels": self.tokens[index]}
 
 
-def train(network: Any, tokens: Tokens, batch: int, loop: Loop, *, compiled: bool = False) -> None:
-    """Train with the Trainer of Hugging Face, whose callbacks mark the steps."""
-    from transformers import Trainer, TrainerCallback, TrainingArguments
-
-    class Marks(TrainerCallback):
-        def on_step_begin(self, *_: Any, **__: Any) -> None:
-            loop.begin()
-
-        def on_step_end(self, *_: Any, **__: Any) -> None:
-            loop.end()
-
-    arguments = TrainingArguments(
-        output_dir=tempfile.mkdtemp(), per_device_train_batch_size=batch, max_steps=loop.total, report_to=[],
-        logging_strategy="no", save_strategy="no", bf16=ON_GPU, torch_compile=compiled, disable_tqdm=True,
-        use_cpu=not ON_GPU, dataloader_num_workers=2 if ON_GPU else 0,
-    )  # fmt: skip
-    Trainer(model=network, args=arguments, train_dataset=tokens, callbacks=[Marks()]).train()
-
-
 @program("attention_by_hand")
 def gpt2(loop: Loop, mended: bool) -> None:
     """Train GPT-2 with the attention that writes all scores."""
@@ -55,7 +34,8 @@ def gpt2(loop: Loop, mended: bool) -> None:
     )  # fmt: skip
     batch = 16 // (1 if ON_GPU else 8)
     loop.name = "optimizer step {}"
-    train(GPT2LMHeadModel(config), Tokens((loop.total + 1) * batch, 1024 // SMALL, config.vocab_size), batch, loop)
+    tokens = Tokens((loop.total + 1) * batch, 1024 // SMALL, config.vocab_size)
+    train_with_hugging_face(loop, GPT2LMHeadModel(config), batch, tokens)
 
 
 @program("unfused_elementwise")
@@ -69,7 +49,7 @@ def llama(loop: Loop, mended: bool) -> None:
     batch = 16 // (1 if ON_GPU else 8)
     loop.name = "update {}"
     tokens = Tokens((loop.total + 1) * batch, 1024 // SMALL, config.vocab_size)
-    train(LlamaForCausalLM(config), tokens, batch, loop, compiled=mended and ON_GPU)
+    train_with_hugging_face(loop, LlamaForCausalLM(config), batch, tokens, torch_compile=mended and ON_GPU)
 
 
 @program("odd_vocabulary")

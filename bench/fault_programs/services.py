@@ -5,7 +5,6 @@ somebody who knew the names of the rules and none of their thresholds.
 from __future__ import annotations
 
 import heapq
-import tempfile
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, cuda_runtime, program
 from bench.fault_programs.mixed import make_layers
+from bench.fault_programs.trainers import fit_with_lightning, train_with_hugging_face
 from bench.fault_programs.training import learn
 
 
@@ -228,27 +228,16 @@ class Reviews(Dataset[dict[str, Tensor]]):
 @program("small_microbatches")
 def distilbert(loop: Loop, mended: bool) -> None:
     """Collect the gradients of 32 texts in sixteen microbatches of two, with memory to spare; mended, in one."""
-    from transformers import DistilBertConfig, DistilBertForSequenceClassification, Trainer, TrainerCallback
-    from transformers.training_args import TrainingArguments
-
-    class Marks(TrainerCallback):
-        def on_step_begin(self, *_: Any, **__: Any) -> None:
-            loop.begin()
-
-        def on_step_end(self, *_: Any, **__: Any) -> None:
-            loop.end()
+    from transformers import DistilBertConfig, DistilBertForSequenceClassification
 
     loop.steps, loop.warmup, loop.name = 14, 4, "optimizer_step_{}"
     size = 32 if mended else 2
-    arguments = TrainingArguments(
-        output_dir=tempfile.mkdtemp(), per_device_train_batch_size=size, gradient_accumulation_steps=32 // size,
-        max_steps=loop.total, report_to=[], logging_strategy="no", logging_nan_inf_filter=False, save_strategy="no",
-        bf16=ON_GPU, disable_tqdm=True, use_cpu=not ON_GPU, dataloader_num_workers=2 if ON_GPU else 0,
-    )  # fmt: skip
     config = DistilBertConfig(vocab_size=8192, dim=768 // SMALL, hidden_dim=3072 // SMALL, num_labels=8)
     network = DistilBertForSequenceClassification(config)
     reviews = Reviews((loop.total + 1) * 32, 256 // SMALL)
-    Trainer(model=network, args=arguments, train_dataset=reviews, callbacks=[Marks()]).train()
+    train_with_hugging_face(
+        loop, network, size, reviews, gradient_accumulation_steps=32 // size, logging_nan_inf_filter=False
+    )
 
 
 @program("cache_disabled")
@@ -274,8 +263,6 @@ def summarizer(loop: Loop, mended: bool) -> None:
 def forecaster(loop: Loop, mended: bool) -> None:
     """Log a histogram of each gradient, made by NumPy, after each batch of Lightning; mended, each hundredth."""
     import lightning
-    from lightning.fabric.plugins.environments import LightningEnvironment
-    from lightning.pytorch.callbacks import Callback
 
     class Forecaster(lightning.LightningModule):
         def __init__(self) -> None:
@@ -296,20 +283,9 @@ def forecaster(loop: Loop, mended: bool) -> None:
         def configure_optimizers(self) -> Any:
             return torch.optim.AdamW(self.parameters(), fused=ON_GPU)
 
-    class Marks(Callback):
-        def on_train_batch_start(self, *_: Any) -> None:
-            loop.begin()
-
-        def on_train_batch_end(self, *_: Any) -> None:
-            loop.end()
-
     loop.name = "batch_idx {}"
     batches: Any = [torch.randn(4096 // SMALL, 96, 64, device=DEVICE)] * loop.total
-    lightning.Trainer(
-        max_epochs=1, logger=False, enable_progress_bar=False, enable_model_summary=False, enable_checkpointing=False,
-        accelerator="gpu" if ON_GPU else "cpu", devices=1, precision="bf16-mixed", default_root_dir=tempfile.mkdtemp(),
-        plugins=[LightningEnvironment()], callbacks=[Marks()],
-    ).fit(Forecaster(), DataLoader(batches, batch_size=None))  # fmt: skip
+    fit_with_lightning(loop, Forecaster(), DataLoader(batches, batch_size=None))
 
 
 @program("unfused_elementwise")

@@ -31,8 +31,9 @@ STEPS = "steps"
 ROOF = "profile_at_roof"
 MOST_OF_IT_PCT = 50.0
 """Share of the measured kernel time at its roof from which that comes first."""
-FAR_MORE = 2.5
-"""Ratio of savings from which a place precedes a cause in the same range."""
+LEAST_IN_RANGE = 0.4
+"""Share of a place's saving from which a cause in the same range, which reads data before it works on them, precedes
+it; elsewhere ``LEAST_OF_PLACE`` is enough."""
 OF_PART = frozenset(
     {
         "communication_overlap", "fluctuating_use", "graphs_hide_kernels", "hot_kernel", "memory_bound", "one_stream",
@@ -221,17 +222,17 @@ def _containers(one: Finding, top: Iterable[Finding], window: Window) -> Iterato
         if (
             _level(other) > _level(one)
             and not other.leads
-            and not _saves_far_more(other, one)
-            and weight >= LEAST_OF_PLACE * _weigh_saving(other)
+            and weight >= _choose_least(other, one) * _weigh_saving(other)
             and mine.intersection(causes.list_claimed(other.rule, window.parts))
         ):
             yield other
 
 
-def _saves_far_more(other: Finding, one: Finding) -> bool:
-    """Return True if a place saves far more than a cause in its range, which reads data before it works on them."""
-    same = one.facts.get(causes.RANGE) and one.facts.get(causes.RANGE) == other.facts.get(causes.RANGE)
-    return bool(same) and other.rule.level == PLACE and _weigh_saving(other) > FAR_MORE * _weigh_saving(one)
+def _choose_least(other: Finding, one: Finding) -> float:
+    """Return the share of a later level's saving from which a finding accounts for a large part of it."""
+    place = one.facts.get(causes.RANGE)
+    is_same = place and place == other.facts.get(causes.RANGE) and other.rule.level == PLACE
+    return LEAST_IN_RANGE if is_same else LEAST_OF_PLACE
 
 
 def _weigh_saving(finding: Finding) -> float:

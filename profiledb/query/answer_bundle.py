@@ -39,7 +39,7 @@ class Bundle:
         self._is_changed = True
 
     def write(self) -> None:
-        """Store what was added, unless it exceeds the size limit or the settings turn the store off."""
+        """Store the added answers, unless they exceed the size limit or the settings turn the store off."""
         import pyarrow as pa
 
         if self._path is None or not self._is_changed:

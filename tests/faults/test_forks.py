@@ -148,7 +148,7 @@ def test_the_server_ends_with_a_worker_that_is_killed(worker: subprocess.Popen[b
 
 @pytest.mark.parametrize("start", [STARTED, FORKED], ids=["started", "forked"])
 def test_a_conversion_has_its_own_three_files_and_a_session(start: str) -> None:
-    """It inherits neither the server's line to the worker nor what is made for all, and has one copy of its output."""
+    """It inherits neither the server's line to the worker nor shared prepared files, and has one copy of its output."""
     code = """
 import contextlib, time
 process, limit = forks.start(), time.monotonic() + 30

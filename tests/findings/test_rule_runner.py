@@ -36,7 +36,7 @@ def report_id(publish: Publish) -> str:
 
 
 def answer(library: Library, report_id: str, rules: Sequence[Rule]) -> tuple[list[str], object]:
-    """Return the rules that ran, and what all say."""
+    """Return the rules that ran, and the findings of all rules."""
     ran = []
 
     def first(cursor: object, asked: Analysis, values: object) -> object:

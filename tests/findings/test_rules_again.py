@@ -65,7 +65,7 @@ def test_dense_embedding_gradients(nsys_samples: Library, library: Library, publ
         report = ran(publish, *work, backward=frozenset({FILL, LOOK, "gemm"}), thread=AUTOGRAD)
         return judged(library, report, "dense_embedding_gradients")
 
-    share = (FOREACH, 300 * US, 700 * US, table // 65_536 * 2)  # half of what it updates is the table
+    share = (FOREACH, 300 * US, 700 * US, table // 65_536 * 2)  # the table is half of the numbers that it updates
     one = found(share)
     assert (one.verdict, one.facts["tables"], one.facts["numbers"]) == ("fires", 1, table)
     assert (one.facts["fill_ns"], one.facts["update_ns"]) == (100 * US, 200 * US)
