@@ -4,6 +4,7 @@ import hashlib
 import math
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
@@ -129,13 +130,16 @@ SETTINGS = (
 )
 
 
+_READ = (*(setting.variable for setting in SETTINGS), *_ENDPOINTS)
+"""The variables that make the settings."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """The settings of this process; ``SETTINGS`` has the help of each.
 
     If ``library_url`` names a bucket, ``library`` is the folder of its copies; if ``inbox_url`` does, ``inbox`` is a
-    folder
-    for uploads on their way.
+    folder for uploads on their way.
     """
 
     data: Path
@@ -197,15 +201,16 @@ def load(**override: str | Path | None) -> Settings:
     Raises:
         ConfigError: a number is malformed, or less than 1 where it must not be.
     """
-    text = {s.field: os.environ.get(s.variable, "").strip() or s.default for s in SETTINGS}
-    text |= {field: str(value) for field, value in override.items() if value is not None}
-    text["endpoint"] = read_endpoint()
-    return _build_settings(tuple(text.items()))
+    given = tuple((name, os.environ[name]) for name in _READ if name in os.environ)
+    return _build_settings(given, tuple((field, str(value)) for field, value in override.items() if value is not None))
 
 
 @lru_cache(maxsize=8)  # a page asks a hundred times
-def _build_settings(given: tuple[tuple[str, str], ...]) -> Settings:
-    text = dict(given)
+def _build_settings(given: tuple[tuple[str, str], ...], override: tuple[tuple[str, str], ...]) -> Settings:
+    """Build the settings from the variables that the environment has and from the arguments of a command."""
+    environment = dict(given)
+    text = {s.field: environment.get(s.variable, "").strip() or s.default for s in SETTINGS}
+    text |= dict(override) | {"endpoint": read_endpoint(environment)}
     data = Path(text["data"]).expanduser().absolute()
     cache = _parse_folder(text["cache"]) or data / "cache"
     url, inbox_url = _parse_bucket(text, "library"), _parse_bucket(text, "inbox")
@@ -258,9 +263,9 @@ def _parse_folder(text: str) -> Path | None:
     return None if text in ("", "off") else Path(text).expanduser().absolute()
 
 
-def read_endpoint() -> str:
+def read_endpoint(environment: Mapping[str, str] = os.environ) -> str:
     """Return the server of buckets from the usual variables of S3 clients; empty for Amazon's."""
-    return next((address for name in _ENDPOINTS if (address := os.environ.get(name, "").strip())), "")
+    return next((address for name in _ENDPOINTS if (address := environment.get(name, "").strip())), "")
 
 
 def _parse_bucket(text: dict[str, str], field: str) -> str:
