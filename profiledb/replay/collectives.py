@@ -61,7 +61,7 @@ def list_series(operations: Operations, chosen: Flags, rank: int = 0) -> list[Se
     found = []
     for stream in np.unique(operations.stream[sends]):
         mine = np.flatnonzero(sends & (operations.stream == stream))
-        names = [operations.names[code] for code in operations.name[mine].tolist()]
+        names = [operations.kernels[code].name for code in operations.name[mine].tolist()]
         found.append(Series(rank, int(operations.device[mine[0]]), mine, names, operations.end[mine]))
     return found
 

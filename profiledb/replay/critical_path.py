@@ -72,7 +72,7 @@ def sum_pieces(segments: Iterable[Segment]) -> list[Piece]:
 def name_kind(operations: Operations, j: int) -> str:
     """Return the kind of an operation: its kernel class, copies, memory sets, CUDA graphs."""
     kind, code = operations.kind[j], operations.name[j]
-    return operations.classes[code] if kind == KERNEL and code >= 0 else _OTHERS.get(int(kind), "CUDA graphs")
+    return operations.kernels[code].class_ if kind == KERNEL and code >= 0 else _OTHERS.get(int(kind), "CUDA graphs")
 
 
 class _Walk:
@@ -124,7 +124,7 @@ class _Walk:
         if group := self.last_of.get(j):
             j = max(group, key=self.replayed.begin.__getitem__)
         code = self.kernel_name[j]
-        name = operations.names[code] if code >= 0 else ""
+        name = operations.kernels[code].name if code >= 0 else ""
         self._add_time(name_kind(operations, j), name, self.replayed.begin[j], end, self.launch[j], j)
         return self._explain_begin(j)
 

@@ -77,7 +77,7 @@ def faster_kernels(graph: Graph, part: Part, value: str) -> Graph | None:
 def _find_kernels(graph: Graph, part: Part, wanted: str) -> Flags:
     """Return the kernels of a class, or with a text in their names."""
     operations = graph.recording.operations
-    named_so = [code for code, name in enumerate(operations.names) if wanted in name]
+    named_so = [code for code, kernel in enumerate(operations.kernels) if wanted in kernel.name]
     chosen: Flags = operations.in_class(wanted) | ((operations.kind == KERNEL) & np.isin(operations.name, named_so))
     chosen &= part.operations
     return chosen
@@ -243,7 +243,7 @@ def list_classes(graph: Graph, part: Part) -> list[str]:
     """Return the three kernel classes with the most time, each at twice the speed."""
     operations = graph.recording.operations
     took: dict[str, int] = {}
-    for code, class_ in enumerate(operations.classes):
+    for code, kernel in enumerate(operations.kernels):
         chosen = (operations.name == code) & part.operations
-        took[class_] = took.get(class_, 0) + int(graph.length[chosen].sum())
+        took[kernel.class_] = took.get(kernel.class_, 0) + int(graph.length[chosen].sum())
     return [f"{class_}:2" for class_ in sorted(took, key=lambda one: -took[one])[:3] if class_ and took[class_]]

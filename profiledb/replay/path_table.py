@@ -105,8 +105,7 @@ def _get_grouping(case: Case, name: str) -> str:
 
 
 def _list_slack(case: Case, by: str, step: int | None) -> dict[tuple[str, str], Slack]:
-    operations = case.graph.recording.operations
-    classes = dict(zip(operations.names, operations.classes, strict=True))
+    classes = {kernel.name: kernel.class_ for kernel in case.graph.recording.operations.kernels}
     found = {}
     for one in case.slack(step):
         if one.kind == "range":

@@ -15,8 +15,6 @@ MOST_RANKS = 16
 """Maximum number of reports that are replayed together."""
 LEAST_MATCHED = 0.9
 """Minimum fraction of the operations between ranks that are known to be one with those of the others."""
-_BY_NAME = ("names", "classes", "precisions", "of_vectors", "conditions")
-"""Fields of operations that are lists by name."""
 _THREAD_BITS = 52
 """Bits of a thread's id that differ within a machine: process and thread."""
 
@@ -85,7 +83,7 @@ def join(ranks: Sequence[Recording], inside: Sequence[Flags]) -> Joined:
 
 
 def _join_recordings(ranks: Sequence[Recording], matched: Matched) -> Joined:
-    names = sorted({told for one in ranks for told in _list_names(one.operations)})
+    kernels = sorted({kernel for one in ranks for kernel in one.operations.kernels})
     call_names = sorted({name for one in ranks for name in one.calls.names})
     calls, operations, threads = [], [], list[int]()
     first_call = first_stream = first_device = 0
@@ -96,7 +94,7 @@ def _join_recordings(ranks: Sequence[Recording], matched: Matched) -> Joined:
             one.calls.id, call_names,
         ))  # fmt: skip
         mine = one.operations
-        codes = np.array([names.index(told) for told in _list_names(mine)] + [-1], np.int64)
+        codes = np.array([kernels.index(kernel) for kernel in mine.kernels] + [-1], np.int64)
         operations.append(replace(
             mine, start=mine.start + shift, end=mine.end + shift,
             call=np.where(mine.call >= 0, mine.call + first_call, -1), stream=mine.stream + first_stream,
@@ -112,7 +110,7 @@ def _join_recordings(ranks: Sequence[Recording], matched: Matched) -> Joined:
     place = _invert_order(order)
     every = {
         field: np.concatenate([getattr(one, field) for one in operations])
-        for field in Operations.__dataclass_fields__ if field not in _BY_NAME
+        for field in Operations.__dataclass_fields__ if field != "kernels"
     }  # fmt: skip
     moved = np.lexsort((every["end"], every["start"]))
     every["call"] = np.where(every["call"] >= 0, place[every["call"]], -1)
@@ -122,8 +120,7 @@ def _join_recordings(ranks: Sequence[Recording], matched: Matched) -> Joined:
         at[rows + firsts[[one.rank for one in members]]]
         for members, rows in zip(matched.communicators, matched.list_operations(), strict=True)
     ]
-    fields: dict[str, Any] = {field: values[moved] for field, values in every.items()}
-    fields |= {field: [told[place] for told in names] for place, field in enumerate(_BY_NAME)}
+    fields: dict[str, Any] = {field: values[moved] for field, values in every.items()} | {"kernels": kernels}
     thread, name, ids = (
         np.concatenate([getattr(one, field) for one in calls])[order] for field in ("thread", "name", "id")
     )
@@ -131,10 +128,6 @@ def _join_recordings(ranks: Sequence[Recording], matched: Matched) -> Joined:
     recording = replace(ranks[0], calls=joined, operations=Operations(**fields), threads=threads)
     collectives = [one for rows in groups for one in keep_overlapping(recording.operations, rows)]
     return Joined(recording, collectives, matched.shift_ns, of_rank[order])
-
-
-def _list_names(operations: Operations) -> list[tuple[Any, ...]]:
-    return [*zip(*(getattr(operations, field) for field in _BY_NAME), strict=True)]
 
 
 def _invert_order(order: Integers) -> Integers:

@@ -1,8 +1,8 @@
 """The calls and operations of a report as arrays, ordered by start time."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
@@ -61,7 +61,7 @@ SELECT name.name_id, coalesce(name.short, name.demangled, ''), coalesce(name.cla
             CASE bits WHEN 8 THEN 'fp8' WHEN 16 THEN 'fp16' WHEN 32 THEN 'tf32' ELSE '' END
         ELSE '' END AS precision,
     coalesce(name.class = 'matmul' AND is_vector_product(name.demangled), false) AS of_vectors,
-    coalesce(is_condition(name.demangled), false) AS conditions
+    coalesce(is_condition(name.demangled), false) AS is_condition
 FROM kernel_name AS name LEFT JOIN product_name USING (name_id) LEFT JOIN double_kernel USING (name_id)
 """
 _PEAKS = """
@@ -103,16 +103,32 @@ class Calls:
         return len(self.start)
 
 
+class KernelName(NamedTuple):
+    """The name of kernels, and the facts that it tells about them.
+
+    Attributes:
+        name: the short name.
+        class_: the class of kernels.
+        precision: that of a matrix product (fp32 on CUDA cores, tf32, fp16, fp8, fp64), "double" of another kernel in
+            FP64, or "" if the name does not tell.
+        of_vectors: whether it is a matrix product with a vector or a few.
+        is_condition: whether the result is of truth values.
+    """
+
+    name: str = ""
+    class_: str = ""
+    precision: str = ""
+    of_vectors: bool = False
+    is_condition: bool = False
+
+
 @dataclass(frozen=True)
 class Operations:
     """Kernels, copies, memory sets and whole CUDA graphs, by start; times in ns of the capture.
 
     ``call`` is the index in ``Calls`` of the call that launched the operation, or -1 if the capture lacks it. ``name``
-    is an index into ``names``, ``classes``, ``precisions``, ``of_vectors`` and ``conditions``, or -1 if the operation
-    is not a kernel. ``precisions`` are those of products (fp32 on CUDA cores, tf32, fp16, fp8, fp64), "double" of other
-    kernels in FP64, or "" if the name does not tell. ``of_vectors`` tells products with a vector or a few,
-    ``conditions`` kernels whose result is of truth values. ``blocks`` is the size of the grid, or 0 if unknown.
-    ``id`` is that of the report's table of the kind.
+    is an index into ``kernels``, or -1 if the operation is not a kernel. ``blocks`` is the size of the grid, or 0 if
+    unknown. ``id`` is that of the report's table of the kind.
     """
 
     start: Integers
@@ -128,30 +144,26 @@ class Operations:
     pageable: Flags
     blocks: Integers
     id: Integers
-    names: list[str]
-    classes: list[str]
-    precisions: list[str] = field(default_factory=list)
-    of_vectors: list[bool] = field(default_factory=list)
-    conditions: list[bool] = field(default_factory=list)
+    kernels: list[KernelName]
 
     def __len__(self) -> int:
         return len(self.start)
 
     def in_precision(self, precision: str) -> Flags:
         """Return which operations are matrix products of a precision, or "double"."""
-        return self._find_kernels(one == precision for one in self.precisions)
+        return self._find_kernels(kernel.precision == precision for kernel in self.kernels)
 
     def in_class(self, name: str) -> Flags:
         """Return which operations are kernels of a class."""
-        return self._find_kernels(one == name for one in self.classes)
+        return self._find_kernels(kernel.class_ == name for kernel in self.kernels)
 
     def with_vectors(self) -> Flags:
         """Return which operations are matrix products with a vector or a few."""
-        return self._find_kernels(self.of_vectors)
+        return self._find_kernels(kernel.of_vectors for kernel in self.kernels)
 
     def of_conditions(self) -> Flags:
         """Return which operations are kernels whose result is of truth values."""
-        return self._find_kernels(self.conditions)
+        return self._find_kernels(kernel.is_condition for kernel in self.kernels)
 
     def _find_kernels(self, chosen: Iterable[bool]) -> Flags:
         """Return which operations are kernels of the chosen names."""
@@ -219,9 +231,8 @@ def _read_operations(
     db: duckdb.DuckDBPyConnection, bounds: Mapping[str, int], call_ids: Integers, places: Integers
 ) -> Operations:
     table = {name: np.ma.getdata(values) for name, values in db.execute(_OPERATIONS, bounds).fetchnumpy().items()}
-    known: dict[int, Sequence[Any]] = {int(name_id): told for name_id, *told in db.execute(_KERNEL_NAMES).fetchall()}
+    known = {int(name_id): KernelName(*told) for name_id, *told in db.execute(_KERNEL_NAMES).fetchall()}
     ids, name = np.unique(_convert_integers(table["name_id"]), return_inverse=True)
-    listed = [known.get(int(one), ("", "", "", False, False)) for one in ids]
     name = np.where(_convert_integers(table["kind"]) == KERNEL, name.reshape(-1), -1)
     keys = np.stack([_convert_integers(table[key]) for key in ("global_pid", "device_id", "context_id", "stream_id")])
     _, stream = np.unique(keys, axis=1, return_inverse=True)
@@ -231,7 +242,7 @@ def _read_operations(
         _look_up(_convert_integers(table["call_id"]), call_ids, places), stream.reshape(-1), keys[1],
         _convert_integers(table["kind"]), name, _convert_integers(table["bytes"]),
         to_host, from_host, pageable, _convert_integers(table["blocks"]),
-        _convert_integers(table["id"]), *([told[place] for told in listed] for place in range(5)),
+        _convert_integers(table["id"]), [known.get(int(one), KernelName()) for one in ids],
     )  # fmt: skip
 
 

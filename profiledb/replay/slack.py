@@ -117,7 +117,8 @@ def measure_part(graph: Graph, replayed: Replayed, part: Part, found: Latest) ->
     waiting = [*graph.waits]
     longer[waiting] = (found.returned - call_end)[waiting]
     rows = [
-        *_list_by_name("kernel", operations.names, operations.name, found.operation - begin, length, part.operations),
+        *_list_by_name("kernel", [kernel.name for kernel in operations.kernels], operations.name,
+                  found.operation - begin, length, part.operations),
         *_list_by_name("call", [strip_version(name) for name in calls.names], calls.name, longer,
                   call_end - call_begin, part.calls),
         *(_compute_range_slack(graph, name, spans, found.call - call_begin) for name, spans in part.ranges.items()),

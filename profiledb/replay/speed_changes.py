@@ -239,7 +239,7 @@ def _change_gpu(
     every = sorted(ratios.values()) or [of_memory]
     kernels = part.operations & (recording.operations.kind == KERNEL)
     fixed = find_fixed_time(length[kernels])
-    for precision_name in {*recording.operations.precisions}:
+    for precision_name in {kernel.precision for kernel in recording.operations.kernels}:
         mine = kernels & recording.operations.in_precision(precision_name)
         times = speed_up(ratios.get(precision_name, 0.0), of_memory, every)
         length[mine] = fixed + (np.maximum(length[mine] - fixed, 0) / times).astype(np.int64)

@@ -114,7 +114,7 @@ def _find_searches(graph: Graph, reads: Flags) -> Flags:
 def _find_named(graph: Graph, beginnings: str | tuple[str, ...]) -> Flags:
     """Return the kernels whose names begin like this."""
     operations = graph.recording.operations
-    codes = [code for code, name in enumerate(operations.names) if name.startswith(beginnings)]
+    codes = [code for code, kernel in enumerate(operations.kernels) if kernel.name.startswith(beginnings)]
     kernels: Flags = (operations.kind == KERNEL) & np.isin(operations.name, codes)
     return kernels
 

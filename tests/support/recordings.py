@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from profiledb.replay.recording import COPY, GRAPH, KERNEL, MEMSET, Calls, Operations, Recording
+from profiledb.replay.recording import COPY, GRAPH, KERNEL, MEMSET, Calls, KernelName, Operations, Recording
 
 PID = 1 << 24
 MULTIPROCESSORS = 100
@@ -48,15 +47,14 @@ class Operation:
     condition: bool = False
 
 
-def _describe_kernel(one: Operation) -> tuple[str, str, bool, bool]:
-    return one.class_, one.precision, one.of_vectors, one.condition
+def _name_kernel(one: Operation) -> KernelName:
+    return KernelName(one.class_, one.class_, one.precision, one.of_vectors, one.condition)
 
 
 def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recording:
     """Convert calls and operations, both sorted by start, to arrays."""
     names = sorted({one.name for one in calls})
-    kernels: list[Any] = sorted({_describe_kernel(one) for one in operations})
-    classes, precisions, of_vectors, conditions = ([told[place] for told in kernels] for place in range(4))
+    kernels = sorted({_name_kernel(one) for one in operations})
 
     def numbers(values: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         return np.array(values, np.int64)
@@ -74,10 +72,10 @@ def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recordi
             numbers([one.start for one in operations]), numbers([one.end for one in operations]),
             numbers([one.call for one in operations]), numbers([one.stream for one in operations]),
             numbers([one.device for one in operations]), numbers([KINDS[one.kind] for one in operations]),
-            numbers([kernels.index(_describe_kernel(one)) for one in operations]),
+            numbers([kernels.index(_name_kernel(one)) for one in operations]),
             numbers([one.bytes for one in operations]),
             to_host, from_host, pageable, numbers([one.blocks for one in operations]), numbers(range(len(operations))),
-            classes, classes, precisions, of_vectors, conditions,
+            kernels,
         ),
         [PID + number for number in range(max((one.thread for one in calls), default=0) + 1)],
         MULTIPROCESSORS, peaks=PEAKS, bandwidth=BANDWIDTH,

@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from profiledb.findings import rulebook
 from profiledb.library.library import Library
 from profiledb.replay import graph, simulation
 from profiledb.replay.changes import CHANGES
 from profiledb.replay.graph import Graph
 from profiledb.replay.part import Part
-from profiledb.replay.recomputation import read_recomputed
+from profiledb.replay.recomputation import LEAST_PCT, read_recomputed
 from tests.findings.test_rules_training import AGAIN, BACK, FORWARD, trained
 from tests.profiledb.replay.test_replay import LAUNCH, WAIT
 from tests.support.page_reports import Publish
@@ -59,12 +60,18 @@ def test_kept_activations_need_no_kernels_and_no_preparation() -> None:
 def test_a_kernel_elsewhere_is_no_beginning_of_what_runs_again() -> None:
     """Without the product behind it, the norm of the forward pass is another one."""
     built, part = make_graph()
-    names = built.recording.operations
-    name = np.where(names.name == names.names.index("matmul"), names.name[0], names.name)
-    name[part.recomputed() & (np.arange(len(name)) % len(ROW) == 7)] = names.names.index("matmul")
-    other = replace(built, recording=replace(built.recording, operations=replace(names, name=name)))
+    operations = built.recording.operations
+    product = [kernel.name for kernel in operations.kernels].index("matmul")
+    name = np.where(operations.name == product, operations.name[0], operations.name)
+    name[part.recomputed() & (np.arange(len(name)) % len(ROW) == 7)] = product
+    other = replace(built, recording=replace(built.recording, operations=replace(operations, name=name)))
     took = [int(simulation.replay(one).call_begin[-1]) for one in (apply(built, part), apply(other, part))]
     assert took[1] - took[0] == 4 * 88_000
+
+
+def test_the_change_and_its_rule_take_the_same_kernels() -> None:
+    (least,) = (one.default for one in rulebook.load()["recomputation"].analysis.params if one.name == "least_pct")
+    assert float(least) == LEAST_PCT
 
 
 def test_without_anything_that_runs_again_nothing_changes() -> None:
