@@ -51,7 +51,15 @@ SELECT gpu_id, precision, coalesce(told, computed) AS peak_flops_per_s,
     END AS source
 FROM known;
 
--- The same for one precision, with the names of the GPUs.
+-- The same with a column for each of these precisions.
+CREATE OR REPLACE VIEW gpu_peak_columns AS
+SELECT gpu_id, any_value(peak_flops_per_s) FILTER (precision = 'fp64') AS fp64,
+    any_value(peak_flops_per_s) FILTER (precision = 'fp32') AS fp32,
+    any_value(peak_flops_per_s) FILTER (precision = 'tf32') AS tf32,
+    any_value(peak_flops_per_s) FILTER (precision = 'fp16') AS fp16
+FROM gpu_peaks GROUP BY gpu_id;
+
+-- The peaks of one precision, with the names of the GPUs.
 CREATE OR REPLACE MACRO gpu_peak(wanted) AS TABLE
 SELECT gpu_id, name, peak_flops_per_s, source
 FROM gpu LEFT JOIN (FROM gpu_peaks WHERE precision = wanted) USING (gpu_id);

@@ -41,10 +41,8 @@ SELECT 0::DOUBLE AS value, NULL AS saving_ns, NULL AS is_choice, false AS is_cau
 FROM finding_window WHERE ns > 0 AND NOT EXISTS (FROM double_kernel);
 
 WITH double_name AS MATERIALIZED (FROM double_kernel), board AS (
-    SELECT gpu_id, any_value(peak_flops_per_s) FILTER (precision = 'tf32') AS tf32,
-        any_value(peak_flops_per_s) FILTER (precision = 'fp64') / tf32 AS cuda_part,
-        CASE WHEN tf32 IS NULL THEN 'FP32' ELSE 'TF32' END AS precision
-    FROM gpu_peaks GROUP BY gpu_id
+    SELECT gpu_id, fp64 / tf32 AS cuda_part, CASE WHEN tf32 IS NULL THEN 'FP32' ELSE 'TF32' END AS precision
+    FROM gpu_peak_columns
 ), mover AS (
     SELECT name_id, NOT eight AS casts FROM (
         SELECT name_id, regexp_matches(demangled, 'OpaqueType<(\(unsigned int\))?8u?>') AS eight, demangled

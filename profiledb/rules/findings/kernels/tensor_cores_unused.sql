@@ -47,12 +47,7 @@ WITH board AS (
     FROM (
         SELECT *, TRY_CAST(compute_capability AS DOUBLE) AS cc FROM gpu
         WHERE NOT coalesce(chip IN ('TU116', 'TU117'), false)
-    ) AS gpu JOIN (
-        SELECT gpu_id, any_value(peak_flops_per_s) FILTER (precision = 'tf32') AS tf32,
-            any_value(peak_flops_per_s) FILTER (precision = 'fp16') AS fp16,
-            any_value(peak_flops_per_s) FILTER (precision = 'fp32') AS fp32
-        FROM gpu_peaks GROUP BY gpu_id
-    ) USING (gpu_id)
+    ) AS gpu JOIN gpu_peak_columns USING (gpu_id)
 ), ran AS (
     SELECT device_id, name_id, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches
     FROM finding_kernel_sum GROUP BY device_id, name_id
