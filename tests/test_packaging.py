@@ -17,6 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from app.page_list import ADMIN, FOLDER, LIBRARY, VIEWS
 from profiledb import config
 from tests.support.project_files import list_tracked_files
 
@@ -135,6 +136,16 @@ def test_processes_start_only_where_allowed() -> None:
 def test_nothing_shows_untrusted_text_as_html() -> None:
     for path in sources("app"):
         assert "unsafe_allow_html" not in path.read_text(encoding="utf-8"), path
+
+
+def test_a_page_has_one_name() -> None:
+    """Its title makes its address; its folder and its test module bear that name, too."""
+    pages = {view.url for view in VIEWS} | {LIBRARY.parent.name, ADMIN.parent.name}
+    assert {path.parent.name for path in FOLDER.glob("*/page.py")} == pages
+    modules = {path.stem[len("test_") : -len("_page")] for path in (ROOT / "tests" / "app").glob("test_*_page.py")}
+    folders = {path.name for path in (ROOT / "tests" / "e2e").iterdir()} & pages
+    assert modules | folders == pages
+    assert len({view.title for view in VIEWS}) == len(VIEWS)
 
 
 def test_files_and_functions_are_small() -> None:

@@ -1,11 +1,13 @@
 """A library created by the real worker, and the dashboard on a copy of it."""
 
+import re
 import shutil
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 import streamlit as st
 from streamlit import config
@@ -15,9 +17,12 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.element_tree import Selectbox
 from streamlit.util import calc_hash
 
+from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
+from profiledb.report import store
+from profiledb.report.schema import SCHEMA_VERSION
 from tests.conftest import Once, copy_data, put_together, run_ingest
-from tests.support import conversion_cache
+from tests.support import conversion_cache, page_reports
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MAIN = ROOT / "app" / "dashboard.py"
@@ -25,7 +30,13 @@ SAMPLES = ROOT / "sample_reports"
 CORPUS = ROOT.parent / "shared" / "corpus"
 STRANGERS = ("streams_4090.nsys-rep", "wsl2_no_kernels.nsys-rep", "vec_add_1660s_full.ncu-rep")
 
+needs_samples = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
+needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="no corpus here")
+HOSTILE = "<script>alert(1)</script>$x$ **b** [c](http://d) :red[e]"
+
 Dashboard = Callable[..., AppTest]
+Open = Callable[..., AppTest]
+Publish = Callable[..., str]
 
 # Set as in app/.streamlit/config.toml, which only a server reads: by default, Streamlit collects garbage after each
 # script and rewrites scripts for "magic".
@@ -110,6 +121,105 @@ def dashboard() -> Dashboard:
         return (at_page(at, page) if page else at).run()
 
     return open_
+
+
+@pytest.fixture
+def page(dashboard: Dashboard) -> Open:
+    """Return a function that opens a page of a report, and fails if the page raises."""
+
+    def open_(name: str, report_id: str, **query: Any) -> AppTest:
+        at = dashboard(name, report=report_id, **query)
+        assert not at.exception
+        return at
+
+    return open_
+
+
+@pytest.fixture
+def publish(library: Library, tmp_path: Path) -> Publish:
+    """Return a function that adds a small report to the dashboard's library; ``fill`` writes it."""
+
+    def publish_(fill: Callable[[duckdb.DuckDBPyConnection], None], kind: str = "nsys", name: str = "small") -> str:
+        report_id = f"{len(library.list()):016x}"
+        path = tmp_path / f"{report_id}.duckdb"
+        with store.create(path, ready=page_reports.empty()) as db:
+            db.execute(
+                "INSERT INTO report (kind, start_ns, stop_ns, duration_ns) VALUES (?, 0, 1000000, 1000000)", [kind]
+            )
+            fill(db)
+        rows = page_reports.of_kind(kind)
+        library.publish(path, Manifest(report_id, SCHEMA_VERSION, name, kind, report_id, 1, rows=rows))
+        return report_id
+
+    return publish_
+
+
+def nothing(_: duckdb.DuckDBPyConnection) -> None:
+    """Leave every table of a report empty."""
+
+
+def calls_alone(db: duckdb.DuckDBPyConnection) -> None:
+    """Fill a report with a CUDA call, and no work on the GPU."""
+    db.execute("INSERT INTO string VALUES (1, ?)", [HOSTILE])
+    db.execute("INSERT INTO api_call (call_id, start_ns, end_ns, global_tid, name_id) VALUES (0, 5, 10, 1, 1)")
+
+
+def hostile(db: duckdb.DuckDBPyConnection) -> None:
+    """Fill a report with two launches of a kernel whose name is an attack, on a GPU that it does not describe."""
+    db.execute("INSERT INTO kernel_name VALUES (1, ?, ?, NULL, 'other')", [HOSTILE, HOSTILE])
+    db.execute(
+        "INSERT INTO kernel (kernel_id, start_ns, end_ns, device_id, stream_id, name_id, grid_x, grid_y, grid_z,"
+        " block_x, block_y, block_z) SELECT i, i * 1000, i * 1000 + 500, 0, 1, 1, 1, 1, 1, 32, 1, 1 FROM range(2) t(i)"
+    )
+    db.execute("INSERT INTO busy VALUES (0, 0, 500), (0, 1000, 1500)")
+    db.execute("INSERT INTO diagnostic (severity, source, text) VALUES ('error', 'X', ?)", [HOSTILE])
+
+
+def of(library: Library, name: str) -> str:
+    """Return the id of the report of this file; skip the test if it is not here."""
+    found = [r.id for r in library.list() if r.name == name]
+    if not found:
+        pytest.skip(f"{name} is neither in sample_reports/ nor in ../shared/corpus")
+    return found[0]
+
+
+def texts(at: AppTest) -> str:
+    """Return the text of a page outside its tables."""
+    kinds: tuple[Any, ...] = (at.header, at.subheader, at.markdown, at.caption, at.info, at.warning, at.error, at.code)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def plain_texts(at: AppTest) -> str:
+    """Return the text of a page without the escapes that keep names from being Markdown."""
+    return texts(at).replace("\\", "").replace("\u2060", "")
+
+
+def metrics(at: AppTest) -> dict[str, str]:
+    """Return the key figures of a page by label."""
+    return {metric.label: str(metric.value).replace("\\", "") for metric in at.metric}
+
+
+def check_empty_page(at: AppTest, heading: str, *lacks: str) -> None:
+    """Check that a page of a report without data says once what is missing and how to record it, and no more."""
+    assert [element.value for element in at.subheader] == [heading]
+    said = texts(at)
+    for lack in lacks:
+        assert lack in said
+    assert not at.metric
+    commands = [element.value for element in at.code if "report=" not in element.value]  # without the link to copy
+    assert commands
+    assert len(commands) == len(set(commands))
+    assert all("warpdeck profile" in command and "\u2060" not in command for command in commands)
+    assert "--" not in said.replace("\n".join(commands), "")
+
+
+def check_names_are_text(at: AppTest) -> None:
+    """Check that no element reads a name as HTML or Markdown."""
+    for element in [*at.header, *at.subheader, *at.markdown, *at.caption]:
+        drawn = re.sub(r"`+[^`]*`+", "", element.value)  # between backticks nothing is read as Markdown
+        assert "<script>" not in drawn
+        assert "](http" not in drawn
+        assert ":red[" not in drawn
 
 
 def _use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

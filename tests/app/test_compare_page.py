@@ -11,10 +11,10 @@ from profiledb.report import store
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.studies.compare import answer, verdict
 from profiledb.studies.compare import rows as compare_rows
-from tests.app.conftest import CORPUS, SAMPLES, Dashboard
+from tests.app.conftest import CORPUS, Dashboard, Open, needs_samples, of
 from tests.support.page_reports import empty, insert, kernel, name
 
-pytestmark = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
+pytestmark = needs_samples
 
 OPENED = {"mode": "process", "warmup": "exclude"}
 """What the page shows of the samples where the address says nothing."""
@@ -152,3 +152,11 @@ def test_names_are_text(dashboard: Dashboard, library: Library) -> None:
     assert "<img" not in sentence.replace("\\<", "")
     assert "\\*\\*b" in sentence
     assert "\\$x\\$" in sentence
+
+
+@pytest.mark.slow("judges two reports by every rule")
+def test_it_says_which_findings_are_gone(page: Open, library: Library) -> None:
+    starved, mended = (of(library, f"dataloader_{name}.nsys-rep") for name in ("starved", "fixed"))
+    at = page("compare", starved, other=mended)
+    rows = next(table.value for table in at.dataframe if "said" in table.value)
+    assert set(rows.loc[rows["change"] == "Gone in B", "title"]) >= {"GPU idle", "Data loading"}

@@ -1,4 +1,4 @@
-"""The page Crossover: with times beside the report, without, with odd ones; its charts and their colors."""
+"""The page "CPU vs GPU": with times beside the report, without, with odd ones; its charts and their colors."""
 
 from itertools import pairwise
 
@@ -11,8 +11,7 @@ from app.views.cpu_vs_gpu import charts, scheduler_charts
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.studies.cpu_vs_gpu import crossing
-from tests.app.conftest import SAMPLES, Dashboard
-from tests.app.test_summary_page import HOSTILE, of, texts
+from tests.app.conftest import HOSTILE, SAMPLES, Dashboard, of, texts
 from tests.profiledb.analyses.test_scheduler_analyses import HEADER as LOG_HEADER
 from tests.profiledb.analyses.test_scheduler_analyses import LOG, META
 from tests.profiledb.rules.test_classes import difference

@@ -16,12 +16,10 @@ from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.report import store
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.app.conftest import SAMPLES, Dashboard
-from tests.app.test_summary_page import HOSTILE, texts
+from tests.app.conftest import HOSTILE, SAMPLES, Dashboard, needs_samples, texts
 from tests.support.page_reports import empty
 from tests.support.powered import at_once, put_log, report
 
-needs_samples = pytest.mark.skipif(not (SAMPLES / "energy.nvml.csv").exists(), reason="no sample reports here")
 Publish = Callable[..., str]
 
 

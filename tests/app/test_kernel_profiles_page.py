@@ -6,7 +6,6 @@ from typing import Any
 import duckdb
 import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from app.views.kernel_profiles import charts, compare, occupancy, sentences
 from ingest.formats import ncu_csv, ncu_report
@@ -15,28 +14,10 @@ from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.report import store
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.app.conftest import CORPUS, MAIN, at_page
+from tests.app.conftest import CORPUS, HOSTILE, Open, Publish, nothing, of, plain_texts
 from tests.support.page_reports import empty
 
-HOSTILE = "<script>alert(1)</script>$x$ **b** [c](http://d) :red[e]"
 PARTS = ("Speed of light", "What warps wait for", "Occupancy", "Memory", "Launch", "Instruction mix")
-Open = Callable[..., AppTest]
-Publish = Callable[..., str]
-
-
-@pytest.fixture
-def page() -> Open:
-    """Draws the page of a report at an address."""
-
-    def open_(report_id: str, **query: str) -> AppTest:
-        at = AppTest.from_file(str(MAIN), default_timeout=60)
-        for key, value in {"report": report_id, **query}.items():
-            at.query_params[key] = value
-        at = at_page(at, "kernel_profiles").run()
-        assert not at.exception
-        return at
-
-    return open_
 
 
 @pytest.fixture
@@ -73,19 +54,9 @@ def stranger(publish: Publish, tmp_path: Any) -> Callable[[str], str]:
     return add
 
 
-def texts(at: AppTest) -> str:
-    """All that a page says outside its tables and charts, without what keeps it from being Markdown."""
-    kinds: tuple[Any, ...] = (at.header, at.subheader, at.markdown, at.caption, at.info, at.error, at.code)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
-
-
-def of(library: Library, name: str) -> str:
-    return next(r.id for r in library.list() if r.name == name)
-
-
 def test_a_full_report(page: Open, library: Library) -> None:
-    at = page(of(library, "transformer_inference.ncu-rep"), launch="0")
-    said = texts(at)
+    at = page("kernel_profiles", of(library, "transformer_inference.ncu-rep"), launch="0")
+    said = plain_texts(at)
     assert all(f"**{part}**" in said for part in PARTS)
     assert "**Latency bound: compute 17.5 %, memory 59.8 % of peak;" in said
     assert (
@@ -95,18 +66,20 @@ def test_a_full_report(page: Open, library: Library) -> None:
     assert "Share of the 12.7 cycles" in said
     assert "Capture with" not in said
     assert len(at.get("plotly_chart")) == 9
-    assert "verbatim" in texts(page(of(library, "transformer_inference.ncu-rep"), launch="0", show="Rules"))
+    assert "verbatim" in plain_texts(
+        page("kernel_profiles", of(library, "transformer_inference.ncu-rep"), launch="0", show="Rules")
+    )
 
 
 def test_estimates_of_rules_say_what_the_roof_leaves(page: Open, library: Library) -> None:
     """The sum of the samples runs at 94.5 % of the memory's bandwidth."""
-    said = texts(page(of(library, "kernels.ncu-rep"), launch="1", show="Rules"))
+    said = plain_texts(page("kernel_profiles", of(library, "kernels.ncu-rep"), launch="1", show="Rules"))
     assert "estimated speed-up of the kernel **74.5 %**  ·  the roof leaves 5.5 %" in said
     assert "**94.4 %**  ·  only for memory that is allocated as compressible" in said
 
 
 def test_a_partial_report_says_which_sections_it_lacks(page: Open, stranger: Callable[[str], str]) -> None:
-    said = texts(page(stranger("transpose_partial_4090.ncu-rep"), launch="0"))
+    said = plain_texts(page("kernel_profiles", stranger("transpose_partial_4090.ncu-rep"), launch="0"))
     for section in ("SpeedOfLight", "WarpStateStats", "ComputeWorkloadAnalysis"):
         assert f"ncu --section {section} -o report" in said
     assert said.count("speed of light was not collected") == 1
@@ -114,7 +87,7 @@ def test_a_partial_report_says_which_sections_it_lacks(page: Open, stranger: Cal
 
 
 def test_printed_text(page: Open, stranger: Callable[[str], str]) -> None:
-    said = texts(page(stranger("details_page_v100.csv"), launch="0"))
+    said = plain_texts(page("kernel_profiles", stranger("details_page_v100.csv"), launch="0"))
     assert "**Latency bound: compute 3.7 %, memory 3.4 % of peak, grid too small: 0.07 waves.**" in said
     assert "Limited by registers (40 per thread): 6 blocks fit on an SM, 48 of 64 warps." in said
     for section in ("WarpStateStats", "Occupancy", "MemoryWorkloadAnalysis_Tables", "ComputeWorkloadAnalysis"):
@@ -126,40 +99,45 @@ def test_a_launch_with_nothing_but_a_name(page: Open, publish: Publish) -> None:
         db.execute("INSERT INTO ncu_launch (launch_id, kernel) VALUES (0, ?)", [HOSTILE])
 
     report_id = publish(fill, "bare.ncu-rep")
-    at = page(report_id)
-    said = texts(at)
+    at = page("kernel_profiles", report_id)
+    said = plain_texts(at)
     for section in dict.fromkeys(sentences.SECTIONS.values()):
         assert f"--section {section}" in said
     assert not at.get("plotly_chart")
     for element in [*at.header, *at.subheader, *at.markdown, *at.caption]:
         assert "<script>" not in element.value
         assert ":red[" not in element.value
-    at = page(report_id, show="Compare")
+    at = page("kernel_profiles", report_id, show="Compare")
     assert "This report has no other launch" in at.info[-1].value
 
 
 def test_compare_with_a_launch_of_this_report(page: Open, library: Library) -> None:
     report_id = of(library, "transformer_inference.ncu-rep")
-    assert "Choose a launch" in page(report_id, launch="0", show="Compare").info[-1].value
-    at = page(report_id, launch="0", show="Compare", other_launch="3")
-    assert "the other launch 3" in texts(at)
+    assert "Choose a launch" in page("kernel_profiles", report_id, launch="0", show="Compare").info[-1].value
+    at = page("kernel_profiles", report_id, launch="0", show="Compare", other_launch="3")
+    assert "the other launch 3" in plain_texts(at)
     figures = {str(name): row.to_list() for name, row in at.table[0].value.iterrows()}
     assert figures["Duration"] == [r"18\.3 µs", r"17\.6 µs", r"\+672 ns", r"\+3\.8 %"]
     metrics = at.dataframe[1].value
     assert metrics["relative_pct"].dropna().abs().is_monotonic_decreasing
-    assert "Choose a launch" in page(report_id, launch="0", show="Compare", other_launch="0").info[-1].value
+    assert (
+        "Choose a launch"
+        in page("kernel_profiles", report_id, launch="0", show="Compare", other_launch="0").info[-1].value
+    )
 
 
 def test_compare_with_another_report(page: Open, library: Library) -> None:
     mine, other = of(library, "transformer_inference.ncu-rep"), of(library, "transformer_training.ncu-rep")
-    at = page(mine, launch="0", show="Compare", other=other, other_launch="1", metric="Sm__Throughput")
-    assert "the other launch 1" in texts(at)
+    at = page(
+        "kernel_profiles", mine, launch="0", show="Compare", other=other, other_launch="1", metric="Sm__Throughput"
+    )
+    assert "the other launch 1" in plain_texts(at)
     assert at.dataframe[1].value["name"].str.contains("sm__throughput").all()
     assert at.selectbox(key="select-other").value == other
     at.selectbox(key="select-other").set_value(mine).run()
     assert at.query_params["other"] == mine
     assert "other_launch" not in at.query_params
-    gone = page(mine, launch="0", show="Compare", other="nonsense")
+    gone = page("kernel_profiles", mine, launch="0", show="Compare", other="nonsense")
     assert "no longer in the library" in gone.info[0].value
 
 
@@ -203,3 +181,49 @@ def test_charts_escape_names() -> None:
     figure = charts.plot_curve(points, HOSTILE, HOSTILE, "light")
     assert "<script>" not in figure.to_json()
     assert list(figure.data[1].x) == [2]
+
+
+def test_an_empty_compute_report(page: Open, publish: Publish) -> None:
+    at = page("kernel_profiles", publish(nothing, "empty.ncu-rep"))
+    assert "No profiled kernels in this report." in plain_texts(at)
+
+
+def test_compute_launches(page: Open, library: Library) -> None:
+    report_id = of(library, "transformer_training.ncu-rep")
+    assert "Select a launch" in page("kernel_profiles", report_id).info[-1].value
+    for part in ("Sections", "Rules", "All metrics"):
+        at = page("kernel_profiles", report_id, launch="0", show=part)
+        assert "Launch 0" in plain_texts(at)
+    found = page("kernel_profiles", report_id, launch="0", show="All metrics", metric="DRAM__bytes")
+    assert found.dataframe[1].value["name"].str.contains("dram__bytes").all()
+    for wrong in ("99999", "x", "-1"):
+        assert "Select a launch" in page("kernel_profiles", report_id, launch=wrong).info[-1].value
+
+
+def test_a_launch_without_speed_of_light(page: Open, publish: Publish) -> None:
+    def fill(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute("INSERT INTO ncu_launch (launch_id, kernel) VALUES (0, 'f(int)')")
+
+    at = page("kernel_profiles", publish(fill, "bare.ncu-rep"), show="Sections")
+    said = plain_texts(at)
+    assert "speed of light was not collected" in said
+    assert "No sections in this report" in said
+    assert {metric.value for metric in at.metric} == {"–", "not measured"}
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text", "shown"),
+    [
+        (1.9549e9, "hz", None, "1.95 GHz"),
+        (41.772, "%", None, "41.77 %"),
+        (14880, "ns", None, "14.9 µs"),
+        (854e9, "byte/s", None, "854 GB/s"),
+        (1024, "byte/block", None, "1.02 KB / block"),
+        (29177, "cycle", None, "29,177 cycle"),
+        (2.585859, "", None, "2.59"),
+        (None, "%", None, "–"),
+        (float("nan"), None, "CachePreferNone", "CachePreferNone"),
+    ],
+)
+def test_quantities(value: float | None, unit: str | None, text: str | None, shown: str) -> None:
+    assert sentences.format_quantity(value, unit, text) == shown

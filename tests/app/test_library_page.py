@@ -17,6 +17,7 @@ from profiledb.library.inbox.folder import FolderInbox
 from profiledb.library.library import Library
 from profiledb.library.report_list import PAGE, get_kind
 from profiledb.report.file_names import make_safe_name
+from profiledb.report.sidecar import Columns
 from profiledb.studies import prefetch
 from tests.app.conftest import Dashboard
 
@@ -263,3 +264,24 @@ def test_a_gpu_fits_its_column(name: str | None, shown: str) -> None:
 def test_a_long_finding_ends_in_an_ellipsis() -> None:
     assert cut_finding("High: Matrix products without tensor cores") == "High: Matrix product…"
     assert cut_finding("High: Data loading") == "High: Data loading"
+
+
+def test_the_library_asks_for_columns(dashboard: Dashboard, empty: Path) -> None:
+    library = Library(empty / "library")
+    path = str(empty / "inbox" / "a.timings.csv")
+    job = Job(
+        path, "a.timings.csv", "1@", "columns", None, "a.timings.csv has no columns.", "", '["my label", "n", "ms"]'
+    )
+    library.catalog.put_job(job, Job(f"{path}2", "b.meta.json", "1@", "alone"))
+    at = dashboard()
+    assert not at.exception
+    assert "b.meta.json waits for a report with the same name." in texts(at)
+    at.button(f"columns-{path}").click().run()
+    boxes = {box.key: box for box in at.selectbox}
+    assert boxes["columns-label"].value == "my label"
+    boxes["columns-step"].select("none")
+    boxes["columns-time"].select("ms")
+    boxes["columns-unit"].select("milliseconds")
+    at.run()
+    at.button("columns-done").click().run()
+    assert library.catalog.columns(path) == Columns("my label", "", "ms", "milliseconds")

@@ -1,168 +1,23 @@
-"""The pages "Idle", "Memory" and "API": real reports, and those that lack most of it."""
+"""The page "Memory": a real report, and reports that lack most of the data."""
 
-import duckdb
-import pandas as pd
-import pytest
-
-from app.views.idle.gaps import find_usual_gap
-from app.views.idle.launch import describe_launches
-from app.views.idle.sentences import choose_advice
 from profiledb.library.library import Library
-from tests.app.test_summary_page import HOSTILE, Open, Publish, nothing, of, page, publish, texts
-
-__all__ = ["page", "publish"]  # fixtures
+from tests.app.conftest import Open, Publish, calls_alone, check_empty_page, nothing, of, texts
 
 
 def test_a_report_with_everything(page: Open, library: Library) -> None:
-    report_id = of(library, "transformer_training.nsys-rep")
-    headings = {
-        "memory": ["Memcpy and memset", "GPU memory"],
-        "idle": ["GPU idle", "CPU code during gaps", "Launch, queue and execution"],
-        "api": ["CUDA API calls", "OS runtime calls"],
-    }
-    said, shares, idle = "", [], 0.0
-    for url, expected in headings.items():
-        at = page(url, report_id, warmup="include")
-        assert [element.value for element in at.subheader] == expected
-        said += texts(at)
-        parts = [table.value for table in at.dataframe if "share_pct" in table.value and "self_ns" not in table.value]
-        shares += [part["share_pct"].sum() for part in parts]
-        for metric in at.metric:
-            if metric.label == "GPU idle":
-                idle = float(metric.value.replace("\\", "").removesuffix(" %"))
-    for part in ("blocked the CPU", "module loading", "of idle time", "No GPU metrics in this report"):
-        assert part in said
-    assert shares == [pytest.approx(100)] * 4
-    assert 0 < idle <= 100
+    at = page("memory", of(library, "transformer_training.nsys-rep"), warmup="include")
+    assert [element.value for element in at.subheader] == ["Memcpy and memset", "GPU memory"]
+    assert "blocked the CPU" in texts(at)
 
 
-def test_metrics_are_chosen_in_the_address(page: Open, library: Library) -> None:
-    report_id = of(library, "transformer_inference.nsys-rep")
-    first = page("idle", report_id)
-    assert [name.partition(" [")[0] for name in first.multiselect[0].value] == [
-        "SMs Active", "Tensor Active", "DRAM Read Bandwidth", "DRAM Write Bandwidth",
-    ]  # fmt: skip
-    chosen = page("idle", report_id, metrics="GR Active")
-    assert chosen.multiselect[0].value == ["GR Active [Throughput %]"]
-    assert len(page("idle", report_id, metrics="nonsense").multiselect[0].value) == 4
+def test_a_report_with_nothing_says_so_once(page: Open, publish: Publish) -> None:
+    check_empty_page(
+        page("memory", publish(nothing)), "Memcpy and memset", "No memcpy and memset in", "No GPU memory use in"
+    )
 
 
-@pytest.mark.parametrize(
-    ("url", "first", "parts"),
-    [
-        ("memory", "Memcpy and memset", ("No memcpy and memset in", "No GPU memory use in")),
-        ("idle", "GPU idle", ("No CUDA kernels in", "No GPU metrics in")),
-        ("api", "CUDA API calls", ("No CUDA API calls in", "No OS runtime calls in")),
-    ],
-)
-def test_a_report_with_nothing_says_so_once(
-    page: Open, publish: Publish, url: str, first: str, parts: tuple[str, ...]
-) -> None:
-    at = page(url, publish(nothing))
-    assert [element.value for element in at.subheader] == [first]
-    said = texts(at)
-    for part in parts:
-        assert part in said
-    assert not at.metric
-    commands = [element.value for element in at.code if "report=" not in element.value]  # without the link to copy
-    assert commands
-    assert len(commands) == len(set(commands))
-    assert all("warpdeck profile" in command and "\u2060" not in command for command in commands)
-    assert "--" not in said.replace("\n".join(commands), "")
-
-
-def test_calls_without_what_ran_on_the_gpu(page: Open, publish: Publish) -> None:
-    def calls(db: duckdb.DuckDBPyConnection) -> None:
-        db.execute("INSERT INTO string VALUES (1, ?)", [HOSTILE])
-        db.execute("INSERT INTO api_call (call_id, start_ns, end_ns, global_tid, name_id) VALUES (0, 5, 10, 1, 1)")
-
-    report_id = publish(calls)
-    at = page("memory", report_id)
+def test_a_report_without_gpu_activity(page: Open, publish: Publish) -> None:
+    at = page("memory", publish(calls_alone))
     assert [element.value for element in at.subheader] == ["Memcpy and memset"]
     assert texts(at).count("No GPU activity was recorded, although CUDA calls were") == 1
     assert "WSL2" not in texts(at), "it was not captured there"
-    at = page("api", report_id)
-    assert [element.value for element in at.subheader] == ["CUDA API calls"]
-    assert at.dataframe[0].value["function"].iloc[0] == HOSTILE
-
-
-def test_kernels_without_copies_calls_and_ranges(page: Open, publish: Publish) -> None:
-    def kernels(db: duckdb.DuckDBPyConnection) -> None:
-        db.execute("INSERT INTO kernel_name VALUES (1, ?, ?, NULL, 'other')", [HOSTILE, HOSTILE])
-        for number, start in enumerate((9000, 19000)):
-            db.execute(
-                "INSERT INTO kernel (kernel_id, start_ns, end_ns, device_id, name_id) VALUES (?, ?, ?, 0, 1)",
-                [number, start, start + 500],
-            )
-            db.execute("INSERT INTO busy VALUES (0, ?, ?)", [start, start + 500])
-
-    at = page("idle", publish(kernels))
-    assert "GPU idle" in [element.value for element in at.subheader]
-    gaps = next(table.value for table in at.dataframe if "covered_pct" in table.value)
-    assert list(gaps["words"]) == ["Unknown"]
-    assert not {"range", "launch", "function"} & set(gaps)
-
-
-def test_why_the_gpu_is_idle(page: Open, library: Library) -> None:
-    """The range that holds the host stands in the sentence, and what to do is about data loading."""
-    said = texts(page("idle", of(library, "dataloader_starved.nsys-rep")))
-    assert "The CPU was in `step_*/next_batch/transform_image` for 95.9 % of it" in said
-    assert "This looks like data loading" in said
-    assert "CUDA graph" not in said
-    assert "Between these bursts the GPU is idle all the same" in said
-
-
-def test_the_code_of_the_cpu_during_gaps(page: Open, library: Library) -> None:
-    """Most samples lie in a library without symbols; the sentence names it where that code is the main reason."""
-    at = page("idle", of(library, "transformer_training.nsys-rep"), warmup="include")
-    code = next(table.value for table in at.dataframe if "called_from" in table.value or "samples" in table.value)
-    assert (code["function"].iloc[0], code["samples"].iloc[0], code["samples"].sum()) == ("[libcublasLt.so.13]", 46, 80)
-    assert "80 CPU samples of the threads that launch" in texts(at)
-
-
-@pytest.mark.parametrize("name", ["wsl2_no_kernels.nsys-rep", "streams_4090.nsys-rep"])
-def test_reports_of_strangers(page: Open, library: Library, name: str) -> None:
-    assert "CUDA API calls" in [element.value for element in page("api", of(library, name)).subheader]
-
-
-@pytest.mark.parametrize(
-    ("launches", "pct", "queue", "kernel", "busy_pct", "words"),
-    [
-        (99, 80, 1_000, 2_000, 90, "Launch bound"), (99, 2, 90_000, 5_000, 90, "so launch overhead is hidden."),
-        (99, 2, 90_000, 5_000, 6, "the GPU is idle all the same"), (99, 2, None, 5_000, 90, "Few"),
-        (99, 30, 1, 2, 90, "find the GPU waiting"), (1, 100, None, 2, 90, "Only 1 launch:"),
-    ],
-)  # fmt: skip
-def test_medians_in_words(
-    launches: int, pct: float, queue: float | None, kernel: float, busy_pct: float, words: str
-) -> None:
-    figures = {"launches": launches, "host_bound_pct": pct, "median_queue_ns": queue, "median_kernel_ns": kernel}
-    assert words in describe_launches(pd.Series(figures), busy_pct)
-
-
-@pytest.mark.parametrize(
-    ("gap_ns", "path", "words"),
-    [
-        (190e6, "step_*/next_batch", "data loading"), (1.8e6, "step_*/host_bookkeeping", "the program's own work"),
-        (1.8e6, None, "the program's own work"), (9e3, "step_*/load", "CUDA graph"),
-    ],
-)  # fmt: skip
-def test_advice_goes_by_the_length_of_gaps_and_the_range(gap_ns: float, path: str | None, words: str) -> None:
-    assert words in choose_advice("host code", gap_ns, path)
-
-
-def test_a_program_that_launches_graphs_is_not_told_to_use_them() -> None:
-    assert "or a CUDA graph" in choose_advice("launch call", 1000, None, "cudaLaunchKernel")
-    assert choose_advice("launch call", 1000, None, "cudaGraphLaunch").endswith("Put more work into each graph.")
-    assert "A CUDA graph or a compiled model" in choose_advice("host code", 9e3, None)
-    assert "A CUDA graph" not in choose_advice("host code", 9e3, None, traits={"torch.compile", "CUDA graphs"})
-    assert "compiled model" not in choose_advice("host code", 9e3, None, traits={"torch.compile"})
-
-
-def test_a_few_long_gaps_count_more_than_many_short_ones() -> None:
-    """Of 100 ms in 6,000 gaps, 80 lie in one: it is no code between launches."""
-    top = pd.Series({"reason": "host code", "idle_ns": 100_000_000, "gaps": 6_000})
-    gaps = pd.DataFrame({"reason": ["host code", "allocation"], "duration_ns": [80_000_000, 90_000_000]})
-    assert find_usual_gap(top, gaps) == 80_000_000
-    assert find_usual_gap(top, gaps.iloc[1:]) == pytest.approx(16_667, abs=1)
-    assert find_usual_gap(top, gaps.assign(duration_ns=40_000_000)) == pytest.approx(16_667, abs=1)

@@ -8,8 +8,7 @@ import pytest
 from app.views.scaling import charts
 from profiledb.library.library import Library
 from profiledb.studies.scaling import rows as scaling_rows
-from tests.app.conftest import Dashboard, _use
-from tests.app.test_attention_page import metrics, texts
+from tests.app.conftest import Dashboard, _use, metrics, plain_texts
 from tests.conftest import copy_data
 from tests.profiledb.studies.test_scaling import gather, report
 from tests.support.ddp_samples import needs_ddp
@@ -30,8 +29,8 @@ def shelf(ddp: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Libr
 def test_one_report_opens_its_family(dashboard: Dashboard, shelf: Library) -> None:
     at = dashboard("scaling", report=shelf.find("ddp_1.sqlite").id)
     assert not at.exception
-    assert "ddp_weak_4 96.7 % (weak), ddp_strong_4 72.8 % (strong), ddp_overlap_4 66.6 % (strong)" in texts(at)
-    assert "relative to ddp_1" in texts(at)
+    assert "ddp_weak_4 96.7 % (weak), ddp_strong_4 72.8 % (strong), ddp_overlap_4 66.6 % (strong)" in plain_texts(at)
+    assert "relative to ddp_1" in plain_texts(at)
     assert [tuple(row) for row in at.dataframe[0].value[["run", "ranks"]].itertuples(index=False)] == [
         ("ddp_1", 1), ("ddp_strong_2", 2), ("ddp_overlap_4", 4), ("ddp_strong_4", 4), ("ddp_weak_4", 4)
     ]  # fmt: skip
@@ -42,7 +41,7 @@ def test_one_report_opens_its_family(dashboard: Dashboard, shelf: Library) -> No
     box.select("ddp_overlap_4").run()
     assert not at.exception
     assert at.query_params["run"] == "ddp_overlap_4"
-    assert "Rank 2 of ddp_overlap_4 is the last to arrive" in texts(at)
+    assert "Rank 2 of ddp_overlap_4 is the last to arrive" in plain_texts(at)
 
 
 @needs_torch_samples
@@ -54,8 +53,8 @@ def test_traces_of_two_ranks_are_one_run(
     at = dashboard("scaling", report=torch_samples.find(RANKS[1]).id)
     assert not at.exception
     assert metrics(at)["Ranks"] == "2"
-    assert "Each wait is accurate to" in texts(at)
-    assert "warpdeck profile" not in texts(at)
+    assert "Each wait is accurate to" in plain_texts(at)
+    assert "warpdeck profile" not in plain_texts(at)
     sizes = next(table.value for table in at.dataframe if "size_bytes" in table.value)
     assert [int(size) for size in sizes["size_bytes"]] == [25_165_824, 26_744_832, 28_339_200]
     assert (sizes["busbw_gb_per_s"] == sizes["algbw_gb_per_s"]).all(), "2 (n - 1) / n of two ranks is 1"
@@ -65,9 +64,9 @@ def test_traces_of_two_ranks_are_one_run(
 def test_one_rank_alone_says_what_is_needed(dashboard: Dashboard, shelf: Library) -> None:
     at = dashboard("scaling", report=shelf.find("ddp_strong_4_rank1.sqlite").id, **{"with": "alone"})
     assert not at.exception
-    assert "Efficiency needs another run of the same program" in texts(at)
-    assert "reports of 1 of 4 ranks" in texts(at)
-    assert "Steps of ddp_strong_4 take 9.56 ms" in texts(at)
+    assert "Efficiency needs another run of the same program" in plain_texts(at)
+    assert "reports of 1 of 4 ranks" in plain_texts(at)
+    assert "Steps of ddp_strong_4 take 9.56 ms" in plain_texts(at)
     assert "algbw_gb_per_s" in at.dataframe[1].value
     at.multiselect("scaling-with").select(shelf.find("ddp_1.sqlite").id).run()
     assert at.query_params["with"] == shelf.find("ddp_1.sqlite").id
@@ -78,7 +77,7 @@ def test_one_rank_alone_says_what_is_needed(dashboard: Dashboard, shelf: Library
 def test_without_nccl_on_one_gpu(dashboard: Dashboard, shelf: Library) -> None:
     at = dashboard("scaling", report=shelf.find("ddp_1.sqlite").id, **{"with": "alone"})
     assert not at.exception
-    assert "One GPU and no NCCL kernels" in texts(at)
+    assert "One GPU and no NCCL kernels" in plain_texts(at)
     assert len(at.dataframe) == 1
 
 
@@ -98,10 +97,10 @@ def test_reports_with_little_in_them(dashboard: Dashboard, publish: Publish) -> 
     some = publish(fill)
     at = dashboard("scaling", report=bare)
     assert not at.exception
-    assert "No CUDA kernels in this report." in texts(at)
+    assert "No CUDA kernels in this report." in plain_texts(at)
     at = dashboard("scaling", report=some)
     assert not at.exception
-    assert "no steps found" in texts(at)
+    assert "no steps found" in plain_texts(at)
 
 
 def test_names_in_the_charts_are_text() -> None:

@@ -10,9 +10,8 @@ from streamlit.testing.v1 import AppTest
 from app.ui import verdicts
 from profiledb.library.library import Library
 from profiledb.query import analysis
-from tests.app.conftest import SAMPLES, Dashboard
+from tests.app.conftest import Dashboard, needs_samples
 
-needs_samples = pytest.mark.skipif(not list(SAMPLES.glob("*.ncu-rep")), reason="no sample reports here")
 COMPUTE, SYSTEMS = "transformer_training.ncu-rep", "transformer_training.nsys-rep"
 PAIRS = {COMPUTE: SYSTEMS, "attention.ncu-rep": "attention.nsys-rep", "kernels.ncu-rep": "kernels.nsys-rep",
          "transformer_inference.ncu-rep": "transformer_inference.nsys-rep"}  # fmt: skip

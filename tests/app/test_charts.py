@@ -1,4 +1,4 @@
-"""Colors that stand in two places, and charts whose axis begins where it says."""
+"""Charts and their colors: themes, axes, ticks, names."""
 
 import math
 import tomllib
@@ -13,6 +13,7 @@ from app.ui.theme import CATEGORIES
 from app.views.compare.charts import End, Part, plot_waterfall
 from app.views.kernel_profiles.charts import plot_curve
 from app.views.memory.charts import copy_sizes
+from tests.app.conftest import HOSTILE
 from tests.conftest import ROOT
 from tests.profiledb.rules.test_classes import BUNDLED, VISION, lab
 
@@ -94,3 +95,20 @@ def test_copies_of_any_sizes_have_axes_that_can_be_read(sizes: list[float]) -> N
         low, high = axis.range
         assert sum(low <= math.log10(tick) <= high for tick in axis.tickvals) >= 2
         assert all(low < math.log10(value) < high for value in values)
+
+
+def test_charts_escape_names_and_stay_small() -> None:
+    figure = charts.share_bar([charts.Part(HOSTILE, 60, HOSTILE, "#112233")], "dark")
+    assert "<script>" not in figure.to_json()
+    assert "$x$" not in figure.to_json()
+    rows = pd.DataFrame({"since_start_ns": [0, 10], "duration_ns": [5, 7], "gpu_id": [0, 0], "stream": [1, 1]})
+    assert len(charts.plot_over_time(rows, "light", log=False).data[0].x) == 2
+
+
+@pytest.mark.parametrize("log", [True, False])
+@pytest.mark.parametrize(("low", "high"), [(1.0, 2.0), (1000, 1032), (1, 1e9), (500, 90_000), (1e6, 1e7)])
+def test_ticks_are_few_and_inside(low: float, high: float, log: bool) -> None:
+    ticks = charts.choose_ticks(low, high, log=log)
+    assert len(ticks) <= 10
+    assert all(low <= tick <= high for tick in ticks)
+    assert len(charts.choose_ticks(100, 200_000, log=True)) >= 4
