@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from ingest.formats import Format
-from ingest.ncu import csv_tables as ncu_text
+from ingest.ncu import csv_tables
 from profiledb.errors import ConversionError
 from profiledb.words import counted
 
@@ -28,7 +28,7 @@ def matches(path: Path) -> bool:
             text = _decode_head(file.read(_LOOK_BYTES))
     except OSError:
         return False
-    return any(line.startswith(("==PROF== ", "==ERROR== ")) or ncu_text.is_header(line) for line in text.splitlines())
+    return any(line.startswith(("==PROF== ", "==ERROR== ")) or csv_tables.is_header(line) for line in text.splitlines())
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ingest.ncu import slim_copy as ncu_slim
+from ingest.ncu import slim_copy
 from ingest.ncu import units as ncu_units
 from ingest.ncu.columns import Instance, Metrics
 from ingest.ncu.container import Frame
@@ -70,8 +70,8 @@ def read_quick(path: Path, frame: Frame, work: Path) -> Capture:
     """
     slim = work / "slim.ncu-rep"
     try:
-        return read_report(slim, frame, ncu_slim.write_slim_copy(path, slim))
-    except ncu_slim.NoKernelsError:
+        return read_report(slim, frame, slim_copy.write_slim_copy(path, slim))
+    except slim_copy.NoKernelsError:
         return read_report(path, frame)
     except (ValueError, ConversionError):
         capture = read_report(path, frame)

@@ -1,4 +1,4 @@
-"""The steps of a program, as on the page Ranges & steps, stored for the strip above the axis."""
+"""The steps of a program, as on the Ranges page, stored for the strip above the axis."""
 
 import duckdb
 

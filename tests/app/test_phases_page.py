@@ -1,4 +1,4 @@
-"""The page "Split": of one report, of two beside each other, of reports that lack what it asks for; its words."""
+"""The page "Phases": one report, two side by side, reports that lack ranges or kernels, and its sentences."""
 
 from collections.abc import Callable
 from typing import Any

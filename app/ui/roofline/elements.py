@@ -11,7 +11,7 @@ import streamlit as st
 from app.ui import chart_element, table_columns, theme, url_widgets, verdicts
 from app.ui import format as fmt
 from app.ui.charts import NEUTRAL
-from app.ui.roofline import charts as charts_roofline
+from app.ui.roofline import charts
 from app.ui.roofline.charts import Roof
 from app.ui.roofline.points import Point
 from app.ui.verdicts import LEVELS
@@ -197,9 +197,9 @@ def _title_rows(rows: pd.DataFrame) -> "pd.Series[Any]":
     return titles.where(rows["types"].isna(), titles + " (" + rows["types"].astype("string") + ")")
 
 
-def show_chart(chart: charts_roofline.Roofline, key: str) -> str | None:
+def show_chart(chart: charts.Roofline, key: str) -> str | None:
     """Draw the chart; return the key of the clicked point, if any."""
-    clicked = chart_element.draw_clickable(charts_roofline.plot_roofline(chart, theme.get_theme()), key)
+    clicked = chart_element.draw_clickable(charts.plot_roofline(chart, theme.get_theme()), key)
     _explain_signs(chart.points)
     if any(roof.clock_hz is not None for roof in chart.compute):
         st.caption("Compute peaks are those at the SM clock that ncu measured, which can differ from the data sheet's.")

@@ -7,8 +7,7 @@ from app.selection import compared_report
 from app.ui import chart_element, theme
 from app.ui import format as fmt
 from app.ui.charts import NEUTRAL
-from app.views.compare import charts as charts_compare
-from app.views.compare import sentences as compare_words
+from app.views.compare import charts, sentences
 from app.views.compare.charts import End, Part
 from profiledb.studies.compare.verdict import format_difference
 
@@ -26,23 +25,23 @@ def draw_breakdown(found: compared_report.Compared) -> None:
     parts = _list_parts(rows, column)
     st.subheader("Where the difference comes from", anchor=False)
     if share:
-        figure = charts_compare.plot_differences(parts, "Share of kernel time, B − A (points)", theme.get_theme())
+        figure = charts.plot_differences(parts, "Share of kernel time, B − A (points)", theme.get_theme())
     else:
         sums = [float(found.kernels[f"{letter}_total_ns"].sum()) for letter in "ab"]
         ends = [End(f"Kernel time of {letter}", ns, fmt.duration(ns)) for letter, ns in zip("AB", sums, strict=True)]
-        figure = charts_compare.plot_waterfall(parts, ends[0], ends[1], theme.get_theme())
+        figure = charts.plot_waterfall(parts, ends[0], ends[1], theme.get_theme())
     chart_element.draw_chart(figure, "compare-waterfall")
 
 
 def _list_parts(rows: pd.DataFrame, column: str) -> list[Part]:
-    words = compare_words.format_points if column == "share_change_points" else format_difference
+    words = sentences.format_points if column == "share_change_points" else format_difference
     colors, titles = theme.get_class_colors(), theme.get_class_titles()
     parts = [
         Part(
             row["name"],
             float(row[column]),
             words(row[column]),
-            f"{compare_words.explain_change(row)}; {titles.get(row['class'], row['class'])}",
+            f"{sentences.explain_change(row)}; {titles.get(row['class'], row['class'])}",
             colors.get(row["class"], NEUTRAL[theme.get_theme()]),
         )
         for _, row in rows.head(SHOWN).iterrows()

@@ -8,8 +8,7 @@ from app.selection.page_selection import Settled
 from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.ui.report_titles import make_titles as report_titles
-from app.views.compare import breakdown_chart, sentences, tables
-from app.views.compare import findings_diff as findings
+from app.views.compare import breakdown_chart, findings_diff, sentences, tables
 from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.studies.compare import matching, verdict
 from profiledb.studies.compare.matching import Basis, Side
@@ -44,7 +43,7 @@ def draw_page() -> None:
     _draw_notes(found)
     tables.draw_facts(found)
     breakdown_chart.draw_breakdown(found)
-    findings.draw_differences(manifest, other, mine, theirs)
+    findings_diff.draw_differences(manifest, other, mine, theirs)
     tables.draw_kernels(found)
     tables.draw_phases(found)
     tables.draw_copies(found)

@@ -9,8 +9,7 @@ import streamlit as st
 from app.selection import compared_report
 from app.ui import chart_element, page_elements, table_columns, tables, theme
 from app.ui import format as fmt
-from app.views.compare import charts as charts_compare
-from app.views.compare import sentences
+from app.views.compare import charts, sentences
 from profiledb.studies.compare import matching, totals
 from profiledb.studies.compare import rows as compare_rows
 from profiledb.studies.compare.columns import COPIES, KERNELS, PHASES, list_names
@@ -161,7 +160,7 @@ def draw_kernels(found: compared_report.Compared) -> None:
 def _draw_spread(found: compared_report.Compared, row: "pd.Series[Any]") -> None:
     a, b = compare_rows.sample_durations(found.a, found.b, found.basis, row)
     st.markdown(f"**Durations of {fmt.plain(fmt.shortened(row['name'], 100))}**")
-    figure = charts_compare.plot_distributions(a, b, theme.get_theme())
+    figure = charts.plot_distributions(a, b, theme.get_theme())
     chart_element.draw_chart(figure, "compare-spread")
     told = [
         (

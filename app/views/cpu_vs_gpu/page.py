@@ -1,4 +1,4 @@
-"""The Crossover page: the same work on CPU and GPU by size, and the size above which the GPU pays for its transfers."""
+"""The CPU vs GPU page: the same work on both by size, and the size above which the GPU pays for its transfers."""
 
 import pandas as pd
 import streamlit as st
@@ -6,8 +6,7 @@ import streamlit as st
 from app import session
 from app.ui import format as fmt
 from app.ui import theme
-from app.views.cpu_vs_gpu import scheduler
-from app.views.cpu_vs_gpu import sections as crossover_parts
+from app.views.cpu_vs_gpu import scheduler, sections
 from app.views.cpu_vs_gpu.charts import Panel
 from profiledb import config
 from profiledb.library.catalog import Manifest
@@ -49,15 +48,15 @@ def draw_page() -> None:
         )
         for task in shown
     ]
-    crossover_parts.draw_advice(panels)
-    crossover_parts.draw_charts(panels, theme.get_work_colors(), theme.get_theme())
+    sections.draw_advice(panels)
+    sections.draw_charts(panels, theme.get_work_colors(), theme.get_theme())
     if len(tasks) > PANELS:
-        crossover_parts.draw_crossovers(crossovers, more=len(tasks) - len(listed))
+        sections.draw_crossovers(crossovers, more=len(tasks) - len(listed))
     _name_left_out(rows)
-    crossover_parts.draw_times(manifest.id, rows)
+    sections.draw_times(manifest.id, rows)
     if not decided:
         scheduler.draw_lacking(manifest.id)
-    crossover_parts.draw_downloads(manifest)
+    sections.draw_downloads(manifest)
 
 
 def _explain_file(manifest: Manifest) -> None:

@@ -1,4 +1,4 @@
-"""The Scheduler section of the Crossover page: the decisions, how accurate they were, and what errors cost."""
+"""The Scheduler section of the CPU vs GPU page: the decisions, their accuracy, and the cost of errors."""
 
 from typing import Any
 

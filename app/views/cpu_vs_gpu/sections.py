@@ -1,4 +1,4 @@
-"""Sections of the Crossover page: advice per task, charts, tables, and the feature table to download."""
+"""Sections of the CPU vs GPU page: advice per task, charts, tables, and the feature table to download."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

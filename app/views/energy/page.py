@@ -10,9 +10,8 @@ from app.selection import chart_drag
 from app.ui import format as fmt
 from app.ui import number_input, theme, url_widgets
 from app.ui import page_elements as ui
-from app.views.energy import charts as charts_power
+from app.views.energy import charts, tables
 from app.views.energy import sentences as energy_words
-from app.views.energy import tables
 from profiledb.errors import NotCapturedError
 from profiledb.query import captures
 
@@ -161,7 +160,7 @@ def _draw_chart(report_id: str, rows: pd.DataFrame) -> None:
             level = int(_draw_choice("Range level", [str(depth) for depth in range(min(levels, _MOST_LEVELS))], LEVEL))
             bands = session.run(report_id, "power_ranges", level=level)
     limit = fmt.number(rows.loc[rows["gpu_id"] == gpu, "limit_w"].max())
-    figure = charts_power.plot_power(power[power["gpu_id"] == gpu], bands, limit, theme.get_theme())
+    figure = charts.plot_power(power[power["gpu_id"] == gpu], bands, limit, theme.get_theme())
     chart_drag.draw_chart(figure, "energy-power")
     st.caption(_explain_chart(rows, gpu, bands))
 

@@ -12,7 +12,7 @@ from app.ui import format as fmt
 from app.ui import page_elements, share_bar
 from app.ui.analysis_table import AnalysisTable
 from app.ui.table_columns import HeaderChanges
-from app.views.idle import sentences as idle_words
+from app.views.idle import sentences
 from profiledb.query.analysis import rows_or_none
 from profiledb.studies.summary import idle as places
 from profiledb.words import code
@@ -68,7 +68,7 @@ def _explain_idle_time(
 ) -> str:
     """Explain the largest cause of idle time, where the CPU was, and what to do about it, as Markdown."""
     top = reasons.iloc[0]
-    sentence = idle_words.TAKES[top["reason"]].format(share=fmt.percent(top["share_pct"]))
+    sentence = sentences.TAKES[top["reason"]].format(share=fmt.percent(top["share_pct"]))
     where = places.find_place(ranges) if len(ranges) else None
     if where is not None:
         sentence += f" The CPU was in {code(where['range'])} for {fmt.percent(where['share_pct'])} of it."
@@ -76,7 +76,7 @@ def _explain_idle_time(
         sentence += f" {told}"
     gap_ns = find_usual_gap(top, gaps)
     path = None if where is None else where["range"]
-    return f"{sentence} {idle_words.choose_advice(top['reason'], gap_ns, path, str(top['function']), traits)}".strip()
+    return f"{sentence} {sentences.choose_advice(top['reason'], gap_ns, path, str(top['function']), traits)}".strip()
 
 
 def find_usual_gap(top: "pd.Series[Any]", gaps: pd.DataFrame) -> float:
@@ -90,7 +90,7 @@ def find_usual_gap(top: "pd.Series[Any]", gaps: pd.DataFrame) -> float:
         gaps: rows of ``idle_gaps`` (the longest gaps).
     """
     mean = top["idle_ns"] / top["gaps"] if top["gaps"] else top["idle_ns"]
-    long = gaps[(gaps["reason"] == top["reason"]) & (gaps["duration_ns"] >= idle_words.LONG_NS)]["duration_ns"]
+    long = gaps[(gaps["reason"] == top["reason"]) & (gaps["duration_ns"] >= sentences.LONG_NS)]["duration_ns"]
     return float(long.mean() if 2 * long.sum() >= top["idle_ns"] and len(long) else mean)
 
 

@@ -9,7 +9,7 @@ from app import session
 from app.selection import chart_drag
 from app.ui import format as fmt
 from app.ui import page_elements, theme, url_widgets
-from app.views.idle import charts as charts_idle
+from app.views.idle import charts
 
 KEY = "metrics"
 FIRST = (r"^SMs? Active", r"^Tensor Active", r"^DRAM Read", r"^DRAM Write")
@@ -43,8 +43,8 @@ def _choose_metrics(names: list[str]) -> list[str]:
     return st.multiselect(
         "Metrics",
         names,
-        **url_widgets.bind_options(KEY, names, first or names[:3], charts_idle.shorten_metric),
-        format_func=charts_idle.shorten_metric,
+        **url_widgets.bind_options(KEY, names, first or names[:3], charts.shorten_metric),
+        format_func=charts.shorten_metric,
     )
 
 
@@ -53,7 +53,7 @@ def _draw_facts(means: pd.DataFrame, chosen: list[str]) -> None:
     page_elements.draw_facts(
         [
             (
-                charts_idle.shorten_metric(name),
+                charts.shorten_metric(name),
                 _format_value(known[name].mean, known[name].unit),
                 (
                     f"Mean of {fmt.counted(known[name].samples, 'sample')}; at most"
@@ -79,5 +79,5 @@ def _draw_lines(rows: pd.DataFrame, means: pd.DataFrame, colors: dict[str, str],
     units = {row.metric: row.unit if isinstance(row.unit, str) else "" for row in means.itertuples()}
     for unit in dict.fromkeys(units.get(name, "") for name in colors):
         drawn = {name: color for name, color in colors.items() if units.get(name, "") == unit}
-        figure = charts_idle.plot_metrics(rows[rows["metric"].isin(drawn)], unit, drawn, end_ns, theme.get_theme())
+        figure = charts.plot_metrics(rows[rows["metric"].isin(drawn)], unit, drawn, end_ns, theme.get_theme())
         chart_drag.draw_chart(figure, f"metrics-{key}-{unit or 'other'}")

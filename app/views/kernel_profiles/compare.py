@@ -9,7 +9,7 @@ import streamlit as st
 from app import session
 from app.ui import format as fmt
 from app.ui import table_columns, tables, url_widgets
-from app.views.kernel_profiles import elements as ncu_parts
+from app.views.kernel_profiles import elements
 from profiledb.errors import NotCapturedError
 from profiledb.library.catalog import LAUNCHES, Manifest
 
@@ -151,7 +151,7 @@ def _draw_metrics(report_id: str, launch: int, other_id: str, other: int) -> Non
         "Search", placeholder="Part of a metric's name", width=360, **url_widgets.bind_text("metric")
     )
     mine, theirs = (
-        ncu_parts.run_of_launch(report, "ncu_metrics", number)
+        elements.run_of_launch(report, "ncu_metrics", number)
         for report, number in ((report_id, launch), (other_id, other))
     )
     if mine.empty or theirs.empty:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.views.kernel_profiles import sentences as ncu_words
+from app.views.kernel_profiles import sentences
 from profiledb.query.analysis import rows_or_none
 
 
@@ -19,7 +19,7 @@ def run_of_launch(report_id: str, analysis: str, launch: int) -> pd.DataFrame:
 def draw_lacking(what: str, *parts: str) -> None:
     """Say what the report lacks and which ncu sections collect it (``parts`` are keys of SECTIONS)."""
     st.markdown(f"{what} To record this, run:")
-    sections = dict.fromkeys(ncu_words.SECTIONS[part] for part in parts)
+    sections = dict.fromkeys(sentences.SECTIONS[part] for part in parts)
     st.code(f"ncu {' '.join(f'--section {section}' for section in sections)} -o report", language=None, wrap_lines=True)
 
 

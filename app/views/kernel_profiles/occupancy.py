@@ -7,8 +7,7 @@ import streamlit as st
 
 from app.ui import chart_element, page_elements, theme
 from app.ui import format as fmt
-from app.views.kernel_profiles import charts, sentences
-from app.views.kernel_profiles import elements as ncu_parts
+from app.views.kernel_profiles import charts, elements, sentences
 
 LIMITS = {
     "limit_registers": "registers",
@@ -24,17 +23,17 @@ FAR_POINTS = 10
 
 def draw_occupancy(report_id: str, launch: int) -> None:
     st.markdown("**Occupancy**")
-    row = ncu_parts.run_of_launch(report_id, "ncu_occupancy", launch).iloc[0]
+    row = elements.run_of_launch(report_id, "ncu_occupancy", launch).iloc[0]
     if pd.isna(row["theoretical_pct"]) and pd.isna(row["achieved_pct"]) and pd.isna(row["limit_blocks"]):
-        ncu_parts.draw_lacking("No occupancy in this report.", "occupancy")
+        elements.draw_lacking("No occupancy in this report.", "occupancy")
         return
     _draw_facts(row)
     for sentence in (describe_limit(row), list_limits(row), explain_shortfall(row)):
         if sentence:
             st.markdown(fmt.plain(sentence))
     if pd.isna(row["theoretical_pct"]):
-        ncu_parts.draw_lacking("No theoretical occupancy in this report.", "occupancy")
-    _draw_curves(ncu_parts.run_of_launch(report_id, "ncu_occupancy_curve", launch), row)
+        elements.draw_lacking("No theoretical occupancy in this report.", "occupancy")
+    _draw_curves(elements.run_of_launch(report_id, "ncu_occupancy_curve", launch), row)
 
 
 def _draw_facts(row: "pd.Series[Any]") -> None:
@@ -107,7 +106,7 @@ def explain_shortfall(row: "pd.Series[Any]") -> str:
 
 def _draw_curves(rows: pd.DataFrame, row: "pd.Series[Any]") -> None:
     if rows.empty:
-        ncu_parts.draw_lacking(
+        elements.draw_lacking(
             "No occupancy for other launch shapes in this report; ncu's text output never has it.", "occupancy"
         )
         return

@@ -7,8 +7,7 @@ import streamlit as st
 
 from app.ui import chart_element, column_pair, theme, verdicts
 from app.ui import format as fmt
-from app.views.kernel_profiles import charts, occupancy, sentences
-from app.views.kernel_profiles import elements as ncu_parts
+from app.views.kernel_profiles import charts, elements, occupancy, sentences
 from profiledb import words
 
 THRESHOLDS = (0, 60, 80, 100)
@@ -22,21 +21,21 @@ def draw_readings(report_id: str, launch: "pd.Series[Any]") -> None:
     """Draw Warpdeck's reading of one launch (a row of ``ncu_speed_of_light``)."""
     number = int(launch["launch_id"])
     st.caption("Warpdeck's own reading of the counters. The rules of ncu are under Rules.")
-    limits = ncu_parts.run_of_launch(report_id, "ncu_limits", number).iloc[0]
+    limits = elements.run_of_launch(report_id, "ncu_limits", number).iloc[0]
     if told := verdicts.describe_verdict(limits.to_dict()):
         st.markdown(f"**{fmt.plain(told)}**")
     left, right = column_pair.pair("limits")
     with left:
         _draw_light(report_id, launch)
     with right:
-        _draw_stalls(ncu_parts.run_of_launch(report_id, "ncu_stalls", number))
+        _draw_stalls(elements.run_of_launch(report_id, "ncu_stalls", number))
     occupancy.draw_occupancy(report_id, number)
     left, right = column_pair.pair("memory")
     with left:
-        _draw_memory(ncu_parts.run_of_launch(report_id, "ncu_memory", number))
+        _draw_memory(elements.run_of_launch(report_id, "ncu_memory", number))
     with right:
-        _draw_shape(ncu_parts.run_of_launch(report_id, "ncu_launch_shape", number).iloc[0])
-        _draw_mix(ncu_parts.run_of_launch(report_id, "ncu_instruction_mix", number))
+        _draw_shape(elements.run_of_launch(report_id, "ncu_launch_shape", number).iloc[0])
+        _draw_mix(elements.run_of_launch(report_id, "ncu_instruction_mix", number))
 
 
 def _draw_light(report_id: str, launch: "pd.Series[Any]") -> None:
@@ -53,8 +52,8 @@ def _draw_light(report_id: str, launch: "pd.Series[Any]") -> None:
     if launch["verdict"] != words.NOT_MEASURED:
         st.markdown(verdicts.choose_advice(launch["verdict"]))
     else:
-        ncu_parts.draw_lacking(f"Not measured: {fmt.plain(launch['reason'])}.", "light")
-    _draw_breakdown(ncu_parts.run_of_launch(report_id, "ncu_breakdown", int(launch["launch_id"])))
+        elements.draw_lacking(f"Not measured: {fmt.plain(launch['reason'])}.", "light")
+    _draw_breakdown(elements.run_of_launch(report_id, "ncu_breakdown", int(launch["launch_id"])))
 
 
 def _draw_breakdown(rows: pd.DataFrame) -> None:
@@ -74,7 +73,7 @@ def _draw_breakdown(rows: pd.DataFrame) -> None:
 def _draw_stalls(rows: pd.DataFrame) -> None:
     st.markdown("**What warps wait for**")
     if rows.empty:
-        ncu_parts.draw_lacking("No warp states in this report.", "stalls")
+        elements.draw_lacking("No warp states in this report.", "stalls")
         return
     sampled = bool(rows["share_pct"].isna().all())
     value = "samples_pct" if sampled else "share_pct"
@@ -112,7 +111,7 @@ def _draw_memory(rows: pd.DataFrame) -> None:
     st.markdown("**Memory**")
     known = rows[rows["value"].notna()]
     with st.container(key="ncu-memory"):
-        ncu_parts.draw_text_table(
+        elements.draw_text_table(
             [
                 ("" if again else row["part"], row["figure"], _format_figure(row))
                 for (_, row), again in zip(known.iterrows(), known["part"].duplicated(), strict=True)
@@ -128,7 +127,7 @@ def _draw_memory(rows: pd.DataFrame) -> None:
     lacks = [part for part, those in (("memory", own), ("tables", ~caches)) if rows[those]["value"].isna().all()]
     if lacks:
         what = {"memory": "hit rates and traffic", "tables": "global, shared and local accesses"}
-        ncu_parts.draw_lacking(f"Not in this report: {'; '.join(what[part] for part in lacks)}.", *lacks)
+        elements.draw_lacking(f"Not in this report: {'; '.join(what[part] for part in lacks)}.", *lacks)
 
 
 def _format_figure(row: "pd.Series[Any]") -> str:
@@ -148,11 +147,11 @@ def _draw_shape(shape: "pd.Series[Any]") -> None:
         ("Threads active", _format_per_warp(shape["threads_active"]), "of 32 in a warp, on average"),
         ("Not predicated off", _format_per_warp(shape["threads_predicated_on"]), "of 32"),
     ]
-    ncu_parts.draw_text_table([row for row in rows if row[1] != fmt.MISSING])
+    elements.draw_text_table([row for row in rows if row[1] != fmt.MISSING])
     lacks = [part for part, name in (("launch", "waves"), ("divergence", "threads_active")) if pd.isna(shape[name])]
     if lacks:
         what = {"launch": "waves", "divergence": "active threads"}
-        ncu_parts.draw_lacking(f"Not in this report: {'; '.join(what[part] for part in lacks)}.", *lacks)
+        elements.draw_lacking(f"Not in this report: {'; '.join(what[part] for part in lacks)}.", *lacks)
 
 
 def _explain_waves(shape: "pd.Series[Any]") -> str:
@@ -183,7 +182,7 @@ def _draw_mix(rows: pd.DataFrame) -> None:
         cycles = "cycles in which the SM was active" if column == "active_pct" else "all cycles"
         st.caption(f"Pipes by {what}, share of peak, {cycles}.")
     else:
-        ncu_parts.draw_lacking("No pipe utilization in this report.", "pipes")
+        elements.draw_lacking("No pipe utilization in this report.", "pipes")
     _draw_opcodes(rows[rows["kind"] == "opcode"] if len(rows) else rows)
 
 

@@ -7,7 +7,7 @@ from app import session
 from app.ui import chart_element, theme
 from app.ui import format as fmt
 from app.ui.analysis_table import AnalysisTable
-from app.views.memory import charts as charts_memory
+from app.views.memory import charts
 
 COPIES = AnalysisTable("copies", filled=True, hidden=("contradiction",))
 KINDS = AnalysisTable("copy_kinds", filled=True, few=True, download="copies_by_kind.csv")
@@ -51,7 +51,7 @@ def _draw_sizes(report_id: str, rows: pd.DataFrame) -> None:
     colors = dict(zip(rows["direction"], _repeat_colors(theme.get_category_colors(), len(rows)), strict=True))
     order = {direction: number for number, direction in enumerate(rows["direction"])}
     cells = cells.sort_values("direction", key=lambda names: names.map(order), kind="stable")
-    figure = charts_memory.copy_sizes(cells, _list_peaks(rows), colors, theme.get_theme())
+    figure = charts.copy_sizes(cells, _list_peaks(rows), colors, theme.get_theme())
     st.markdown("**Bandwidth by size**")
     chart_element.draw_chart(figure, "copy-sizes")
 

@@ -8,7 +8,7 @@ from app import session
 from app.selection import chart_drag
 from app.ui import format as fmt
 from app.ui import page_elements, theme
-from app.views.memory import charts as charts_memory
+from app.views.memory import charts
 
 MOST = 8
 """Most GPUs drawn."""
@@ -24,7 +24,7 @@ def draw_memory(report_id: str) -> None:
         _draw_facts(gpu, alone=len(gpus) == 1)
         steps = rows[rows["gpu_id"] == gpu.gpu_id]
         if len(steps) and (last := max(end_ns or 0.0, float(steps["time_ns"].max()))):
-            figure = charts_memory.plot_memory(steps, last, theme.get_theme())
+            figure = charts.plot_memory(steps, last, theme.get_theme())
             chart_drag.draw_chart(figure, f"memory-{gpu.gpu_id}")
     if len(gpus) > MOST:
         st.caption(f"{len(gpus) - MOST} more GPUs: see the analysis memory_use.")

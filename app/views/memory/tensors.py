@@ -11,8 +11,7 @@ from app.selection import chart_drag
 from app.ui import format as fmt
 from app.ui import page_elements, share_bar, table_columns, tables, theme, url_widgets
 from app.ui.analysis_table import AnalysisTable
-from app.views.memory import charts as charts_memory
-from app.views.memory import stacks
+from app.views.memory import charts, stacks
 from profiledb.query.analysis import rows_or_none
 
 TITLE = "Tensor memory"
@@ -99,7 +98,7 @@ def _draw_over_time(report_id: str, facts: Any) -> None:
     last = max(fmt.number(facts.capture_ns) or 0.0, float(rows["time_ns"].max()))
     if last:
         peak = (fmt.number(facts.peak_ns), fmt.number(facts.peak_bytes))
-        figure = charts_memory.plot_tensors(rows, peak, last, theme.get_theme())
+        figure = charts.plot_tensors(rows, peak, last, theme.get_theme())
         chart_drag.draw_chart(figure, "tensor-memory")
     if not facts.is_stated:
         st.caption(

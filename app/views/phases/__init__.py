@@ -1,1 +1,1 @@
-"""The Split page: matmul against the rest, by phase."""
+"""The Phases page: matmul against the rest, by phase."""

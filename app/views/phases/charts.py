@@ -1,4 +1,4 @@
-"""Plotly figures of the Split page: kernel time by class, one stacked bar per phase (and report)."""
+"""Plotly figures of the Phases page: kernel time by class, one stacked bar per phase (and report)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

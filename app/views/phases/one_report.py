@@ -1,4 +1,4 @@
-"""The split of one report: key figures, a sentence, bars by phase, and tables by phase and by class."""
+"""The phases of one report: key figures, a sentence, bars by phase, and tables by phase and by class."""
 
 import streamlit as st
 
@@ -8,7 +8,7 @@ from app.ui.analysis_table import AnalysisTable
 from app.views.phases import phase_bars
 from app.views.phases.report_side import Side
 from profiledb.rules.phases import ALL
-from profiledb.studies.summary.split import describe_matmul
+from profiledb.studies.summary.matmul_share import describe_matmul
 
 PHASES = AnalysisTable("matmul_split", changes={"phase": {"name": "title"}}, filled=True, hidden=("phase",))
 

@@ -1,4 +1,4 @@
-"""Split of GPU time into matmul and the rest, by phase and class, for one report or two side by side."""
+"""The Phases page: GPU time in matmul and in the rest, by phase and class, for one report or two side by side."""
 
 import streamlit as st
 
@@ -6,10 +6,7 @@ from app import session
 from app.selection import page_selection
 from app.ui import format as fmt
 from app.ui.report_titles import make_titles
-from app.views.phases import detected_iterations, mfu, top_kernels
-from app.views.phases import one_report as split_one
-from app.views.phases import report_side as split_side
-from app.views.phases import two_reports as split_pair
+from app.views.phases import detected_iterations, mfu, one_report, report_side, top_kernels, two_reports
 from app.views.phases.report_side import Side
 from profiledb.errors import NotCapturedError, WarpdeckError
 from profiledb.library.catalog import TIMELINE, Manifest
@@ -22,7 +19,7 @@ _PICKER = "split-other"
 def draw_page() -> None:
     """Draw the page. Raises NotCapturedError if the report has no kernels."""
     manifest = session.report()
-    whole = split_side.read_own(manifest)
+    whole = report_side.read_own(manifest)
     if whole.phases.empty:
         st.info("No kernels run in this selection.")
         page_selection.clear_button("split-clear")
@@ -31,11 +28,11 @@ def draw_page() -> None:
     _explain_missing_phases(whole)
     pair = _pair_sides(manifest, chosen, whole) if chosen else None
     if pair:
-        split_pair.draw_reports(*pair)
+        two_reports.draw_reports(*pair)
         top_kernels.draw_kernels(*pair)
         mfu.draw_mfu(pair[0])
     else:
-        split_one.draw_report(whole)
+        one_report.draw_report(whole)
         top_kernels.draw_kernels(whole)
         mfu.draw_mfu(whole)
 
@@ -67,9 +64,9 @@ def _write_chosen() -> None:
 
 def _pair_sides(manifest: Manifest, chosen: Manifest, whole: Side) -> tuple[Side, Side] | None:
     """Pair both reports under distinct labels; if the other has no kernels, warn and return None."""
-    first, second = split_side.choose_labels(manifest.name, chosen.name)
+    first, second = report_side.choose_labels(manifest.name, chosen.name)
     try:
-        other = split_side.read_other(chosen, second, whole.params)
+        other = report_side.read_other(chosen, second, whole.params)
         if len(other.phases):
             return Side(manifest, first, whole.params), other
         said = "Its selection runs no kernels."

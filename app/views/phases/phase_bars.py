@@ -1,4 +1,4 @@
-"""Shared parts of the split of one report and of two: titles, bars, and the choice between shares and times."""
+"""Parts that the page shows of one report and of two: titles, bars, and the choice between shares and times."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from html import escape
@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.ui import chart_element, theme, url_widgets
 from app.ui import format as fmt
-from app.views.phases import charts as charts_split
+from app.views.phases import charts
 from app.views.phases.charts import Bar, Piece
 from app.views.phases.report_side import Side
 from profiledb.rules import phases
@@ -42,10 +42,10 @@ def draw_bars(sides: Sequence[Side], *, key: str) -> None:
     wanted = wanted if len(wanted) > 2 else wanted[:1]  # a single phase is the whole
     drawn = [_make_bar(side, phase, time=what == TIME, by_pass=by_pass) for phase in wanted for side in sides]
     drawn = [bar for bar in drawn if bar.pieces]
-    figure = charts_split.plot_class_bars(
+    figure = charts.plot_class_bars(
         drawn, theme.get_class_titles(), theme.get_class_colors(), "ms" if what == TIME else "%", theme.get_theme()
     )
-    _draw_legend(charts_split.list_classes(drawn, theme.get_class_titles()))
+    _draw_legend(charts.list_classes(drawn, theme.get_class_titles()))
     chart_element.draw_chart(figure, f"{key}-chart")
 
 

@@ -1,4 +1,4 @@
-"""A report on the Split page: its rows by phase and class, for as much of the page's selection as applies to it."""
+"""A report on the Phases page: its rows by phase and class, for as much of the page's selection as applies to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

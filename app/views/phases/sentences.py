@@ -1,4 +1,4 @@
-"""Sentences of the Split page from ``matmul_split`` rows: pure functions, Markdown escaped."""
+"""Sentences of the Phases page from ``matmul_split`` rows: pure functions, Markdown escaped."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import pandas as pd
 
 from app.ui import format as fmt
 from profiledb.rules.phases import ALL, NONE
-from profiledb.studies.summary.split import describe_share, get_phase_title, join_names
+from profiledb.studies.summary.matmul_share import describe_share, get_phase_title, join_names
 
 __all__ = ["describe_change", "list_class_changes"]
 

@@ -11,7 +11,7 @@ from app.views.phases import changes, phase_bars, sentences
 from app.views.phases.report_side import Side
 from profiledb.rules.phases import ALL
 from profiledb.studies.compare import matching
-from profiledb.studies.compare import rows as compared
+from profiledb.studies.compare import rows as compare_rows
 
 
 def draw_reports(first: Side, second: Side) -> None:
@@ -76,7 +76,7 @@ def _draw_kernels(first: Side, second: Side, *, in_shares: bool) -> None:
     st.subheader("By kernel", anchor=False)
     by_pass = bool(first.passes and second.passes) and not in_shares
     a, b = matching.gather(first.run), matching.gather(second.run)
-    rows = changes.add_reasons(compared.compare_kernels(a, b, "step" if by_pass else "share"), by_pass=by_pass)
+    rows = changes.add_reasons(compare_rows.compare_kernels(a, b, "step" if by_pass else "share"), by_pass=by_pass)
     counts = rows["why"].value_counts()
     st.caption(
         "  ·  ".join(f"{word} {fmt.count(counts[word])}" for word in _ORDER if word in counts)

@@ -9,7 +9,7 @@ from app import session
 from app.selection import chart_drag, kernel_links
 from app.ui import format as fmt
 from app.ui import page_elements, theme
-from app.views.ranges import charts as charts_nvtx
+from app.views.ranges import charts
 
 RULE = (
     "Leading instances count as warm-up if they exceed the median of the later two thirds by more than a tenth"
@@ -35,12 +35,12 @@ def draw_pace(report_id: str, path: str) -> None:
     )
 
 
-def draw_chart(rows: pd.DataFrame, median_ns: float | None, *, key: str, title: str = charts_nvtx.IN_ORDER) -> None:
+def draw_chart(rows: pd.DataFrame, median_ns: float | None, *, key: str, title: str = charts.IN_ORDER) -> None:
     """Draw the instances by ``nth`` (``title`` names that axis), and say if only some of them are drawn.
 
     Dragging over instances selects their time window.
     """
-    figure = charts_nvtx.plot_pace(rows, median_ns, theme.get_theme(), title)
+    figure = charts.plot_pace(rows, median_ns, theme.get_theme(), title)
     chart_drag.draw_chart(figure, key, partial(find_window, rows))
     total = int(rows["instances"].iloc[0])
     if total > len(rows):

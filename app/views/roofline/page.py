@@ -9,8 +9,7 @@ from app import session
 from app.ui import chart_element, profile_links, table_columns, tables, theme, url_widgets, verdicts
 from app.ui import format as fmt
 from app.ui import page_elements as ui
-from app.ui.roofline import charts as charts_roofline
-from app.ui.roofline import elements
+from app.ui.roofline import charts, elements
 from app.ui.roofline.charts import Roofline
 from app.ui.roofline.elements import Choice
 from app.ui.roofline.points import Point
@@ -196,9 +195,7 @@ def _draw_speed_of_light(report_id: str) -> None:
         )
         for _, row in known.iterrows()
     ]  # fmt: skip
-    picked = chart_element.draw_clickable(
-        charts_roofline.plot_speed_of_light(points, theme.get_theme()), "speed-of-light"
-    )
+    picked = chart_element.draw_clickable(charts.plot_speed_of_light(points, theme.get_theme()), "speed-of-light")
     st.caption("Dotted: 60 % and 80 % of the peaks, the thresholds of the verdict. Click a point to open its launch.")
     if picked is not None:
         profile_links.open_launch(report_id, int(picked.rsplit("/", 1)[1]))

@@ -10,8 +10,7 @@ from app.selection import kernel_links
 from app.ui import chart_element, theme, url_widgets
 from app.ui import format as fmt
 from app.ui import page_elements as ui
-from app.views.scaling import charts as charts_scaling
-from app.views.scaling import family, nccl, tables
+from app.views.scaling import charts, family, nccl, tables
 from profiledb import config
 from profiledb.errors import NotCapturedError
 from profiledb.query import captures
@@ -116,14 +115,14 @@ def _draw_charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
             "Efficiency"),
             label_visibility="collapsed",
         )  # fmt: skip
-        figure = charts_scaling.plot_scaling(
+        figure = charts.plot_scaling(
             rows, [run.curve for run in runs], _MEASURES[measure or "Efficiency"], theme.get_theme()
         )
         chart_element.draw_chart(figure, "scaling-chart")
     known = rows[rows["step_ns"].notna()]
     if len(known):
         st.subheader("Step time", anchor=False)
-        figure = charts_scaling.plot_steps(known, theme.get_class_colors(), theme.get_theme())
+        figure = charts.plot_steps(known, theme.get_class_colors(), theme.get_theme())
         chart_element.draw_chart(figure, "steps-chart")
 
 

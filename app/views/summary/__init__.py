@@ -1,1 +1,1 @@
-"""The Overview page: what was captured, and what dominates."""
+"""The Summary page: the first advice, the GPU's time, findings and top kernels."""

@@ -1,4 +1,4 @@
-"""Small tables of the Overview: CUDA calls, memory, copies and ranges, as far as the report has them."""
+"""Small tables of the Summary: CUDA calls, memory, copies and ranges, as far as the report has them."""
 
 import pandas as pd
 

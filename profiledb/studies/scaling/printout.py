@@ -12,9 +12,8 @@ from profiledb.library.catalog import TIMELINE
 from profiledb.library.library import Library
 from profiledb.query import analysis, captures
 from profiledb.studies import row_text
-from profiledb.studies.scaling import family, nccl, runs
+from profiledb.studies.scaling import family, nccl, runs, sentences
 from profiledb.studies.scaling import rows as scaling_rows
-from profiledb.studies.scaling import sentences as scaling_words
 from profiledb.studies.scaling.runs import Run, RunAnalysis
 
 _SHORT = {
@@ -69,13 +68,13 @@ def _make_records(frame: pd.DataFrame) -> Any:
 
 
 def _list_notes(gathered: Sequence[Run], left_out: list[str], assumed: str) -> list[str]:
-    notes = [*scaling_words.state_gaps(gathered), *scaling_words.state_kinds(gathered, assumed), *left_out]
-    return [*notes, scaling_words.SIZES] if nccl.lacks_sizes(gathered) else notes
+    notes = [*sentences.state_gaps(gathered), *sentences.state_kinds(gathered, assumed), *left_out]
+    return [*notes, sentences.SIZES] if nccl.lacks_sizes(gathered) else notes
 
 
 def _format_lines(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str], assumed: str) -> list[str]:
     """Return the lines of the table: the sentence, a line per run, a line per operation, who waits."""
-    sentence = scaling_words.state_efficiency(rows) or scaling_words.state_parts(gathered[-1])
+    sentence = sentences.state_efficiency(rows) or sentences.state_parts(gathered[-1])
     table = [list(_SHORT.values())] + [[_format_cell(row[name], name) for name in _SHORT] for _, row in rows.iterrows()]
     lines = [sentence, "", *_align_table(table)]
     for run in gathered:
@@ -83,7 +82,7 @@ def _format_lines(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[st
             bus = f", {row['busbw_gb_per_s']:.1f} GB/s on the bus" if pd.notna(row["busbw_gb_per_s"]) else ""
             mean = f"{row['count']} per rank, {words.duration(row['mean_ns'])} each, waits included"
             lines.append(f"{run.name}: {row['operation']}, {mean}{bus}")
-        lines.append(scaling_words.state_waits(run, nccl.wait_rows(run)))
+        lines.append(sentences.state_waits(run, nccl.wait_rows(run)))
     return [words.visible(line) if line else line for line in [*lines, *_list_notes(gathered, left_out, assumed)]]
 
 

@@ -9,8 +9,7 @@ from profiledb.query.analysis import rows_or_none
 from profiledb.rules import phases
 from profiledb.rules.classes import OTHER
 from profiledb.rules.phases import ALL
-from profiledb.studies.summary import headline, top_findings
-from profiledb.studies.summary import split as split_words
+from profiledb.studies.summary import headline, matmul_share, top_findings
 from profiledb.studies.summary.answers import Answers, Section, Shown, format_table, list_contradictions
 from profiledb.studies.summary.idle import find_code, find_place, is_whole
 
@@ -119,7 +118,7 @@ def split(answers: Answers) -> str:
     if headline.is_neural_network(classes):
         titles = phase_titles()
         phase: Shown = {"Phase": ("phase", lambda value: words.plain(titles.get(value, value)))}
-        lines = ["## Matmul against the rest", split_words.describe_matmul(rows, titles)]
+        lines = ["## Matmul against the rest", matmul_share.describe_matmul(rows, titles)]
         if len(rows) > 2:  # a single phase is everything
             lines.append(format_table("matmul_split", rows, {**phase, **_PHASES}))
     lines.append(format_table("class_split", classes, _CLASSES))
