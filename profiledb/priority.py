@@ -17,8 +17,7 @@ def step_back(nice: int) -> None:
     """Lower the priority of this process and of all that it starts.
 
     Linux may share processors by session first, and by niceness only within a session (autogroups, sched(7)). So a
-    process
-    that leads a session lowers that of the session, too; the session of a terminal stays as it is.
+    process that leads a session lowers that of the session, too; the session of a terminal stays as it is.
     """
     os.nice(nice)
     if os.getsid(0) == os.getpid():

@@ -136,8 +136,7 @@ def plain(text: Any) -> str:
     """Escape untrusted text for a Markdown context (titles, labels, captions): it shows literally and has no effect.
 
     Markdown, LaTeX, HTML, Streamlit's colors and icons are escaped; an invisible joiner breaks up links, emoji codes
-    and
-    arrows.
+    and arrows.
     """
     marked = _AUTOMATIC.sub(lambda match: match[0] + _JOINER, visible(text))
     return _MARKUP.sub(r"\\\1", marked)
@@ -147,8 +146,7 @@ def code(text: Any, *, cell: bool = False) -> str:
     """Format untrusted text as Markdown code on one line, so that nothing in it is read as Markdown.
 
     ``cell`` means that it is in a table, where a bar ends a cell even within code unless it is escaped. The fence is
-    longer
-    than every run of backticks inside.
+    longer than every run of backticks inside.
     """
     shown = visible(text).strip()
     if not shown:

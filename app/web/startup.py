@@ -66,7 +66,7 @@ def _date_tokens(settings: Settings) -> None:
 
 
 def configure_logging(form: str) -> None:
-    """Log in one of the forms of ``logs.FORMS``, Streamlit's own loggers included."""
+    """Log in one of the forms of ``WARPDECK_LOG``, Streamlit's own loggers included."""
     logs.configure(form)
     if form == logs.JSON:
         streamlit_private.set_log_handler(logs.make_handler)

@@ -180,7 +180,7 @@ def find_at_roof(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def select_leading(findings: Iterable[Finding], most: int) -> list[Finding]:
-    """Return the ``most`` costliest of ``worthwhile``, plus those whose fix is a choice, in order."""
+    """Return the ``most`` costliest of ``select_worthwhile``, plus those whose fix is a choice, in order."""
     costs = select_worthwhile(findings)
     others = [one for one in costs if not one.rule.is_choice][:most]
     return [one for one in costs if one.rule.is_choice or one in others]

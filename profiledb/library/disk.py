@@ -62,8 +62,7 @@ def explain_error(error: BaseException, folder: Path | None = None) -> Trouble |
     """Return the disk trouble behind an error.
 
     If ``folder`` cannot be written now, that explains any error: programs differ in their messages, and some end
-    without
-    one.
+    without one.
     """
     if is_full(error):
         return FULL

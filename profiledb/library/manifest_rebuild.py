@@ -28,8 +28,7 @@ def rebuild_manifest(path: Path, report_id: str) -> Manifest | None:
     """Rebuild the manifest of a report's file; None if it cannot be read or belongs to another report.
 
     The time of import is that of the file. Its duration, whether the report is a sample and its space are unknown:
-    unless
-    the catalog knows the space, admins alone see the report.
+    unless the catalog knows the space, admins alone see the report.
     """
     try:
         with damage.attach(path) as db:

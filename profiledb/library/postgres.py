@@ -366,8 +366,7 @@ def find_refusal(error: BaseException) -> str:
     """Return PostgreSQL's own message if it refuses for a reason that waiting does not mend; else empty.
 
     libpq gives no code for a failed connection. If it tried several servers, the last one counts, because a refused
-    password
-    or name ends the search.
+    password or name ends the search.
     """
     if not isinstance(error, psycopg.OperationalError | errors.InsufficientPrivilege):
         return ""

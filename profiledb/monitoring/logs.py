@@ -2,8 +2,7 @@
 
 An object has ``time`` (UTC), ``level`` and ``event``, and fields of the event: ``file``, ``report``, ``seconds``,
 ``cause`` ... A library's record is the event ``log`` with its ``message``. Texts are ASCII with escapes, cut, and
-without
-passwords, so that names from files cannot harm a reader of the log.
+without passwords, so that names from files cannot harm a reader of the log.
 """
 
 import json

@@ -116,7 +116,7 @@ def build_case(column: str, classes: Sequence[KernelClass], names: str = "") -> 
 
 
 def classify(names: Iterable[str], classes: Sequence[KernelClass]) -> dict[str, str]:
-    """Return the class of each kernel name of a report, evaluated by DuckDB with the same ``case_sql``."""
+    """Return the class of each kernel name of a report, evaluated by DuckDB with ``build_case``."""
     with duckdb.connect() as db:
         db.execute("CREATE TABLE kernel AS SELECT unnest(?::VARCHAR[]) AS name", [list(dict.fromkeys(names))])
         rows = db.execute(f"SELECT name, {build_case('name', classes, 'SELECT name FROM kernel')} FROM kernel")

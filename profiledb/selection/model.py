@@ -1,8 +1,7 @@
 """The model of a selection: ranges, mode of attribution, GPU, stream, time.
 
 An analysis that reads a view whose name begins with ``selected_`` takes these parameters, on the command line and in
-the
-address of a page alike. Without any, the views are the whole tables.
+the address of a page alike. Without any, the views are the whole tables.
 """
 
 import re

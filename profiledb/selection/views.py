@@ -44,8 +44,7 @@ def build_busy_sql(prefix: str = "") -> str:
     """Return SQL for the union of the intervals in which each GPU worked, by a sweep over starts.
 
     A busy interval starts where work starts after all earlier work has ended, and ends at the latest end of the work
-    before
-    the next one.
+    before the next one.
 
     Args:
         prefix: before the names of ``OPERATIONS``, for the work of a selection.

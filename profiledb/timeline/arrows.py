@@ -25,8 +25,7 @@ def find_arrows(
     """Return the direct arrows of an event: ``launch``, or ``graph`` for a call with several launches, and ``wait``.
 
     An operation points to the first synchronization of its process that was waiting when it ended, for its stream or
-    for
-    all.
+    for all.
     """
     if kind in _TABLES:
         return _find_operation_arrows(cursor, opened, event, kind, number)

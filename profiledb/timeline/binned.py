@@ -24,8 +24,7 @@ def build_binning(source: str, width: int, base: int) -> str:
 
     Args:
         source: a query with the columns of ``SOURCE``; rows of a lane and row do not overlap, and ``width`` is a
-            multiple
-            of the width of its bins by a power of two.
+            multiple of the width of its bins by a power of two.
         width: of a bin, ns.
         base: an edge of a bin at or before the start of everything shorter than a bin, ns.
     """

@@ -28,8 +28,8 @@ class Lane:
     """A lane, or a folder of lanes.
 
     ``direct``: read from the report's tables; ``leveled``: also stored in bins; ``sum_z``: its sums are stored for bins
-    of
-    2^sum_z ns; ``code``: its number within its kind while the file is built; ``log``: from the power log of the report.
+    of 2^sum_z ns; ``code``: its number within its kind while the file is built; ``log``: from the power log of the
+    report.
     """
 
     kind: str

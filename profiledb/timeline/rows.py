@@ -19,8 +19,7 @@ class FirstFit:
         """Return the row of each event, and its start and end in that row, ns.
 
         If all rows are taken, an event is put in the last one, cut to the part after the events before: events of a row
-        never
-        overlap.
+        never overlap.
         """
         free_at, placed = self._free_at, []
         starts, ends = starts.copy(), ends.copy()

@@ -51,7 +51,7 @@ def scan_lanes(db: duckdb.DuckDBPyConnection, kind: str, keys: Sequence[str], so
     """Return the lanes of a kind, ordered by key, and leave the facts for areas in ``sums.PARTS``.
 
     Args:
-        db: a connection on which ``sums.prepare`` was called.
+        db: a connection that has executed ``sums.PARTS``.
         kind: of the lanes.
         keys: columns that identify its lanes.
         source: a table or view with these columns, depth, start_ns, end_ns and name.

@@ -1,10 +1,8 @@
 """Write a timeline as a trace for Perfetto: https://perfetto.dev/docs/reference/synthetic-track-event.
 
 Every folder and every row of a lane is a track; ranges, calls and operations are slices with their class as category
-and
-the range around their launch; an arrow (flow) leads from a call to each operation that it launched; values over time
-are
-counters. Packets are written as they are made, so that a report of any size needs little memory.
+and the range around their launch; an arrow (flow) leads from a call to each operation that it launched; values over
+time are counters. Packets are written as they are made, so that a report of any size needs little memory.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

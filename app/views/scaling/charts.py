@@ -130,7 +130,7 @@ def plot_steps(rows: pd.DataFrame, classes: dict[str, str], theme: Theme) -> go.
 
 @cache_figure
 def plot_waits(rows: pd.DataFrame, color: str, theme: Theme) -> go.Figure:
-    """Plot the wait of each rank per step (``scaling_nccl.waits``), one bar per rank."""
+    """Plot the wait of each rank per step (``nccl.wait_rows``), one bar per rank."""
     unit, size = fmt.unit_for(float(rows["wait_step_ns"].max()), fmt.DURATION_UNITS)
     values = rows["wait_step_ns"].astype(float)
     figure = go.Figure(

@@ -75,8 +75,7 @@ class Inbox(Protocol):
         ``below`` is a folder of the inbox, created if needed.
 
         A file with that name is replaced if its content is the same (its new date makes the worker look again), or if
-        it lies
-        beside a report, whose name it needs; otherwise a number is added to the name.
+        it lies beside a report, whose name it needs; otherwise a number is added to the name.
         """
 
     def lay(self, below: str, files: Sequence[tuple[str, Path]]) -> Path:

@@ -1,8 +1,7 @@
 """Copy a folder library into another library, wherever that is kept: its files, then its catalog.
 
 The source is only read. Files and rows that exist in the target stay, so a move that was stopped can run again. A
-report
-exists in the target once its row does, which comes last, together with labels and everything else.
+report exists in the target once its row does, which comes last, together with labels and everything else.
 """
 
 import fcntl
@@ -49,8 +48,7 @@ def move(source: Path, library: Library, report_progress: Callable[[Moved], None
 
     Raises:
         ConfigError: the source is no library or of a later version, a worker holds it, or the target's catalog belongs
-            to
-            another library or contradicts it; nothing was changed then.
+            to another library or contradicts it; nothing was changed then.
         CatalogError, StorageError, DamagedError, OSError: something cannot be read or written now.
     """
     if not (source / FILE).is_file():

@@ -1,8 +1,7 @@
 """Copy the rows of a snapshot into another catalog: first check for contradictions, then write all at once.
 
 Rows that exist stay, so a move that was stopped can run again. A row with the same key and other content contradicts
-the
-move, because nobody can say which is right; for files (job) the target's row counts.
+the move, because nobody can say which is right; for files (job) the target's row counts.
 """
 
 import sqlite3

@@ -59,8 +59,7 @@ class Side(Part):
     """A report's side of a comparison: all of its selection, and as ``inside`` the content of its steps.
 
     In a report without steps, ``inside`` is the content of its outermost ranges if they share one name. ``lacks`` tells
-    how
-    to capture kernels that are missing.
+    how to capture kernels that are missing.
     """
 
     iteration_summary: pd.DataFrame

@@ -1,8 +1,7 @@
 """The rows of a comparison: kernels, phases and copies of two sides, matched. A change is B minus A.
 
 ``matching.make_kernel_keys`` matches kernels; kernels that only A has are gone, those that only B has are new. With the
-basis
-``step`` all figures cover the content of the steps of both sides.
+basis ``step`` all figures cover the content of the steps of both sides.
 """
 
 from typing import Any

@@ -23,10 +23,8 @@ def compute_intervals(pairs: Sequence[tuple[Floats, Floats]]) -> Floats:
     """Return the 95 % intervals of mean(b) / mean(a) for all pairs (a, b) of durations in ns at once.
 
     Executions are drawn with replacement on each side, ``RESAMPLES`` times with a fixed seed; the spread of the drawn
-    means
-    is widened by the factor that it lacks for few executions (``_widening``). The order of the durations must be
-    independent
-    of their size. Swapping a and b gives the reciprocals.
+    means is widened by the factor that it lacks for few executions (``_compute_widening_factor``). The order of the
+    durations must be independent of their size. Swapping a and b gives the reciprocals.
 
     Returns:
         One row per pair: lower and upper end; NaN if a side has fewer than ``FEWEST`` executions or a mean of 0.
@@ -74,8 +72,7 @@ def _compute_widening_factor(size: int) -> float:
     2015).
 
     A bootstrap of n values is too narrow by sqrt((n - 1) / n), and uses the quantile of a normal distribution instead
-    of
-    Student's with n - 1 degrees of freedom (here by its expansion in 1 / (n - 1)).
+    of Student's with n - 1 degrees of freedom (here by its expansion in 1 / (n - 1)).
     """
     z, freedom = 1.959964, size - 1
     first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96

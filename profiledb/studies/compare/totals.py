@@ -19,8 +19,7 @@ SUMS = {
     "memset_bytes": "bytes",
 }
 """Sums and their units. ``wall_ns`` is the time that the selection, or its steps, cover; ``busy_ns`` and ``idle_ns``
-are
-sums over the GPUs that worked. Copies exclude memsets, which count by themselves."""
+are sums over the GPUs that worked. Copies exclude memsets, which count by themselves."""
 
 PER_STEP = "_per_step"
 OUTSIDE = "_outside_steps"
@@ -34,8 +33,7 @@ MEASURES = (
     | {f"{name}{OUTSIDE}": SUMS[name] for name in ("wall_ns", "kernel_ns", "launches", "copy_ns", "memset_ns")}
 )
 """Compared measures and their units. ``step_median_ns`` is the median step on the host; ``between_steps_ns`` is the
-mean
-time from the end of one step to the start of the next; ``busy_pct`` covers the GPUs that worked."""
+mean time from the end of one step to the start of the next; ``busy_pct`` covers the GPUs that worked."""
 
 
 def summarize(a: Side, b: Side) -> pd.DataFrame:

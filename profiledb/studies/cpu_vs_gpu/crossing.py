@@ -26,12 +26,12 @@ RESAMPLES = 1000
 LEVEL_PCT = 95
 FEWEST = 3
 """Repetitions per device and size below which there is no interval. In simulations it covers the crossing in 95 to 98
-of
-100 captures from five repetitions on, in 87 to 93 with three, and in too few with two, whose median is their mean."""
+of 100 captures from five repetitions on, in 87 to 93 with three, and in too few with two, whose median is their
+mean."""
 COLUMNS = (
     Column("task", "text", "", "what was computed"),
     Column("basis", "text", "", "total: all parts, with transfers; compute: computing alone"),
-    Column("state", "text", "", "crossed, always, never, back, one device, nothing in common (crossover.Crossover)"),
+    Column("state", "text", "", "crossed, always, never, back, one device, nothing in common (crossing.Crossover)"),
     Column("sizes", "count", "", "sizes at which both devices have a time above 0"),
     Column("smallest", "count", "", "the smallest of them"),
     Column("largest", "count", "", "the largest of them"),
@@ -48,7 +48,7 @@ COLUMNS = (
         "Use the GPU from",
     ),
 )  # fmt: skip
-"""Columns of ``as_frame``; ``crossover_words`` adds the sentence."""
+"""Columns of ``build_frame``; ``sentences`` adds the sentence."""
 
 _SEED = 20_261_121
 _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -155,8 +155,7 @@ def _estimate_interval(
     """Return the ends as log(size): quantiles of the crossings of resamples over all sizes and both devices.
 
     Each sample is resampled independently with replacement and a fixed seed. This is the plain percentile interval;
-    medians
-    need no widening (a test simulates its coverage). It contains the crossing of the medians.
+    medians need no widening (a test simulates its coverage). It contains the crossing of the medians.
     """
     ratio = np.stack(
         [_resample_medians(a, 2 * n) - _resample_medians(b, 2 * n + 1) for n, (a, b) in enumerate(samples)], axis=1

@@ -1,8 +1,7 @@
 """A scheduler's decisions in words, from the rows of ``scheduler_policies`` and its neighbors.
 
 Its goals: predicted times within ``ERROR_PCT``, a regret of at most ``REGRET_PCT`` and below that of every simpler
-rule,
-decisions within ``DECISION_NS``. A sentence about a missed goal names the cause.
+rule, decisions within ``DECISION_NS``. A sentence about a missed goal names the cause.
 """
 
 from collections.abc import Sequence

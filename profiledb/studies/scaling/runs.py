@@ -1,8 +1,7 @@
 """A program on more and more GPUs: runs of one family, the parts of a step in each, and how well they scale.
 
 A run is one launch: the reports of its ranks, or one report with a rank per GPU and process. Everything is computed
-from
-analyses of each report by itself (``rank_split``, ``nccl_ops``); the clocks of reports need not agree.
+from analyses of each report by itself (``rank_split``, ``nccl_ops``); the clocks of reports need not agree.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -25,8 +25,7 @@ def write_summary(library: Library, report: Manifest, params: Mapping[str, Any],
     """Return the summary of a report, for the selection ``params``.
 
     If the selection has steps and no chosen ranges or times, the summary covers the steps only, because work done once
-    is
-    not part of them. With ``startup`` it covers the whole selection.
+    is not part of them. With ``startup`` it covers the whole selection.
 
     Raises:
         AnalysisError: the parameters are not those of a selection, or the report has no such range.

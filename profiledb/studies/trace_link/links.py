@@ -24,8 +24,7 @@ class Match:
     """The kernels of a Systems report that a trace has.
 
     ``pairs`` has rows of both (kernel_id, trace_kernel_id); ``differs`` locates the first kernel that the trace lacks,
-    empty
-    if it has all.
+    empty if it has all.
     """
 
     kernels: int
