@@ -1,4 +1,4 @@
-"""Do once the server listens what the first page would wait for: imports, and what libraries set up at first use.
+"""Import modules and set up libraries once the server listens, so that the first page does not wait for that.
 
 The first look at a page of a new server took six times the processor time of the next one.
 """
@@ -19,7 +19,7 @@ _log = logging.getLogger("warpdeck")
 
 
 def warm_up() -> None:
-    """Import what pages are made of, and draw a figure. A failure is left to the page that it concerns."""
+    """Import the modules of pages, and draw a figure. A failure is left to the page that it concerns."""
     for name in (*_USED_LATER, *list_modules()):
         try:
             importlib.import_module(name)

@@ -1,4 +1,4 @@
-"""Listen to what happens in a folder."""
+"""Listen to the events of a folder."""
 
 import os
 import threading

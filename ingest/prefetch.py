@@ -69,7 +69,7 @@ class Prefetcher:
             self._waiting[job.report_id] = 0
 
     def run_if_idle(self) -> None:
-        """Give the process what waits, and start it if there is none. Call it every few seconds."""
+        """Give the process the waiting reports, and start it if there is none. Call it every few seconds."""
         if self._process is not None:
             has_ended = self._process.poll() is not None
             self._read_answers()
@@ -113,7 +113,7 @@ class Prefetcher:
             self._process.stdin.flush()
 
     def _read_answers(self) -> None:
-        """Take off what the process has done."""
+        """Remove the reports that the process has done."""
         assert self._process
         assert self._process.stdout
         with suppress(BlockingIOError):
@@ -127,7 +127,7 @@ class Prefetcher:
                 self._has_summaries, self._tries = True, 0
 
     def _note_end(self) -> None:
-        """Let what an ended process has not done wait again, unless it was tried too often."""
+        """Let the unfinished reports of an ended process wait again, unless they were tried too often."""
         self._close_process()
         self._given.pop(LISTS, None)
         again = {one: tries for one, tries in self._given.items() if tries < TRIES and one not in self._waiting}

@@ -86,7 +86,7 @@ class EndedError(ConversionError):
 def find_ending(
     subject: str, status: int, output: str, oom_kills_before: int | None = None, detail: str = ""
 ) -> EndedError | None:
-    """Return what ended a program; None if it ended by itself.
+    """Return the ending of a program that was ended; None if it ended by itself.
 
     Args:
         subject: first words of the sentence.

@@ -28,7 +28,7 @@ class ProgressLines:
 
 
 class ProgressBars(ProgressLines):
-    """The same lines, with the current files, their steps and times below."""
+    """Lines per imported file, with the current files, their steps and times below."""
 
     def __init__(self, progress: "Progress") -> None:
         self._progress = progress

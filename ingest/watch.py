@@ -73,7 +73,7 @@ class Watch:
 
     @contextmanager
     def look(self) -> Iterator[list[Path]]:
-        """Yield what ``finished`` returns, and note what the sweep costs with all that is done in the block."""
+        """Yield the result of ``finished``, and measure the sweep together with the work in the block."""
         began = time.thread_time()
         try:
             yield self.finished()
@@ -142,9 +142,9 @@ class _StableState:
 
 
 def find_units(inbox: Inbox, path: Path) -> Iterator[Path]:
-    """Yield what a changed path may make a report of: itself, what lies in it, or its folder of Parquet files.
+    """Yield the units that a changed path may belong to: itself, the files in it, or its folder of Parquet files.
 
-    Nothing that ``list_units`` would pass over.
+    Skip entries that ``list_units`` skips.
     """
     parts = path.relative_to(inbox.root).parts if path.is_relative_to(inbox.root) else ()
     if not parts or len(parts) > DEEPEST or not all(is_accepted(part) and is_encodable(part) for part in parts):

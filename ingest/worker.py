@@ -414,7 +414,7 @@ class Worker:
         return "ready"
 
     def _complete_manifest(self, path: Path, manifest: Manifest) -> Manifest:
-        """Return a manifest with what its conversion does not know."""
+        """Return a manifest with the facts that its conversion does not know."""
         sample = self.settings.samples in path.parents
         space = find_space(str(path), self.inbox.root)
         return replace(manifest, ingested_at=catalog.read_clock(), sample=sample, space=space)

@@ -48,7 +48,7 @@ class Reply:
 
     @property
     def message(self) -> str:
-        """Return what the server says."""
+        """Return the server's answer."""
         parts = (str(self.content.get(name, "")).strip() for name in ("title", "detail"))
         return " ".join(part for part in parts if part) or f"HTTP status {self.status}."
 
@@ -157,7 +157,7 @@ def open_server(named: str | None) -> Server:
 
 
 def send(server: Server, path: Path, space: str = "") -> str:
-    """Send a file and what belongs to it; return the path of its page.
+    """Send a file and the files that belong to it; return the path of its page.
 
     Raises:
         WarpdeckError: the file cannot be read or sent, or does not become a report.

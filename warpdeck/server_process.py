@@ -115,7 +115,7 @@ class StartedServer:
 
 
 def convert_once(settings: Settings) -> None:
-    """Convert the files of the inbox in a worker that then ends; what goes wrong with a file stands in the catalog."""
+    """Convert the files of the inbox in a worker that then ends; the catalog lists the error of each file."""
     command = [sys.executable, "-m", "warpdeck", "ingest", "--once", "--samples", "off"]
     command += ["--inbox", settings.inbox_text, "--library", settings.library_text]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=config.ROOT, check=False)

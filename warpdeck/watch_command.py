@@ -46,7 +46,7 @@ def _run_watch(arguments: argparse.Namespace) -> int:
 
 
 class FolderPush:
-    """Sends what is finished in a folder, each state of a file once.
+    """Sends the finished files of a folder, each state of a file once.
 
     Args:
         folder: a folder; links in it are not followed.

@@ -1,4 +1,4 @@
-"""The workload `energy`: the same samples through the same layers, in batches of several sizes, and what each costs.
+"""The workload `energy`: the same samples through the same layers, in batches of several sizes, and the cost of each.
 
 A layer is one matrix product with a large weight: in small batches the GPU spends its time reading weights, in large
 ones computing. A step sends all samples through once, batch by batch; steps repeat for --seconds, because power is

@@ -111,7 +111,7 @@ def profiled(
     flops: bool = False,
     nvtx: bool = True,
 ) -> Iterator[Capture]:
-    """Capture the body, and leave files called `name` with a suffix each; steps are what `Capture.step` goes around.
+    """Capture the body, and leave files called `name` with a suffix each; `Capture.step` goes around a step.
 
     Args:
         name: path without suffix; under `python -m workloads profile` that of its report.

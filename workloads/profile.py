@@ -33,7 +33,7 @@ from .registry import WORKLOADS
 
 @dataclass(frozen=True)
 class Job:
-    """What to profile, how, and where the output goes."""
+    """The subject of a profile, its options, and the folder of the output."""
 
     tool: str
     folder: Path

@@ -59,7 +59,7 @@ def draw_covered(manifest: Manifest) -> judge.Steady | None:
 
 
 def choose_part(manifest: Manifest) -> judge.Steady | None:
-    """Return what ``covered`` returns, for a page that draws it further down."""
+    """Return the result of ``covered``, for a page that draws it further down."""
     return None if st.session_state.get(_STARTUP, False) else find_part(manifest)
 
 

@@ -1,4 +1,4 @@
-"""What limits each kernel of a report with a timeline, as its linked Compute report measured it."""
+"""The limit of each kernel of a report with a timeline, as its linked Compute report measured it."""
 
 import re
 

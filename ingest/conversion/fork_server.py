@@ -64,7 +64,7 @@ def fork_from_here(connection: socket.socket, environment: Mapping[str, str]) ->
 
 
 def leave_folder() -> None:
-    """Leave the folder of the worker's user: a conversion may read what is on Python's path, which starts with it."""
+    """Leave the folder of the worker's user, the first on Python's path, whose folders a conversion may read."""
     if sys.path[0] in ("", str(Path.cwd())):
         sys.path[0] = str(ROOT)
     os.chdir(ROOT)

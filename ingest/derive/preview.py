@@ -20,8 +20,8 @@ _CATALOG = "preview"
 
 @dataclass(frozen=True)
 class Offer:
-    """Where the preview of a conversion goes, and ``publish``, which is called with a connection that has it open as
-    the current database, before it is closed, and returns what to do once the file is complete."""
+    """The path of a conversion's preview, and ``publish``, which is called with a connection that has it open as
+    the current database, before it is closed, and returns a function to call once the file is complete."""
 
     path: Path
     publish: Callable[[duckdb.DuckDBPyConnection], Callable[[], None] | None]

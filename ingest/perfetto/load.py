@@ -1,4 +1,4 @@
-"""Load a trace of Perfetto into the tables of a report: slices of threads, and what ran on GPUs.
+"""Load a trace of Perfetto into the tables of a report: slices of threads, and work of GPUs.
 
 GPU work is what says so: stages of a GPU's queue (``gpu_render_stage_event``), slices with the category of kernels or
 copies, as rocprofv3, PyTorch and Warpdeck write them, and all slices of the stream of a GPU. Everything else of such a
@@ -64,9 +64,9 @@ class _Slice(NamedTuple):
 
 
 class Trace:
-    """The events of a file, in two passes: descriptors and clocks first, which may follow what refers to them.
+    """The events of a file, in two passes: descriptors and clocks first, because packets may refer to later ones.
 
-    After ``list_events``, ``counts`` has how many slices and packets are not read, by what they are.
+    After ``list_events``, ``counts`` has the numbers of slices and packets that are not read, by kind.
     """
 
     def __init__(self, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the packets of a sequence refer to: texts by number, defaults, and clocks of their own."""
+"""The state of a sequence to which its packets refer: texts by number, defaults, and clocks."""
 
 from collections.abc import Callable
 from typing import Any
@@ -68,7 +68,7 @@ class Sequence:
         self.track = 0
 
     def take(self, packet: Any) -> None:
-        """Take over what a packet says about later ones."""
+        """Take over the texts, defaults and clocks that a packet defines for later ones."""
         if packet.sequence_flags & TracePacket.SEQ_INCREMENTAL_STATE_CLEARED or packet.incremental_state_cleared:
             self._begin()
         if packet.HasField("trace_packet_defaults"):
@@ -93,7 +93,7 @@ class Sequence:
                 self._own[clock.clock_id] = _OwnClock(clock.timestamp, now, unit, clock.is_incremental)
 
     def text(self, kind: str, number: int) -> Any:
-        """Return what a number refers to; None if nothing. The number 0 refers to nothing."""
+        """Return the text or value of a number; None if there is none, as for 0."""
         found = self._texts[kind].get(number)
         self.unknown += bool(number) and found is None
         return found

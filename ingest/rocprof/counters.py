@@ -26,7 +26,7 @@ def sum_instances(values: Iterable[tuple[str, Any]]) -> dict[str, float]:
 
 
 def describe(db: duckdb.DuckDBPyConnection, facts: Mapping[str, tuple[Any, Any]]) -> None:
-    """Add what the file says of the counters that the report has: unit and description by name."""
+    """Add the file's unit and description to each counter that the report has."""
     rows = [
         f"({quote(scrub.scrub_text(name))}, {_quote_text(unit)}, {_quote_text(description)})"
         for name, (unit, description) in list(facts.items())[:_MOST]

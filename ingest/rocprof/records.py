@@ -1,4 +1,4 @@
-"""What the JSON and the database of rocprofv3 have in common: dispatches, copies, calls and ranges as events."""
+"""Dispatches, copies, calls and ranges as events, for both the JSON and the database of rocprofv3."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -95,7 +95,7 @@ def _is_operator(token: str) -> bool:
 
 
 class CommandScrubber:
-    """Reads a command word by word; each word decides what of the next one may be shown.
+    """Reads a command word by word; each word decides which part of the next one may be shown.
 
     Args:
         depth: levels of quoted commands around it.

@@ -78,7 +78,7 @@ class Plane:
 
 
 class Programs:
-    """What the operations of a profile's programs cost, and which kernel each call launched."""
+    """Costs of the operations of a profile's programs, and the kernel that each call launched."""
 
     def __init__(self, planes: Iterable[Plane]) -> None:
         self._texts: dict[int, bytes] = {}
@@ -212,7 +212,7 @@ def _list_host(plane: Plane, line: Any, programs: Programs) -> Iterator[dict[str
 class _Run:
     """Calls that follow each other and belong to one module, or to one execution of an operation of it.
 
-    ``kernel`` is the first that the calls launched, ``work`` what an operation costs, under the names of a trace.
+    ``kernel`` is the first that the calls launched, ``work`` the cost of an operation, under the names of a trace.
     """
 
     def __init__(

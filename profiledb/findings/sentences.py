@@ -68,7 +68,7 @@ def has_amount(text: str, amount: str) -> bool:
 
 
 def describe_saving(finding: Finding) -> str:
-    """Say what mending it saves, without amounts that its sentence already gives; empty if none is left.
+    """State the saving of a fix, without amounts that its sentence already gives; empty if none is left.
 
     That is the predicted saving with its interval, or else an upper bound.
     """
@@ -95,7 +95,7 @@ def _explain_more(finding: Finding, told: Prediction) -> str:
 
 
 def describe_savings(findings: Sequence[Finding], *, titled: bool = True) -> str:
-    """Say what the changes of the first findings save if all are made.
+    """State the common saving of the fixes of the first findings.
 
     Without ``titled`` the list above shows no titles, so findings are named by their places in it.
 

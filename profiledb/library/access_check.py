@@ -29,7 +29,7 @@ class _Visible:
 
 
 class Visibility:
-    """What a kind of visitor may see, read again when the catalog has changed. May be shared by threads.
+    """The visibility of reports for a kind of visitor, read again when the catalog has changed. Threads may share it.
 
     Args:
         connect: opens a transaction.

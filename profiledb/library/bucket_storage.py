@@ -114,7 +114,7 @@ class BucketStorage:
         return [name for name in self.store.index.files_of(report_id) if name.endswith(".duckdb")]
 
     def has_database(self, report_id: str) -> bool:
-        """Look at the list of some seconds ago, then at the catalog for what was published since."""
+        """Look at the list of some seconds ago, then at the catalog for reports published since."""
         name = self.files.database(report_id).name
         return name in self.store.files(report_id) or name in self.store.index.files_of(report_id)
 

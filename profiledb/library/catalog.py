@@ -416,7 +416,7 @@ class Catalog:
         return Columns(**json.loads(row["columns"])) if row else None
 
     def name_columns(self, path: str, columns: Columns) -> None:
-        """Write what the columns of a table beside a report mean; the worker then reads the table again."""
+        """Write the meaning of the columns of a table beside a report; the worker then reads the table again."""
         self.visibility.require_inbox_file(path)
         with self._connect() as db:
             row = {"path": path, "columns": json.dumps(asdict(columns))}

@@ -1,4 +1,4 @@
-"""Reports whose files are still being converted: what says so, and how a command waits for them."""
+"""Reports whose files are still being converted: recognize them, and have a command wait for them."""
 
 import time
 from collections.abc import Callable

@@ -187,7 +187,7 @@ INCLUDES = ("ncu", "program")
 
 
 class Reader(Protocol):
-    """A cursor on a report, or what one read before."""
+    """A cursor on a report, or the results of an earlier one."""
 
     def execute(self, sql: str, /) -> Any:
         """Execute a statement; return its result."""

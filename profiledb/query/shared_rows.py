@@ -1,4 +1,4 @@
-"""Rows that several analyses and rules build on, made once for all that ask of the same part of a report.
+"""Rows that several analyses and rules share, computed once for all questions about the same part of a report.
 
 A file in ``analyses/<topic>/once`` materializes the rows on a cursor and redefines the views and macros that compute
 them to read them instead. Analyses then run on that cursor unchanged. Its header may say what the rows hold for::
@@ -93,7 +93,7 @@ class Part:
         needs.check(self._facts, analysis, alone=self._alone)
 
     def prepare(self, analysis: Analysis) -> None:
-        """Make what an analysis builds on, unless it is there: the selection, the phases, shared rows."""
+        """Create the selection, the phases and the shared rows that an analysis builds on, unless they exist."""
         self.select()
         if analysis.by_phases:
             self._do_first("phases", lambda: phases.apply(self.cursor))

@@ -85,7 +85,7 @@ Apply = Callable[[Graph, Part, str], Graph | None]
 class Change:
     """A change. ``apply`` returns the changed graph, or None if the change has no effect.
 
-    It raises NotCapturedError if the recording does not tell what the change depends on.
+    It raises NotCapturedError if the recording lacks the data that the change depends on.
 
     Attributes:
         name: its name on the command line.
@@ -214,7 +214,7 @@ def without_allocations(graph: Graph, part: Part, _: str) -> Graph | None:
 
 
 def without_profiler(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Remove what the report records as the profiler's own time, from host code and from calls that do not wait."""
+    """Remove the time that the report records as the profiler's own, from host code and from calls that do not wait."""
     calls, gap, cost = graph.recording.calls, graph.gap.copy(), graph.cost.copy()
     waiting = find_waiting(graph)
     for thread in np.unique(part.profiler[:, 0]).tolist():

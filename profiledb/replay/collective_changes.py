@@ -102,7 +102,7 @@ def merged_collectives(graph: Graph, part: Part, value: str) -> Graph | None:
 def overlapped_collectives(graph: Graph, part: Part, _: str) -> Graph | None:
     """Start each collective of a row as soon as its data is there, on a stream of its own.
 
-    A row is what follows on a GPU without another kernel launched in between. Backward is the last two thirds of the
+    A row holds collectives of a GPU without another kernel launched in between. Backward is the last two thirds of the
     kernels since the row before, and the nth of N collectives gets its data at n/N of it.
     """
     operations = graph.recording.operations

@@ -31,7 +31,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Matched:
-    """Series of one communicator each, and what to add to the times of each rank for the clock of its ``clock``.
+    """Series of one communicator each, and the shift of the times of each rank to the clock of its ``clock``.
 
     Ranks with the same number in ``clock`` are on one clock; of others nothing is known.
     """

@@ -129,7 +129,7 @@ def without_memsets(graph: Graph, part: Part, _: str) -> Graph | None:
 
 
 def data_on_gpu(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Skip copies between host and GPU, as if the data stayed there, and what the host does to stage it.
+    """Skip copies between host and GPU, as if the data stayed there, and the host's work to stage it.
 
     That is the host's work that leads to a copy to the GPU, for as long as a thread needs to move the data.
     """

@@ -135,7 +135,7 @@ def fused_elementwise(graph: Graph, part: Part, _: str) -> Graph | None:
 
 
 def compiled(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Fuse consecutive kernels that a compiler fuses, and launch what is left from generated code.
+    """Fuse consecutive kernels that a compiler fuses, and launch the remaining ones from generated code.
 
     The fused kernel takes as long as the longest of them, because data is read and written once. Generated code takes
     up to ``LAUNCH_NS`` before each launch.
@@ -150,12 +150,12 @@ def compiled(graph: Graph, part: Part, value: str) -> Graph | None:
 
 
 def compiled_cautious(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Keep the framework's time before what is left."""
+    """Keep the framework's time before the remaining kernels."""
     return _fuse_kernels(graph, part, _COMPILED)
 
 
 def compiled_hopeful(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Launch what is left as CUDA graphs."""
+    """Launch the remaining kernels as CUDA graphs."""
     fused = compiled_cautious(graph, part, value)
     return None if fused is None else cuda_graph(fused, part, "") or fused
 
@@ -183,7 +183,7 @@ def _fuse_kernels(graph: Graph, part: Part, classes: frozenset[str]) -> Graph | 
 
 
 def fused_optimizer(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Do in one kernel what a range of an optimizer does in many.
+    """Replace the many kernels of an optimizer's range by one.
 
     Beyond its fixed time, each operation moves its share of the data. A fused optimizer reads and writes each tensor
     once: AdamW seven times in all, where its formula by single operations takes 28. Launches shrink to a twentieth, as

@@ -1,4 +1,4 @@
-"""A step of a replay as two lanes, for a small picture: what its host and its GPU do meanwhile."""
+"""A step of a replay as two lanes, host and GPU, for a small picture."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ class Lanes:
 
 
 def draw(graph: Graph, replayed: Replayed, begin_ns: int, end_ns: int, calls: Flags, operations: Flags) -> Lanes:
-    """Draw what happens between two moments of a replay: these calls with the host's work between, and operations."""
+    """Draw the time between two moments of a replay: these calls with the host's work between, and operations."""
     call_begin, call_end = np.array(replayed.call_begin, np.int64), np.array(replayed.call_end, np.int64)
     waits, gap = find_waiting(graph), np.maximum(graph.gap, 0)
     host = {

@@ -43,7 +43,7 @@ class Part:
 
 
 def cut_part(graph: Graph, part: Part, begin_ns: int, end_ns: int) -> Part:
-    """Return what starts between two moments of a part, with the operations that its calls launch."""
+    """Return the calls that start between two moments of a part, with the operations that they launch."""
     start = graph.recording.calls.start
     calls = part.calls & (start >= begin_ns) & (start < end_ns)
     ranges = {name: spans[(spans[:, 1] >= begin_ns) & (spans[:, 1] < end_ns)] for name, spans in part.ranges.items()}
@@ -141,7 +141,7 @@ def find_following(start: Integers, calls: Integers, wanted: Flags, chain: Integ
 def find_led(graph: Graph) -> Integers:
     """Return, for each call, the call that it leads to: the next one of its chain that launches or waits, or itself.
 
-    What a framework does before a launch includes small calls, such as cuKernelGetName. The last calls of a chain lead
+    The work of a framework before a launch includes small calls, such as cuKernelGetName. The last calls of a chain lead
     to none (-1).
     """
     found = np.full(len(graph.chain), -1, np.int64)

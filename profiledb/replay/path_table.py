@@ -1,4 +1,4 @@
-"""The critical path as a table: what each kernel and call, range or operator takes of it, and the slack of the rest."""
+"""The critical path as a table: the share of each kernel and call, range or operator, and the slack of the rest."""
 
 from collections import Counter
 from collections.abc import Sequence

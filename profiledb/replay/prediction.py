@@ -1,4 +1,4 @@
-"""Predict how long a program would take with a change, and with what uncertainty."""
+"""Predict how long a program would take with a change, and the uncertainty of that."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -26,7 +26,7 @@ class Joined:
     Attributes:
         recording: calls and operations of all ranks, on the clock of the first.
         collectives: the operations of each collective, one on each GPU of its communicator.
-        shift_ns: what to add to the times of each rank.
+        shift_ns: the shift of the times of each rank.
         rank_of_call: the place of the rank that made each call.
     """
 

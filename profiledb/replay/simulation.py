@@ -1,4 +1,4 @@
-"""Replay a graph: compute when each call and operation starts and ends, and what each waited for."""
+"""Replay a graph: compute when each call and operation starts and ends, and the cause of each start."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Read what a replay takes from one report."""
+"""Read the data of one report that a replay needs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -214,12 +214,12 @@ def another_gpu(graph: Graph, part: Part, value: str) -> Graph | None:
 
 
 def another_gpu_cautious(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Limit each kernel by what the other GPU is less good at: the arithmetic of products or the memory."""
+    """Limit each kernel by the weaker side of the other GPU: the arithmetic of products, or memory."""
     return _change_gpu(graph, part, value, lambda known, of_memory, ratios: min(known or ratios[0], of_memory))
 
 
 def another_gpu_hopeful(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Limit each kernel by what the other GPU is better at."""
+    """Limit each kernel by the stronger side of the other GPU."""
     return _change_gpu(graph, part, value, lambda known, of_memory, ratios: max(known or ratios[-1], of_memory))
 
 

@@ -1,4 +1,4 @@
-"""Changes that remove waits of the host for the GPU, and what a framework does around them."""
+"""Changes that remove waits of the host for the GPU, and the framework's work around them."""
 
 from dataclasses import replace
 
@@ -138,7 +138,7 @@ def _find_before(graph: Graph, calls: Flags) -> Flags:
 
 
 def _remove_reading(graph: Graph, gap: Integers, gone: Flags) -> Integers:
-    """Return the gaps without what the framework does around these calls, which read results and wait for them.
+    """Return the gaps without the framework's work around these calls, which read results and wait for them.
 
     That is the host's time between the launches around a read beyond the usual time between two launches: the least
     around any read of the name (its 5th percentile), and ``READING_NS`` at most.
@@ -171,7 +171,7 @@ def _remove_reading(graph: Graph, gap: Integers, gone: Flags) -> Integers:
 
 
 def _remove_wrappers(graph: Graph, waits: Flags) -> Integers:
-    """Return the gaps without what the framework does around each of these waits.
+    """Return the gaps without the framework's work around each of these waits.
 
     That is at least the least host time around any wait of the name (its 5th percentile), beyond the median gap of a
     chain.

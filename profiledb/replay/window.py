@@ -147,7 +147,7 @@ def read_operators(db: duckdb.DuckDBPyConnection) -> frozenset[str]:
 
 
 def read_profiler(db: duckdb.DuckDBPyConnection, window: Window) -> Integers:
-    """Return what the profiler did on known threads, as rows of thread, start and end."""
+    """Return the profiler's own work on known threads, as rows of thread, start and end."""
     rows = db.execute(_PROFILER, [window.begin_ns, window.end_ns]).fetchmany(_MOST_RANGES)
     return np.array(rows, np.int64).reshape(-1, 3)
 

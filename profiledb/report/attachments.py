@@ -61,9 +61,9 @@ class _Attachment:
 
 @dataclass
 class Opened:
-    """A cursor, the names in SQL of its reports, and what its users made on it or found out, by names of theirs.
+    """A cursor, the names in SQL of its reports, and the tables and facts that its users left on it, by name.
 
-    ``known`` is what users found out about these reports on any cursor.
+    ``known`` has the facts that users found out about these reports on any cursor.
     """
 
     cursor: duckdb.DuckDBPyConnection

@@ -36,8 +36,8 @@ def name_rows(table: str) -> str:
 
 
 def make_blank(db: duckdb.DuckDBPyConnection, catalog: str) -> bool:
-    """Hide what is missing in a preview that is attached as ``catalog`` behind empty temporary tables, for a picture of
-    what is there; return False for a complete report."""
+    """Hide the missing tables of a preview that is attached as ``catalog`` behind empty temporary tables, for a picture
+    of the others; return False for a complete report."""
     if not _has_rows(db, catalog):
         return False
     statements = []

@@ -58,7 +58,7 @@ class Rules:
 
     @property
     def words(self) -> list[str]:
-        """Return what is deleted, a phrase for each rule."""
+        """Return a phrase for each rule that names the things it deletes."""
         told = [f"reports {rule.words}" for rule in self.rules]
         told += [] if self.total_gb is None else [f"the oldest reports above {self.total_gb:g} GB"]
         return told + ([] if self.uploads_days is None else [f"uploads older than {self.uploads_days:g} days"])

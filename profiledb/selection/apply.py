@@ -40,7 +40,7 @@ def set_mode(cursor: duckdb.DuckDBPyConnection, mode: str) -> None:
 
 
 def _choose_ranges(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> Content | None:
-    """Collect the chosen instances in ``chosen``; return what they enclose, or None if none is asked for."""
+    """Collect the chosen instances in ``chosen``; return their content, or None if none is asked for."""
     if not selection.ranges:
         return None
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {_NO_RANGE}")
@@ -84,7 +84,7 @@ def _match_paths(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, lis
 
 
 def _keep_within(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> Content:
-    """Collect the steps, or all ranges, of the selection so far in ``unit`` (with times); return what they enclose."""
+    """Collect the steps, or all ranges, of the selection so far in ``unit`` (with times); return their content."""
     kind, mode = quote(selection.within), quote(selection.mode)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE unit AS FROM selected_unit({kind}, {mode})")
     if not count_rows(cursor, "unit"):
@@ -94,7 +94,7 @@ def _keep_within(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> Con
 
 
 def _skip_warmups(cursor: duckdb.DuckDBPyConnection) -> Content | None:
-    """Collect warm-ups in ``skipped``, except chosen ranges and those in a chosen path; return what they enclose."""
+    """Collect warm-ups in ``skipped``, except chosen ranges and those in a chosen path; return their content."""
     cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS chosen AS {_NO_RANGE}")
     cursor.execute("""
         CREATE OR REPLACE TEMP TABLE skipped AS

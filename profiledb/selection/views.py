@@ -21,7 +21,7 @@ _FEW = 16
 
 @dataclass(frozen=True)
 class Content:
-    """What some instances of ranges enclose, on one cursor.
+    """The content of some instances of ranges, on one cursor.
 
     Args:
         name: of the temporary tables ``name`` (pre), if the stretches are many, ``name_outermost`` (pre, post) and
@@ -64,7 +64,7 @@ def build_busy_sql(prefix: str = "") -> str:
 
 
 def collect_content(cursor: duckdb.DuckDBPyConnection, instances: str) -> Content:
-    """Collect what the rows of the table ``instances`` enclose, in temporary tables named after it.
+    """Collect the content of the rows of the table ``instances`` in temporary tables named after it.
 
     The rows may be nested; the outermost ones then cover all. ``*_id`` has the rows and every range that one of them
     encloses, even if ranges cross.
@@ -145,7 +145,7 @@ def create_views(
 
 
 def _list_placed(selection: Selection) -> list[tuple[str, str]]:
-    """Return the tables of what belongs to ranges, each after the mode of its attribution."""
+    """Return the tables whose rows belong to ranges, each after the mode of its attribution."""
     by_mode = {*OPERATIONS, "api_call"}
     return [
         (selection.mode if table in by_mode else "thread", table) for table in (*OPERATIONS, *CALLS) if table != "sync"

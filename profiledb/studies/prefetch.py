@@ -88,7 +88,7 @@ def list_findings(library: Library, report_ids: Iterable[str], rules: Mapping[st
 
 
 def _ask_all(ask: Callable[..., Any], part: str, rows: Mapping[str, int]) -> None:
-    """Ask what the headers of analyses name for a part of a report; leave out what the report lacks.
+    """Run the analyses that their headers name for a part of a report; skip those whose data the report lacks.
 
     Args:
         ask: runs an analysis.
@@ -129,7 +129,7 @@ def _ask_range_analyses(part: Any) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do what each line of standard input orders: prepare the report with this id or, for an empty line, ``do_lists``.
+    """Obey each line of standard input: prepare the report with this id or, for an empty line, call ``do_lists``.
 
     Each line is answered by the same one when it is done. The process ends at once when standard input is closed, as it
     is when the starter ends.
@@ -169,7 +169,7 @@ def prepare_all(library: Library, report_id: str) -> None:
 
 
 def do_lists(library: Library) -> None:
-    """Store what lists of reports show and no single report has: verdicts, summaries, runs and series."""
+    """Store the data of lists of reports: verdicts, summaries, runs and series."""
     with suppress(WarpdeckError):  # verdicts of before the list had them, or that it has lost
         rules = rulebook.load(config.load().rules)
         list_findings(library, library.catalog.listing.unjudged(digest.hash_rules(rules.values())), rules)

@@ -1,6 +1,6 @@
 """Apply the rules of retention: plan, announce, and some days later delete one thing at a time.
 
-What a report told its series stays, so that trends and the gate go on with it (``Catalog.remove_report``). Samples
+The summary of a deleted report stays, so that trends and the gate keep its point (``Catalog.remove_report``). Samples
 stay, and so do reports with a label and reports linked to those. A date that is unreadable or in the future is no
 reason to delete.
 """
@@ -48,12 +48,12 @@ class Deletion:
 
     @property
     def thing(self) -> str:
-        """What it is announced by: the id of a report, else the path."""
+        """Key of its announcement: the id of a report, else the path."""
         return self.report_id if self.what == "report" else self.path
 
 
 def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime) -> list[Deletion]:
-    """Return what the rules delete now, oldest first, without changing anything. ``now`` has a time zone."""
+    """Return the removals that the rules demand now, oldest first, without changing anything. ``now`` has a time zone."""
     kept_ids = _find_kept(library)
     reports = [one for one in library.list() if one.id not in kept_ids and not one.sample]
     sizes = library.report_bytes()
@@ -71,8 +71,8 @@ def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: 
 def announce(
     library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime
 ) -> tuple[list[Deletion], list[Removal]]:
-    """Announce what the rules delete within the days of notice; return what was announced as long ago and is due, and
-    all announcements. Records of missing files need no announcement.
+    """Announce the removals within the days of notice; return those that are due, because they were announced as long
+    ago, and all announcements. Records of missing files need no announcement.
     """
     notice = timedelta(days=rules.notice_days)
     coming = [

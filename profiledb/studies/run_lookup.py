@@ -142,7 +142,7 @@ def require_found(found: Run | None) -> Run:
 
 
 def answer(library: Library, run: Run) -> RunAnswer:
-    """Work out what is asked of a run, from the summaries of its ranks."""
+    """Compute the answer about a run from the summaries of its ranks."""
     return run_answer.answer(run_tables.join_tables(run, open_summaries(library).rank_tables(run.reports)))
 
 

@@ -134,9 +134,9 @@ def _add_events(
     """Add the events that start in a window.
 
     Args:
-        cursor, opened, lanes: what to read.
+        cursor, opened, lanes: the timeline and the lanes to read.
         window: start and end, ns; may be empty.
-        counts: what they are added to.
+        counts: the sums to add them to.
         before: the start of the area, if the window begins there: events that reach over it count, too.
         after: its end, if the window ends there: what lies behind it is outside.
     """

@@ -1,4 +1,4 @@
-"""What the host did while a GPU was idle: the thread that launched what ended the gap, its calls and its range."""
+"""The host's work while a GPU was idle: the thread that launched the operation after the gap, its calls and range."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ _RANGE = """
 
 
 def read_idle_facts(cursor: duckdb.DuckDBPyConnection, device: int | None, start: int, end: int) -> dict[str, Any]:
-    """Return what the host did from ``start`` to ``end`` (ns of the report's clock), while this GPU was idle."""
+    """Return the host's work from ``start`` to ``end`` (ns of the report's clock), while this GPU was idle."""
     same = "device_id IS NULL" if device is None else f"device_id = {int(device)}"
     found = cursor.execute(_NEXT.format(after=f"{same} AND start_ns >= {end}")).fetchall()
     tid, launch, operation = found[0] if found else (None, None, None)

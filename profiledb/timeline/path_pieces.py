@@ -22,7 +22,7 @@ _TEXTS = {"host code": "non-CUDA code"}
 
 @dataclass(frozen=True)
 class Path:
-    """The critical path: rows of the table ``path_piece``, and what part of the capture it is of."""
+    """The critical path: rows of the table ``path_piece``, and the part of the capture that it covers."""
 
     rows: list[tuple[int, int, str, int, str]]
     part: str

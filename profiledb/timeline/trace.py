@@ -252,7 +252,7 @@ class _Writer:
 
 
 def _find_category(kind: str, row: tuple[Any, ...], title: str) -> str:
-    """Return the category that tells a reader what a slice is, whatever its class."""
+    """Return the category that tells a reader the kind of a slice."""
     if kind == "stream":
         return "gpu_memset" if "memset" in row[3] and row[5] % 4 == 1 else _ON_STREAM[row[5] % 4]
     if kind == "range":

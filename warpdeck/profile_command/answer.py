@@ -122,7 +122,7 @@ def print_findings(library: "Library", report: "Manifest", ranks: int = 1) -> No
 
 
 def _list_warnings(library: "Library", report: "Manifest") -> list[str]:
-    """Return what the profiler warned of where no kernel was recorded: a driver that it does not know, for example."""
+    """Return the profiler's warnings if no kernel was recorded, such as an unknown driver."""
     from profiledb.query import analysis
 
     if report.rows.get("kernel"):

@@ -1,4 +1,4 @@
-"""``warpdeck profile [options] -- PROGRAM ...``: the command line, and what it does in order."""
+"""``warpdeck profile [options] -- PROGRAM ...``: the command line, and its steps in order."""
 
 import argparse
 import re

@@ -105,7 +105,7 @@ def limit_launches(kernels: list[dict[Any, Any]]) -> tuple[list[dict[Any, Any]],
 def _plan_launches(
     kernels: list[dict[Any, Any]], each: int, chosen: Chosen, seconds: float | None
 ) -> tuple[dict[str, str], str]:
-    """Return ncu's options, and a sentence on what is measured and how long that takes, about."""
+    """Return ncu's options, and a sentence about the measured launches and the approximate time."""
     names = [(str(row["short"]), row["mangled"] if isinstance(row["mangled"], str) else None) for row in kernels]
     rarest = min(int(row["rarest_calls"]) for row in kernels)
     skipped = 0 if chosen.plan.steps else max(0, min(MOST_SKIPPED, rarest - each))
@@ -123,7 +123,7 @@ def _plan_launches(
 
 @contextlib.contextmanager
 def _show_progress(messages: Path) -> Iterator[None]:
-    """Say from time to time how many launches ncu has measured, by what it prints."""
+    """Say from time to time how many launches ncu has measured, as its output tells."""
     end = threading.Event()
 
     def show() -> None:
@@ -145,7 +145,7 @@ def _show_progress(messages: Path) -> Iterator[None]:
 
 
 def _link_report(report: "Manifest", reports: list[Path], settings: Settings, library: "Library") -> None:
-    """Take the report of ncu in, link it, and print what it says."""
+    """Import the report of ncu, link it, and print its findings."""
     from profiledb.query import analysis
     from warpdeck import server_process
     from warpdeck.profile_command import answer

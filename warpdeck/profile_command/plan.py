@@ -1,4 +1,4 @@
-"""Choose the profiler and what it records, and say so."""
+"""Choose the profiler and its records, and print the choice."""
 
 import argparse
 import re
@@ -24,7 +24,7 @@ _NO_NSYS = "Install Nsight Systems, or name nsys in WARPDECK_NSYS."
 
 @dataclass(frozen=True)
 class Chosen:
-    """What is recorded.
+    """The plan of a recording.
 
     Args:
         plan: how; its folder is empty until the recording begins.
@@ -134,7 +134,7 @@ def _describe_window(arguments: argparse.Namespace) -> str:
 
 
 def _build_torch_options(arguments: argparse.Namespace) -> tuple[dict[str, bool], list[str]]:
-    """Return the options of torch.profiler.profile, and what it records in words."""
+    """Return the options of torch.profiler.profile, and its records in words."""
     options = {}
     for argument in arguments.arg:
         name = argument.removeprefix("--")
@@ -165,7 +165,7 @@ def _make_name(program: list[str]) -> str:
 
 
 def make_folder(beside: Path) -> Path:
-    """Return a new folder for what the profiler writes, on the disk of the files where nsys can write there."""
+    """Return a new folder for the profiler's files, on the disk of the recorded files if nsys can write there."""
     if re.search(r"[\s%]", str(beside.absolute())):
         return Path(tempfile.mkdtemp(prefix="warpdeck-profile-"))
     return Path(tempfile.mkdtemp(prefix=".warpdeck-profile-", dir=beside))

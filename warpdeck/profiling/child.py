@@ -49,7 +49,7 @@ class Child:
     Args:
         command: command line.
         environment: its environment.
-        messages: file for what the command itself prints; None leaves it where ours goes.
+        messages: file for the command's own output; None leaves it where ours goes.
         kept: further file descriptors, which it gets and which are closed here.
         terminal: whether it stands in the foreground of our terminal.
         is_profiler: whether its program may outlive it.
@@ -109,7 +109,7 @@ class Child:
             time.sleep(_LOOK_S)  # between two looks; their end decides
 
     def _find_running(self, profiler: int) -> int:
-        """Return the program that runs on, or what the profiler left around it; 0 if it has ended."""
+        """Return the program that runs on, or the process that the profiler left around it; 0 if it has ended."""
         if self.status is None:
             return next(iter(self._list_left(profiler, profiler=False)), 0)
         if self.status.exists():
@@ -206,7 +206,7 @@ class Child:
                 _take_terminal()
 
     def _pass_on(self, number: int) -> None:
-        """Signal the program alone by the first Ctrl-C: a profiler that ends before it loses what it has not saved."""
+        """Signal the program alone by the first Ctrl-C: a profiler that ends before the program loses its unsaved data."""
         assert self._process is not None
         first = self.is_profiler and number == signal.SIGINT and len(self._signals) == 1
         program = _list_program(self._process.pid) if first else []
@@ -221,7 +221,7 @@ def can_name(numbers: Sequence[int]) -> bool:
 
 
 def wrap_program(program: Sequence[str], standard: tuple[int, ...] = (), status: Path | None = None) -> list[str]:
-    """Return a command that runs a program as a profiler does not.
+    """Return a shell command that runs a program under a profiler with other outputs, and stores its exit status.
 
     Args:
         program: its command line.
@@ -240,7 +240,7 @@ def wrap_program(program: Sequence[str], standard: tuple[int, ...] = (), status:
 
 
 def _adopt_orphans() -> None:
-    """Become the parent of what the profiler leaves, so that its end and its exit status are seen."""
+    """Become the parent of processes that the profiler leaves, to see their end and exit status."""
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 

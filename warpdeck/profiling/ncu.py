@@ -55,7 +55,7 @@ def make_command(
 
 
 def explain(said: bytes) -> str:
-    """Return a sentence for what ncu said when it left no report."""
+    """Return a sentence for the output of an ncu that left no report."""
     known = next((sentence for sign, sentence in _ENDS.items() if sign in said), None)
     if known:
         return known

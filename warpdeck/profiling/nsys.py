@@ -1,4 +1,4 @@
-"""What nsys can record, by name, with the options of each version; and the command that records it."""
+"""Records of nsys by name, with the options of each version, and the command that records them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ WINDOW = {"--capture-range": "cudaProfilerApi", "--capture-range-end": "stop-shu
 def choose_records(
     further: Sequence[str], without: Sequence[str], *, cpu: bool, gpu: bool
 ) -> tuple[list[Record], list[str]]:
-    """Return what to record, and a sentence for each record that this machine does not allow.
+    """Return the records to make, and a sentence for each that this machine does not allow.
 
     Args:
         further: names of records beside the standard ones.
@@ -108,8 +108,8 @@ def make_options(records: Sequence[Record], help_text: str) -> dict[str, str]:
     """Return the options that record these.
 
     Args:
-        records: what to record.
-        help_text: what ``nsys profile --help`` prints; options that it does not list are left out.
+        records: the records.
+        help_text: the output of ``nsys profile --help``; options that it does not list are left out.
     """
     options = dict(OFF)
     options["--trace"] = ",".join(one.traces for one in records if one.traces) or "none"

@@ -45,6 +45,6 @@ def has_torch(python: str) -> bool:
 
 
 def inject(environment: Mapping[str, str], asked: Mapping[str, Any]) -> dict[str, str]:
-    """Return an environment in which the program's Python does what ``inject/sitecustomize.py`` describes."""
+    """Return an environment in which the program's Python runs ``inject/sitecustomize.py``."""
     path = os.pathsep.join(filter(None, (str(_FOLDER), environment.get("PYTHONPATH"))))
     return {**environment, VARIABLE: json.dumps(asked), "PYTHONPATH": path}

@@ -20,7 +20,7 @@ class Plan:
 
     Args:
         tool: ``nsys``, ``ncu`` or ``torch``.
-        folder: folder for what the profiler writes.
+        folder: folder for the profiler's files.
         path: path of nsys or ncu.
         options: options of the profiler, or of torch.profiler.profile.
         arguments: options of the profiler that the user gave.
@@ -52,7 +52,7 @@ class Plan:
         return cls(**json.loads(path.read_text(encoding="utf-8")))
 
     def messages(self, name: str) -> Path:
-        """Return the file for what the profiler says."""
+        """Return the file for the profiler's output."""
         return Path(self.folder) / f"{name}.log"
 
     def status(self, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""The scheduler: what was learned, what NVML says, and what this program's own runs took, make a decision.
+"""The scheduler decides by the learned model, the readings of NVML, and the times of this program's own runs.
 
 In this order:
 

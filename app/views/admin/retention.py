@@ -1,4 +1,4 @@
-"""What retention will remove, and when."""
+"""Announced removals by retention, with their dates."""
 
 from datetime import datetime, timedelta
 

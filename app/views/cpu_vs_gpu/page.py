@@ -60,7 +60,7 @@ def draw_page() -> None:
 
 
 def _explain_file(manifest: Manifest) -> None:
-    """Explain which file to add, how to create one, and what the page then shows."""
+    """Explain which file to add and how to create it, and describe the page with one."""
     name = f"{get_stem(fmt.visible(manifest.name))}.tasks.csv"
     with st.container(border=True):
         st.markdown("**This report has no times of the same work on CPU and GPU.**")

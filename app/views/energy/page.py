@@ -49,7 +49,7 @@ def draw_page() -> None:
 
 
 def _explain_log(report_id: str) -> None:
-    """Explain how to record a power log, and what the page then shows."""
+    """Explain how to record a power log, and describe the page with one."""
     with st.container(border=True):
         st.markdown("**This report has no log of power and clocks.**")
         st.markdown(

@@ -40,7 +40,7 @@ def draw_card(report_id: str, finding: Finding, below: Sequence[Finding] = ()) -
 
 
 def _draw_saving(report_id: str, finding: Finding) -> None:
-    """Draw what mending it saves, as a link to the page What if where that is predicted."""
+    """Draw the saving of a fix, as a link to the page What if if it is predicted."""
     saves = sentences.describe_saving(finding)
     if saves and finding.prediction:
         st.page_link(

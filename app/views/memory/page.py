@@ -18,7 +18,7 @@ def _draw_copies(report_id: str) -> None:
 
 
 def draw_page() -> None:
-    """Draw the page, and say only once what several sections lack. Reports with operators also show tensor memory."""
+    """Draw the page; mention data that sections lack only once. Reports with operators also show tensor memory."""
     report = session.report()
     of_operators = any(map(report.rows.get, ("operator", "tensor_event")))
     if report.rows.get("tensor_segment"):  # a memory snapshot holds nothing else

@@ -1,4 +1,4 @@
-"""Summary of a report with a timeline: what to do first, where the time goes, the findings, and what took the time."""
+"""Summary of a report with a timeline: what to do first, where the time goes, the findings, and the top kernels."""
 
 import streamlit as st
 

@@ -64,7 +64,7 @@ def draw_series(board: Board) -> None:
 
 
 def build_frame(found: Sequence[Line]) -> pd.DataFrame:
-    """Return one row per series, named by what not all of them have."""
+    """Return one row per series, named by the facts that not all of them share."""
     common = find_common_parts([line.series for line in found])
     return pd.DataFrame([_make_row(line, common) for line in found])
 

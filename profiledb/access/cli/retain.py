@@ -27,7 +27,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Announce, remove what was announced long enough ago, and print a line for each thing."""
+    """Announce removals, carry out those announced long enough ago, and print a line for each."""
     from profiledb.library.locations import open_inbox
     from profiledb.library.visitor import WORKER
     from profiledb.monitoring import logs

@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"[−-]?[\d<]|–$")
 
 @cache
 def _make_parser() -> MarkdownIt:
-    """Return a parser for what the summary writes. ``html`` is off, so that tags are escaped; links and images are
+    """Return a parser for the Markdown of the summary. ``html`` is off, so that tags are escaped; links and images are
     not read.
     """
     parser = MarkdownIt("zero").enable(

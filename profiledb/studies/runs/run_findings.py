@@ -46,7 +46,7 @@ _TRANSFERS = 8
 
 @dataclass(frozen=True)
 class RunFinding:
-    """What holds a run up, or is wrong with its reports.
+    """A cause that holds a run up, or a fault of its reports.
 
     Args:
         rule: one of ``TITLES``.
@@ -117,7 +117,7 @@ def mean(values: Matrix) -> float:
 
 
 def _find_bubbles(tables: RunTables, exposed: Matrix, step_ns: float) -> Iterator[RunFinding]:
-    """Yield waits of stages for each other: what transfers take beyond the shortest of their size on their rank."""
+    """Yield waits of stages for each other: the time of transfers beyond the shortest of their size on their rank."""
     sent = tables.sends
     if sent["rank"].nunique() < 2 or sent.groupby("rank").size().min() < _TRANSFERS:
         return
@@ -139,7 +139,7 @@ def _find_bubbles(tables: RunTables, exposed: Matrix, step_ns: float) -> Iterato
 
 
 def _find_network(tables: RunTables, exposed_ns: float, step_ns: float) -> Iterator[RunFinding]:
-    """Yield what collectives across machines take beyond the speed of those within one, as far as it is exposed."""
+    """Yield the exposed time of collectives across machines beyond the speed of those within one."""
     links = communicators.measure_links(tables.matches, tables.hosts)
     if links is None:
         return

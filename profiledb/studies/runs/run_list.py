@@ -137,7 +137,7 @@ def _split_jobs(told_by: str, members: Sequence[RankSummary]) -> list[Run]:
 def _split_by_time(members: Sequence[RankSummary]) -> list[list[RankSummary]]:
     """Return the reports of each job, told apart on each machine by its own clock: those of machines may differ.
 
-    What is left of a single rank is a doubled report rather than a job.
+    A remainder of a single rank is a doubled report rather than a job.
     """
     by_host: dict[str, list[RankSummary]] = {}
     for one in members:

@@ -94,7 +94,7 @@ class RunTables:
 
     @cached_property
     def held(self) -> Matrix:
-        """What waits cost by rank and step, ns: the step cannot be shorter than its CPU works for it.
+        """The cost of waits by rank and step, ns: a step cannot be shorter than the work of its CPU.
 
         A CPU that never waits for its GPU needs the whole step, although its GPU waits for other ranks meanwhile.
         """

@@ -49,7 +49,7 @@ class Answers:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """What the rules say of the report and its selection, the costliest first."""
+        """The findings of the report and its selection, the costliest first."""
         rules = rulebook.load(config.load().rules)
         return judge.judge(self.library, self.report, self.params, rules.values(), self.part)
 

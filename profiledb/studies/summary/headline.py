@@ -80,7 +80,7 @@ def find_statements(ask: Ask) -> list[Statement]:
 
 
 def state_nothing(ask: Ask) -> str:
-    """Return what to say of a report without statements, in Markdown."""
+    """Return the text of a report without statements, in Markdown."""
     rows = rows_or_none(ask, "gpu_busy")
     busy_ns, active_ns = (float(rows[name].sum()) if len(rows) else 0.0 for name in ("busy_ns", "active_ns"))
     if busy_ns:
@@ -130,7 +130,7 @@ def state_idle(ask: Ask) -> Statement | None:
 
 
 def _describe_basis(ask: Ask, idle_ns: float) -> str:
-    """Say what idle time is a part of, unless it is all of that, one GPU's whole capture, or told by a statement."""
+    """Name the time that idle time is a share of, unless it is all of it, one GPU's whole capture, or in a statement."""
     rows = rows_or_none(ask, "gpu_busy")
     used = rows[rows["operations"] > 0] if len(rows) else rows
     if used.empty:

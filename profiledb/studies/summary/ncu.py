@@ -148,7 +148,7 @@ def _find_best_rules(answers: Answers, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def findings(answers: Answers) -> str:
-    """What costs most, without ncu's own advice, with which the summary begins."""
+    """The costliest findings, without ncu's own advice, with which the summary begins."""
     return top_findings.write_section(answers, [ADVICE])
 
 

@@ -24,7 +24,7 @@ def has_sums_only(report: Manifest) -> bool:
 
 
 def explain(ask: Ask) -> str:
-    """Return what the profile holds, and why no rule judges it; Markdown."""
+    """Describe the content of the profile, and why no rule judges it; Markdown."""
     return " ".join([*(one.text for one in headline.state_paths(ask)), NO_TIMES])
 
 

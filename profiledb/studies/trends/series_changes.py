@@ -28,7 +28,7 @@ NEAR = 1
 
 
 class Happening:
-    """What a change of a measure means, by what changed beside it and what somebody says of it."""
+    """The meaning of a change of a measure, by other changes at the same report and people's words about it."""
 
     around: tuple[str, ...]
     worse: bool
@@ -130,7 +130,7 @@ def _make_trend(
 
 
 def make_shift(change: Change, points: Sequence[Point], measure: Measure, notes: Notes) -> Shift:
-    """Return a change with what it means; ``NEAR`` + 1 points before it and ``NEAR`` after it decide."""
+    """Return a change with its meaning; ``NEAR`` + 1 points before it and ``NEAR`` after it decide."""
     at = change.index
     near = [place for place in range(at - NEAR, at + NEAR + 1) if 0 < place < len(points)]
     around = [text for place in near for text in describe_differences(points[place - 1].around, points[place].around)]

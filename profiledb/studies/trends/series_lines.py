@@ -1,4 +1,4 @@
-"""What lists show of each series, kept beside the summaries: a look reads a line for each series, not its reports.
+"""The line of each series in lists, stored beside the summaries: a list reads one line per series, not its reports.
 
 A line is made anew for a series that a report joined, left or changed, from the last figures of its measures.
 """
@@ -36,7 +36,7 @@ _JOINED = (
 
 @dataclass(frozen=True)
 class LineChange(Happening):
-    """The newest change of a line: the first report after it, and what ``Shift`` says of it."""
+    """The newest change of a line: the first report after it, and the fields of ``Shift``."""
 
     report_id: str
     at: datetime
@@ -173,7 +173,7 @@ class Reader:
 
 
 def annotate(line: Line, notes: Notes) -> Line:
-    """Return a line with what somebody says of its change."""
+    """Return a line with people's words about its change."""
     if line.change is None:
         return line
     return replace(line, change=replace(line.change, note=notes.get((line.change.report_id, line.measure.name))))

@@ -27,7 +27,7 @@ _TRIES = 5
 
 @dataclass(frozen=True)
 class _State:
-    """What the members were made of: rules, place in the log of changed summaries, and the last turn."""
+    """The basis of the members: rules, place in the log of changed summaries, and the last turn."""
 
     rules: str = ""
     number: int = 0
@@ -36,7 +36,7 @@ class _State:
 
 @dataclass(frozen=True)
 class _Due:
-    """Reports to place anew; None for all. ``hints`` has what each report goes by besides its summary."""
+    """Reports to place anew; None for all. ``hints`` has the facts beside its summary that place each report."""
 
     reports: frozenset[str] | None
     number: int
@@ -44,7 +44,7 @@ class _Due:
 
 
 def refresh(library: Library, store: Summaries, rules: Rules) -> None:
-    """Place new and changed reports in their series, whoever asks: what a visitor may see is chosen from it later."""
+    """Place new and changed reports in their series for all visitors; their visibility is applied later."""
     if not store.exists:
         return
     catalog = library.asked_by(WORKER).catalog
@@ -67,7 +67,7 @@ def _parse_state(rows: Sequence[Any]) -> _State:
 
 
 def _find_due(store: Summaries, catalog: Catalog, rules: Rules, state: _State) -> _Due:
-    """Return what changed since the members were written."""
+    """Return the changes since the members were written."""
     labels, choices = catalog.listing.labels_with_values(), catalog.decisions.choices()
     hints = {key: _hash([labels.get(key, []), choices.get(key)]) for key in {*labels, *choices}}
     rows = store.read_rows("SELECT max(number) AS last, min(number) AS first FROM summary_change")
@@ -124,7 +124,7 @@ def _place(store: Summaries, catalog: Catalog, rules: Rules, state: _State, due:
 
 
 def _key(rules: Rules) -> str:
-    """Return a key of what decides about all reports."""
+    """Return a key of the rules that place all reports."""
     return _hash([VERSION, asdict(rules)])
 
 

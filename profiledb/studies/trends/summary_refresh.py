@@ -73,7 +73,7 @@ def refresh_reports(library: Library, reports: Iterable[Manifest], *, skip_broke
 
 
 def keep_summary(library: Library, report: Manifest) -> str:
-    """Return what stays of a report that is retired, as JSON; empty for one without a timeline or that is damaged."""
+    """Return the remaining facts of a retired report as JSON; empty for a damaged one, or one without a timeline."""
     with suppress(WarpdeckError, duckdb.Error, OSError):
         refresh_reports(library, [report])
     store = open_summaries(library)

@@ -212,7 +212,7 @@ class Summaries:
             db.executemany(upsert_sql("detected", ("key", "found"), "key"), rows)
 
     def open_for_cache(self) -> AbstractContextManager[Connection]:
-        """Open a transaction that writes what may be lost, and of which no page refreshes."""
+        """Open a transaction whose writes may be lost, and after which no page refreshes."""
         return self.open_for_writing()
 
     def read_rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:

@@ -49,7 +49,7 @@ class SharedSummaries(Summaries):
         return {row["report_id"]: row["series"] for row in self.read_rows(query, values)}
 
     def open_for_cache(self) -> AbstractContextManager[Connection]:
-        """Open a transaction that writes what may be lost, and of which no page refreshes."""
+        """Open a transaction whose writes may be lost, and after which no page refreshes."""
         return self._shared.connect("")
 
     def read_rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:

@@ -171,7 +171,7 @@ def _watch_ranges(window, owner, name):
 
 
 def _watch_record_functions(window, torch):
-    """The same for record_function, which is a class and also used as a decorator."""
+    """Watch record_function, too, which is a class and also used as a decorator."""
     owner = torch.autograd.profiler.record_function
     original = owner.__enter__
 

@@ -1,4 +1,4 @@
-"""What lists of reports search, filter and sort by (library/report_list.py), and indexes of what they ask."""
+"""Columns that lists of reports search, filter and sort by (library/report_list.py), and their indexes."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Which report is in which series, and what lists show of each (studies/trends/summaries.sql)."""
+"""Members of series, and the line of each in lists (studies/trends/summaries.sql)."""
 
 from alembic import op
 
