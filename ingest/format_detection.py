@@ -3,13 +3,11 @@
 import gzip
 import zipfile
 import zlib
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ingest import formats
 from ingest.formats import Format
-from ingest.nsys import sqlite
 from profiledb.errors import ConversionError
 
 _LOOK_BYTES = 1 << 16
@@ -18,16 +16,12 @@ _LOOK_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class _Foreign:
-    """A format that cannot become a report, and how to get one that can.
-
-    ``tables`` are names of which an SQLite file of this format has one.
-    """
+    """A format that cannot become a report, and how to get one that can."""
 
     name: str
     hint: str
     endings: tuple[str, ...] = ()
     starts: tuple[bytes, ...] = ()
-    tables: tuple[str, ...] = ()
 
 
 _FOREIGN = (
@@ -127,14 +121,8 @@ def _find_foreign(path: Path) -> _Foreign | None:
     with path.open("rb") as file:
         head = file.read(_LOOK_BYTES)
     text = b"".join(head.split())[:200]
-    tables: set[str] = set()
-    if head.startswith(b"SQLite format 3\0"):
-        with suppress(ConversionError):
-            tables = set(sqlite.list_tables(path))
-    for one in _FOREIGN:
-        if text.startswith(one.starts or (b"\0no",)) or tables.intersection(one.tables):
-            return one
-    return next((one for one in _FOREIGN if path.name.lower().endswith(one.endings or ("\0",))), None)
+    by_content = (one for one in _FOREIGN if text.startswith(one.starts))
+    return next(by_content, None) or next((one for one in _FOREIGN if path.name.lower().endswith(one.endings)), None)
 
 
 def _describe_format(one: Format) -> str:

@@ -59,7 +59,6 @@ def capture_window(device: torch.device) -> Iterator[None]:
 
 
 def add_device_option(parser: argparse.ArgumentParser) -> None:
-    """Add --device."""
     parser.add_argument(
         "--device", choices=("cpu", "cuda"), help="device to run on (default: cuda if PyTorch sees a GPU, else cpu)"
     )

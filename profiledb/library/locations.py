@@ -63,7 +63,6 @@ def open_catalog(settings: Settings) -> "Catalog":
 
 
 def open_inbox(settings: Settings) -> "Inbox":
-    """Open the inbox."""
     if settings.inbox_url:
         from profiledb.library.inbox.bucket import BucketInbox
 

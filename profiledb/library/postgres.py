@@ -279,7 +279,6 @@ class _Transaction:
         return cursor
 
     def commit(self) -> None:
-        """Commit."""
         if self.connection is not None:
             self.connection.commit()
 

@@ -10,8 +10,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
-import duckdb
-
 from profiledb.report.schema import quote
 from profiledb.rules import reader
 
@@ -113,14 +111,6 @@ def build_case(column: str, classes: Sequence[KernelClass], names: str = "") -> 
         for (name, beside), group in groupby(ranked, key=lambda one: (one.name, one.beside))
     ]
     return f"CASE {' '.join(whens)} ELSE {quote(OTHER)} END" if whens else quote(OTHER)
-
-
-def classify(names: Iterable[str], classes: Sequence[KernelClass]) -> dict[str, str]:
-    """Return the class of each kernel name of a report, evaluated by DuckDB with ``build_case``."""
-    with duckdb.connect() as db:
-        db.execute("CREATE TABLE kernel AS SELECT unnest(?::VARCHAR[]) AS name", [list(dict.fromkeys(names))])
-        rows = db.execute(f"SELECT name, {build_case('name', classes, 'SELECT name FROM kernel')} FROM kernel")
-        return dict(rows.fetchall())
 
 
 def get_colors(classes: Sequence[KernelClass], theme: Theme = "light") -> dict[str, str]:

@@ -119,24 +119,3 @@ def test_reports_of_the_same_moment_are_compared_each_by_itself(library: Library
 
 def _busy(db: duckdb.DuckDBPyConnection, ns: int) -> None:
     fill(db, kernel=[kernel(0, 1, 0, ns)])
-
-
-def test_a_page_is_eight_calls_from_its_sql(library: Library, gaps: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """docs/design.md, "A click on a range": what someone reads who follows a question from a page to its SQL."""
-    walks: list[list[str]] = []
-    ask = analysis.query_table
-
-    def follow(*asked: Any) -> pa.Table:
-        stack = inspect.stack()[1:]
-        names = [frame.function for frame in stack]
-        walks.append([names[at] for at in range(names.index("_ask")) if Path(stack[at].filename).is_relative_to(ROOT)])
-        return ask(*asked)
-
-    def _ask() -> None:
-        session.run(gaps, "top_kernels")
-
-    monkeypatch.setattr(analysis, "query_table", follow)
-    _ask()
-    assert walks, "the report was asked"
-    assert all(len(walk) < 8 for walk in walks), "and the eighth asks DuckDB"
-    assert any("run" in walk and "read_rows" in walk for walk in walks)

@@ -22,7 +22,6 @@ def _first(name: str, kind: str, file: str) -> str | None:
 
 @cache
 def kernel_class(demangled: str) -> str:
-    """The class of a kernel."""
     return _first(demangled, "class", "classes.toml") or "other"
 
 

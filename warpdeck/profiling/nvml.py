@@ -52,7 +52,6 @@ def has_gpu() -> bool:
 
 
 def driver_version() -> str | None:
-    """Return the version of the driver."""
     pynvml = library()
     return _decode_text(pynvml.nvmlSystemGetDriverVersion()) if pynvml else None
 

@@ -317,7 +317,6 @@ def _list_replay_operations() -> tuple[Operation, ...]:
 
 
 def _list_report_operations() -> tuple[Operation, ...]:
-    """Return the operations on one report."""
     return (
         Operation(
             "get_report", "/reports/{report}", "Tell the facts of a report",

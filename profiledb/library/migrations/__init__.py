@@ -62,7 +62,6 @@ def _fill_list(url: str) -> None:
 
 @contextmanager
 def _open_transaction(url: str) -> Iterator[Connection]:
-    """Open a transaction."""
     given = postgres.build_connection_arguments(url)
     engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(**given), poolclass=NullPool)
     with engine.begin() as connection:

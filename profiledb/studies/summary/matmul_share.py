@@ -43,7 +43,6 @@ def describe_matmul(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
 
 
 def describe_share(pct: float) -> str:
-    """Describe a share."""
     return "none" if not pct else words.percent(pct)
 
 
