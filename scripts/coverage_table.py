@@ -38,11 +38,11 @@ ENDINGS = (".nsys-rep", ".qdrep", ".qdstrm", ".ncu-rep", ".sqlite", ".csv", ".js
 BESIDE = (".timings.csv", ".nvml.csv", ".tasks.csv", ".energy.csv", ".meta.json")
 """Endings of files beside a report that are no reports."""
 HEAD = """\
-# What is right on everyone's reports
+# Accuracy on everyone's reports
 
 Made by `{command}` in {seconds} of processor time: every report of these folders is taken in, and its figures are
 compared with those of {tools}, cell by cell and as text. A pair is a report of `nsys stats` or a rule of `nsys analyze`
-beside the analysis of its name, where either has rows; of samples that a newer nsys made, what that printed lies beside
+beside the analysis of its name, if either has rows; for samples that a newer nsys made, its printout lies beside
 them. *Deliberate* differences are told in the header of the analysis. Values of ncu are metrics and rows of its details
 page. *Other* is the share of kernel time in kernels of no class. Steps are those that kernels alone tell, against the
 truth in `tests/data/steps.toml`.
