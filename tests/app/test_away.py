@@ -1,4 +1,4 @@
-"""A report in a bucket that somebody has open goes on to be shown while the team's database is away."""
+"""An open report in a bucket stays readable while the team's database is away."""
 
 from pathlib import Path
 

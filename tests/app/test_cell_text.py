@@ -1,4 +1,4 @@
-"""Cells of tables: each in the unit that fits it, and numbers below the words, by which they sort."""
+"""Cells of tables: each in a fitting unit, over the numbers by which the table sorts."""
 
 from types import SimpleNamespace
 

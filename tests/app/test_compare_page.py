@@ -1,4 +1,4 @@
-"""The page "Compare": its sentences against the rows, its address, and what cannot be compared."""
+"""The page "Compare": its sentences against the rows, its address, and reports that cannot be compared."""
 
 import duckdb
 import pandas as pd

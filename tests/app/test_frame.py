@@ -1,4 +1,4 @@
-"""What stands around every page: the menu and what it grays, the report switcher, addresses that pages had before."""
+"""The frame of every page: the menu and its gray pages, the report switcher, former addresses."""
 
 from collections.abc import Iterator
 from dataclasses import replace

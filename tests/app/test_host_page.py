@@ -1,4 +1,4 @@
-"""The page Host: flame graph, tables and threads of real reports; what it says of one that lacks all of it."""
+"""The page "Host": flame graph, tables and threads of real reports, and a report without any of these."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The page "Kernel profiles": what it says of a launch of a full report, of a partial one and of printed text."""
+"""The page "Kernel profiles": a launch of a full report, of a partial one and of printed text."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The Library page as a visitor uses it, on reports that the real worker made."""
+"""The page "Library" as a visitor uses it, on reports that the real worker made."""
 
 import io
 from dataclasses import replace

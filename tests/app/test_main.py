@@ -1,4 +1,4 @@
-"""The frame: which report a page shows, what the menu offers, and what becomes of errors."""
+"""The dashboard: the report of a page, the menu, and errors."""
 
 import logging
 import subprocess

@@ -1,4 +1,4 @@
-"""The page of operators in each of its ways, on a small trace by hand; what it lacks is said."""
+"""The page "Operators" in each of its views, on a small trace by hand and on one without the data."""
 
 from pathlib import Path
 

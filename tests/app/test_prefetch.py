@@ -1,4 +1,4 @@
-"""A report that was prepared: its pages open without working anything out."""
+"""The pages of a prepared report open without computing anything."""
 
 from pathlib import Path
 from typing import Any

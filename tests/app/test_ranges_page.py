@@ -1,4 +1,4 @@
-"""The page of ranges: what it says of real reports, of one without the GPU's side, and of hostile names."""
+"""The page "Ranges": real reports, one without GPU activity, and hostile names."""
 
 import base64
 import json

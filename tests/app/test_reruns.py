@@ -1,4 +1,4 @@
-"""What makes a rerun cheap: the words of tables without pandas' layout, and what is built once."""
+"""Cheap reruns: cells of tables without pandas' layout, and figures that are built once."""
 
 import gc
 import logging

@@ -1,4 +1,4 @@
-"""Who somebody is by the claims of an identity provider."""
+"""The standing of a user by the claims of an identity provider."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The page Run: which rank holds up the others, on the samples and without a run."""
+"""The page "Run": the rank that holds up the others, on the samples, and a report without a run."""
 
 import csv
 import gzip

@@ -1,4 +1,4 @@
-"""The page of scaling: the whole family of the samples, one report alone, and reports that have none of it."""
+"""The page "Scaling": the whole family of the samples, one report alone, and reports without ranks."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The selection bar: the address gives the selection of every page, and what a report does not have breaks none."""
+"""The selection bar: the address selects on every page, and unknown parts of a selection break no page."""
 
 import re
 from collections.abc import Callable

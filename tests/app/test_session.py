@@ -1,4 +1,4 @@
-"""The cached access of pages to the library: what is kept goes by the file that it was read from."""
+"""The cached access of pages to the library: the cache key holds the files that an answer was read from."""
 
 import inspect
 import os

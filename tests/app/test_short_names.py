@@ -1,4 +1,4 @@
-"""Names that are cut: no two look alike, none is longer than its room, and what differs stays."""
+"""Shortened names stay distinct, fit their room, and keep the parts that differ."""
 
 from string import ascii_letters
 

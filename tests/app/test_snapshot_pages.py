@@ -1,4 +1,4 @@
-"""A memory snapshot on the pages: memory by stack and by line, and the segments of the allocator."""
+"""Pages of a memory snapshot: memory by stack and by line, and the segments of the allocator."""
 
 import pickle
 from pathlib import Path

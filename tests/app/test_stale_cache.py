@@ -1,4 +1,4 @@
-"""What was read last is given again while the database cannot be read, to those who had it, and a new one afterward."""
+"""The last answer is repeated while the database cannot be read, to the people who had it, and renewed afterward."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Columns of tables: what pages name, and what the headers of analyses say of it."""
+"""Columns of tables: the choice of pages, and the descriptions in the headers of analyses."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""MPI, OpenACC and unified memory; test_parity.py has them against nsys."""
+"""MPI, OpenACC and unified memory; test_parity.py compares them with nsys."""
 
 import sqlite3
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Every page that fits opens on a trace of the PyTorch profiler; analyses answer or say what would record it."""
+"""Every fitting page opens on a trace of the PyTorch profiler; analyses answer or name the option that records more."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The tour through the samples on the Library page: whom it is shown to, and that each link leads somewhere."""
+"""The tour of the samples on the Library page: its visitors, and the target of each link."""
 
 from dataclasses import replace
 from pathlib import Path

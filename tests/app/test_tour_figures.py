@@ -1,4 +1,4 @@
-"""Every figure in the tour through the samples is what the analyses, or the files themselves, say."""
+"""Every figure in the tour of the samples agrees with the analyses or the files."""
 
 import csv
 import json

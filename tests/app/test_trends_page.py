@@ -1,4 +1,4 @@
-"""The page "Trends": all series, one of them, what people say of its changes, and moving reports; nothing at hand."""
+"""The page "Trends": all series, one series, people's notes on its changes, moving reports, and no series at all."""
 
 from pathlib import Path
 

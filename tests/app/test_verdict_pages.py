@@ -1,4 +1,4 @@
-"""One launch has one verdict, and one kernel too: every page, table, file and answer for programs has the same word."""
+"""A launch and a kernel have one verdict on every page, in every table, file and answer for programs."""
 
 import re
 from typing import Any

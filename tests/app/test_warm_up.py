@@ -1,4 +1,4 @@
-"""What a server does before anybody looks at a page."""
+"""The work of a server before the first page."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The page What if: what it shows of a sample, a choice of changes, and a report that it cannot replay."""
+"""The page "What if": a sample, a choice of changes, and a report that it cannot replay."""
 
 import pytest
 from streamlit.testing.v1 import AppTest

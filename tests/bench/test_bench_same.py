@@ -1,4 +1,4 @@
-"""The comparison of two libraries finds what differs, and nothing else."""
+"""The comparison of two libraries finds every difference, and no other."""
 
 from pathlib import Path
 

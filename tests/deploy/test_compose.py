@@ -1,4 +1,4 @@
-"""docker-compose.yml: what it says is valid, and what its services run works, as processes of this machine."""
+"""docker-compose.yml is valid, and its services work as processes of this machine."""
 
 import json
 import re

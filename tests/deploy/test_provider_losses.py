@@ -1,4 +1,4 @@
-"""An identity provider that stands still or is gone: who is logged in goes on, who logs in hears why not."""
+"""A hung or lost identity provider: users with a login go on, and a new login fails with a reason."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""The rules of axe-core: contrast, names, roles, structure. ``test_pages`` has every page checked against them."""
+"""The rules of axe-core: contrast, names, roles, structure; ``test_pages`` checks every page against them."""
 
 from pathlib import Path
 from typing import Any

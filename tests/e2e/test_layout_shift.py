@@ -1,4 +1,4 @@
-"""Nothing jumps when a page is opened by a link: the layout shift that browsers measure (CLS) stays below 0.1."""
+"""Nothing jumps when a link opens a page: the layout shift that browsers measure (CLS) stays below 0.1."""
 
 import pytest
 from playwright.sync_api import Browser

@@ -1,4 +1,4 @@
-"""What only a browser shows of how pages look: a theme that changes while a page is open."""
+"""A theme that changes while a page is open, which only a browser shows."""
 
 import pytest
 from playwright.sync_api import Page, expect

@@ -1,4 +1,4 @@
-"""The content security policy stops what pages must not do, and what people download runs nothing."""
+"""The content security policy stops forbidden actions of pages, and downloads run nothing."""
 
 import csv
 import io

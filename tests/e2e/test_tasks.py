@@ -1,4 +1,4 @@
-"""What people come for, with the clicks that it takes from a report's Summary, and what the browser's Back does."""
+"""Common tasks, with the clicks from a report's Summary, and the browser's Back button."""
 
 import re
 

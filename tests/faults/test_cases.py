@@ -1,4 +1,4 @@
-"""The cases of docs/faults.md that have no other test, by their numbers; and that the others are where it says."""
+"""The cases of docs/faults.md without another test, by number, and the places of all others."""
 
 import ast
 import os

@@ -1,4 +1,4 @@
-"""Files that are damaged or cut where that once went unnoticed, through the real worker: a note, or a failure."""
+"""Damaged or cut files that once went unnoticed, through the real worker: a note, or a failure."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""How the process that reads a file may end: the sentence for each way, and which files are tried again."""
+"""Endings of the process that reads a file: a sentence for each, and the files that are tried again."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Names of tables, columns and files are only names: none of them runs as SQL, and nothing is reached through them."""
+"""Names of tables, columns and files stay names: none runs as SQL or reaches a file."""
 
 import ast
 import functools

@@ -1,4 +1,4 @@
-"""What lies in an inbox and is no file: said once in the log and on the Library page, as long as it lies there."""
+"""Entries of an inbox that are no files: listed once in the log, and on the Library page as long as they exist."""
 
 import os
 import shutil

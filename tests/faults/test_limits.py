@@ -1,4 +1,4 @@
-"""What one file may take: a converter that prints without end, bombs, and processes that try to stay behind."""
+"""Limits of one file: a converter with endless output, bombs, and processes that try to stay behind."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""A file that cannot be read fails by itself: the worker starts, says what is wrong, and takes in the others."""
+"""An unreadable file fails alone: the worker starts, explains the failure, and imports the others."""
 
 import os
 import shutil

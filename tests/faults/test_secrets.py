@@ -1,4 +1,4 @@
-"""Secrets planted wherever a capture may hold them are in no byte of the library, the logs and what leaves them."""
+"""Planted secrets are in no byte of the library, of the logs, or of answers and downloads."""
 
 import json
 import os

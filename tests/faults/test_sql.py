@@ -1,4 +1,4 @@
-"""Questions that are attacks: each ends in a sentence, and leaves nothing behind."""
+"""Hostile SQL questions: each ends in a sentence, and leaves nothing behind."""
 
 import compileall
 import json

@@ -1,4 +1,4 @@
-"""Ends, and folders that come in parts."""
+"""Stops of worker and dashboard, and folders that arrive in parts."""
 
 import os
 import shutil

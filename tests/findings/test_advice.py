@@ -1,4 +1,4 @@
-"""Advice that knows the program: conditions of lines, and that nobody is advised what is in use already."""
+"""Advice by traits: conditions of lines, and no advice for features that the program uses already."""
 
 import itertools
 

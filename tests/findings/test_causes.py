@@ -1,4 +1,4 @@
-"""Findings that share time: what each takes of the parts of the time, and which one it stands under."""
+"""Findings that share time: the parts of the time that each takes, and the finding that it stands under."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What became of findings from one selection to another."""
+"""Changes of findings from one selection to another."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What rules found of each report, kept for lists: it counts only while nothing has changed."""
+"""The digest of firing rules for lists: it is valid only while nothing has changed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

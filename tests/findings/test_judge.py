@@ -1,4 +1,4 @@
-"""What the judge makes of the answers of rules, by rules of one line on a real report."""
+"""Verdicts and order of findings, by rules of one line on a real report."""
 
 import json
 from dataclasses import replace

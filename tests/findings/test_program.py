@@ -1,4 +1,4 @@
-"""What is recognized of a program: of samples and strangers' reports, and of reports by hand."""
+"""Recognized traits of programs: in samples, strangers' reports, and reports by hand."""
 
 from collections.abc import Sequence
 from typing import Any

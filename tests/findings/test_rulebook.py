@@ -1,4 +1,4 @@
-"""Files of rules: what a header must say, and what a user's own folder may hold."""
+"""Files of rules: required headers, and a user's own folder."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rules about machine and capture: on samples against what lies beside them, and on small captures by hand."""
+"""Rules about machine and capture: samples against their sidecars, and small captures by hand."""
 
 import csv
 import json

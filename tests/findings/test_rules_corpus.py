@@ -1,4 +1,4 @@
-"""Rules on reports of strangers, where they are: conclusions that were once wrong."""
+"""Rules on strangers' reports: conclusions that were once wrong."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Every rule over every report there is: what must hold of findings, whatever was captured."""
+"""Every rule on every report: properties of findings that always hold."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rules about idle GPUs: on samples against gaps told from the raw export, and on small captures by hand."""
+"""Rules about idle GPUs: samples against gaps of the raw export, and small captures by hand."""
 
 from itertools import pairwise
 from typing import Any

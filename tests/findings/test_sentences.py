@@ -1,4 +1,4 @@
-"""Sentences of findings read aloud: one and many, shares too small for a digit, and what a report does not have."""
+"""Sentences of findings: singular and plural, shares too small for a digit, and missing data."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the profiler adds to idle time and launches: on traces by hand, and on a pair of captures of one program."""
+"""The profiler's own part of idle time and launches: traces by hand, and a pair of captures of one program."""
 
 from dataclasses import replace
 from pathlib import Path

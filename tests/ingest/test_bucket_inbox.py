@@ -1,4 +1,4 @@
-"""The worker over an inbox in a bucket: what is put there becomes reports, as what is dropped into a folder does."""
+"""The worker over an inbox in a bucket: objects become reports like the files of a folder."""
 
 import shutil
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""When a file that had to wait is tried again."""
+"""Deferred files: when each is tried again."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path

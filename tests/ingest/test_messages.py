@@ -1,4 +1,4 @@
-"""What a conversion answers is checked: its process has read a hostile file."""
+"""The worker checks the answer of a conversion, whose process has read a hostile file."""
 
 import json
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""The worker prepares what it took in, beside its work, and nothing of that outlives it."""
+"""The worker prepares imported reports beside its work, and its helper process ends with it."""
 
 import subprocess
 import sys

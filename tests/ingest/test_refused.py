@@ -1,4 +1,4 @@
-"""PostgreSQL refuses a user: who starts hears its own words; and a user with the rights of docs/team.md is enough."""
+"""PostgreSQL refuses a user: the start fails with the server's words; the rights of docs/team.md suffice."""
 
 import os
 import re

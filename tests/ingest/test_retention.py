@@ -1,4 +1,4 @@
-"""The worker has what the rules let go announced, and removed some days later, once an hour."""
+"""The worker has removals announced, and carried out some days later, once an hour."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which files are worked on at the same time, and what waits for what."""
+"""The schedule: files that convert in parallel, and files that wait for others."""
 
 import threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Secrets in commands, however these are spelled and quoted, and harmless words that stay."""
+"""Secrets in commands, in any spelling and quoting, and harmless words that stay."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""What the worker, and the process that converts a file, import: every dropped file pays for it again."""
+"""Imports of the worker and of the process that converts a file: every dropped file pays for them."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Workers of a team: real processes and a real PostgreSQL, which between them take in every file once."""
+"""Workers of a team: real processes and a real PostgreSQL import every file once."""
 
 import asyncio
 import json

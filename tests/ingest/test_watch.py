@@ -1,4 +1,4 @@
-"""What makes the worker wait before it takes a file, and what does not."""
+"""The watch waits for files that change, and takes files that were moved into the inbox at once."""
 
 from collections.abc import Iterator
 from pathlib import Path

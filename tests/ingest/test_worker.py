@@ -1,4 +1,4 @@
-"""The worker: what it takes up, what it leaves alone, and what a crash leaves behind."""
+"""The worker: files that it imports, files that it leaves alone, and repair after a crash."""
 
 import os
 import shutil

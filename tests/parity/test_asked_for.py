@@ -1,4 +1,4 @@
-"""Advice of reports of strangers: no flag that the capture used already, and no page that holds nothing."""
+"""Advice on strangers' reports: no flag that the capture used already, and no page without data."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Differences to nsys that are meant are told where people look them up, and no other is in docs/coverage.md."""
+"""Deliberate differences from nsys are documented, and docs/coverage.md has no other."""
 
 from collections.abc import Callable
 from pathlib import Path

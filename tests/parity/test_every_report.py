@@ -1,4 +1,4 @@
-"""One checker over every report there is: what must hold whatever was captured, and by which version."""
+"""One checker for every report: properties that hold for any capture and any version."""
 
 import re
 import sqlite3

@@ -1,4 +1,4 @@
-"""Captures of CUDA graphs and of two processes, with ranges that cross: against what nsys 2025.3 printed about them."""
+"""Captures of CUDA graphs and of two processes with crossing ranges, against the output of nsys 2025.3."""
 
 import csv
 import io

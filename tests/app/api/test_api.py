@@ -1,4 +1,4 @@
-"""The door for programs: what it answers is what the command line prints, and what goes wrong is a sentence."""
+"""The HTTP API: its answers equal the command line's, and every error is a sentence."""
 
 import asyncio
 import csv

@@ -1,4 +1,4 @@
-"""The timeline's modules import each other in one direction, so that each can be read by itself."""
+"""The JavaScript modules of the timeline import each other in one direction."""
 
 import re
 from graphlib import TopologicalSorter

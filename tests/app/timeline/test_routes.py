@@ -1,4 +1,4 @@
-"""The door of the timeline: what it answers, what it refuses, and what browsers may keep."""
+"""The routes of the timeline: answers, refusals, and caching by browsers."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What people and programs did that changed nothing stands in the audit, and what was refused is counted there."""
+"""The audit records access by people and programs, and counts refusals."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What every answer of a real server carries, and what Streamlit's own addresses tell."""
+"""Headers of every answer of a real server, and the content of Streamlit's own addresses."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""Who may reach the dashboard: a real server, asked as a page of another site would make a browser ask."""
+"""Trusted hosts: a real server refuses requests that pages of other sites make a browser send."""
 
 import socket
 from collections.abc import Iterator

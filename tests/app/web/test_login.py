@@ -1,4 +1,4 @@
-"""With a login: who is nobody sees nothing, who may look cannot change, on whatever road they ask."""
+"""With a login, strangers see nothing and viewers change nothing, by any protocol."""
 
 import asyncio
 import json

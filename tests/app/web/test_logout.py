@@ -1,4 +1,4 @@
-"""Logging out ends the login on the server: a cookie that somebody copied before opens nothing any more."""
+"""Logging out ends the login on the server: a copied cookie opens nothing afterward."""
 
 from collections.abc import Iterator
 from pathlib import Path

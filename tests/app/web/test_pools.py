@@ -1,4 +1,4 @@
-"""Nobody takes what all share: places for questions, room for uploads, names in the inbox, pages of a proxy."""
+"""Nobody can use up shared resources: places for questions, room for uploads, names in the inbox, pages of a proxy."""
 
 import asyncio
 import http.client

@@ -1,4 +1,4 @@
-"""A sharing link on every road: it opens the pages of one report to who has no login, and nothing else."""
+"""A sharing link opens the pages of one report to people without a login, and nothing else, by any protocol."""
 
 from collections.abc import Iterator
 from pathlib import Path

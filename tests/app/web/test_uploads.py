@@ -1,4 +1,4 @@
-"""Uploads to a real server: to the disk and not to memory, up to the limit and no further, and nothing stays behind."""
+"""Uploads to a real server go to the disk instead of memory, end at the limit, and leave nothing behind."""
 
 import contextlib
 import hashlib

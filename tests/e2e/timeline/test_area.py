@@ -1,4 +1,4 @@
-"""Areas, steps and searches answer what the pages answer."""
+"""Areas, steps and searches agree with the answers of pages."""
 
 import re
 

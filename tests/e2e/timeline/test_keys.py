@@ -1,4 +1,4 @@
-"""Every key, wheel, drag and finger does what it says."""
+"""Every key, wheel, drag and finger works as documented."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What is drawn is what the report holds, on screen and in files, whatever names are."""
+"""The picture agrees with the report, on screen and in files, also with hostile names."""
 
 import io
 from typing import Literal

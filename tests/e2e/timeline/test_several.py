@@ -1,4 +1,4 @@
-"""Several reports below each other: each lane is where its report says, moved by what aligns them."""
+"""Several reports below each other: each lane is at its time in its report, moved by the alignment."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""What an address says, a colleague sees; what is hostile in it is ignored."""
+"""An address reproduces its sender's view; hostile parts of it are ignored."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What is derived knows no tool: only tables and columns of a report, and those that readers stage."""
+"""Code that derives names no tool: only tables and columns of a report, and staged ones."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Random captures against brute force: which ranges hold which calls, what encloses what, and what selections keep."""
+"""Random captures against brute force: ranges around calls, nesting, and selections."""
 
 import random
 import sqlite3

@@ -1,4 +1,4 @@
-"""What ranges ran on the GPU: small exports made by hand, with the numbers worked out beside them."""
+"""Projection of ranges onto the GPU: small exports by hand, with the expected numbers beside them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

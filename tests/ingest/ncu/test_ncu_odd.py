@@ -1,4 +1,4 @@
-"""Reports that lack what most have: real ones, and real ones with a few bytes changed."""
+"""Nsight Compute reports with missing parts: real ones, and real ones with a few changed bytes."""
 
 import struct
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Nsight Compute reports: whole ones, compressed ones, and those that are not what they seem."""
+"""Nsight Compute reports: whole, compressed, and other files with their ending."""
 
 import builtins
 import importlib.metadata

@@ -1,4 +1,4 @@
-"""What of the details page of ncu is asked for by name: metrics of one's own, and rows that few sections have."""
+"""Rows of ncu's details page that are asked for by name: a user's own metrics, and rows of few sections."""
 
 from collections import Counter
 from pathlib import Path

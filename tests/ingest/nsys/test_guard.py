@@ -1,4 +1,4 @@
-"""Rows of an export that a report lacks are told: by a reader with a fault, and none on what is there."""
+"""The row guard reports the rows that a report lacks of an export: with a faulty reader all, with a sound one none."""
 
 from pathlib import Path
 

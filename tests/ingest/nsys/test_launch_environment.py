@@ -1,4 +1,4 @@
-"""Which rank a report is of, from the environment that a launcher gave the program, and nothing else of it."""
+"""The rank of a report, from the environment of its launcher, of which nothing else is kept."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Small exports made by hand, whose rows in the report can be told in advance."""
+"""Small exports by hand, with the expected rows of their reports."""
 
 import re
 import sqlite3

@@ -1,4 +1,4 @@
-"""OpenMP events of exports made by hand, through the real worker: what their tables hold, and what damaged ones do."""
+"""OpenMP events of exports by hand, through the real worker: their tables, and damaged ones."""
 
 import sqlite3
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Planted secrets must be nowhere in a report, whichever way they got into the capture."""
+"""Planted secrets are nowhere in a report, by whatever way they entered the capture."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``warpdeck check``: what passes and what fails, budgets, formats, and what cannot be compared."""
+"""``warpdeck check``: passes and failures, budgets, formats, and reports that cannot be compared."""
 
 import json
 from dataclasses import replace

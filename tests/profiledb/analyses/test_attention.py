@@ -1,4 +1,4 @@
-"""Attention by its parts: work and rates by hand, and where sizes come from."""
+"""Attention by its parts: work and rates by hand, and the sources of sizes."""
 
 import json
 import math

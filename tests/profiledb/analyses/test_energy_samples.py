@@ -1,4 +1,4 @@
-"""The energy of real reports against what the program itself read from the GPU's counter."""
+"""The energy of real reports, against the program's own readings of the GPU's counter."""
 
 import csv
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What the CPU did: call chains, threads and back traces by hand, and real reports with CPU samples."""
+"""CPU activity: call chains, threads and back traces by hand, and real reports with CPU samples."""
 
 import json
 from typing import Any

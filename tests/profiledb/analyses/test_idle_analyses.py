@@ -1,4 +1,4 @@
-"""When a GPU was idle and what the host did: small reports by hand, sums over every report, and the samples."""
+"""Idle time of GPUs and its causes: small reports by hand, sums over every report, and the samples."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What surrounds a kernel, by hand: its neighbors in the stream, and the lines of the program that launch it."""
+"""The context of a kernel, by hand: its neighbors in the stream, and the program lines that launch it."""
 
 import duckdb
 

@@ -1,4 +1,4 @@
-"""The analyses behind the page of ranges: captures with numbers told by hand, and what holds in every report."""
+"""Analyses of the Ranges page: captures with known numbers, and properties of every report."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""OpenMP regions of captures made by hand: what counts as work, what as waiting, and where a region ends."""
+"""OpenMP regions of captures by hand: work, waits, and ends of regions."""
 
 from typing import Any
 

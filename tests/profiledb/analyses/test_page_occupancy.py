@@ -1,4 +1,4 @@
-"""Theoretical occupancy: by hand from the rules, and against what ncu itself reports."""
+"""Theoretical occupancy: by hand from the rules, and against ncu."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a report says of its machine: versions of drivers as people write them, and GPUs with how many there are."""
+"""Facts about the machine of a report: versions of drivers in their usual form, and GPUs with their number."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rooflines of the sample reports, against the data sheet of their GPU and what their kernels were built to be."""
+"""Rooflines of the samples, against the data sheet of their GPU and the design of their kernels."""
 
 from typing import Any
 

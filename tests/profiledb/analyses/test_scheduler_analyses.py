@@ -1,4 +1,4 @@
-"""What a scheduler decided: errors, regret and loads by hand from a log of ten decisions."""
+"""Decisions of a scheduler: errors, regret and loads by hand, from a log of ten decisions."""
 
 from collections.abc import Callable
 from typing import Any

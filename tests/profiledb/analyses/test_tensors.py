@@ -1,4 +1,4 @@
-"""Memory of tensors in a trace by hand: reuse of addresses, what came before, several devices, growth, selections."""
+"""Memory of tensors in a trace by hand: reused addresses, earlier allocations, several devices, growth, selections."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Questions in SQL that are no attacks: what they see, and how their answers are written."""
+"""Harmless questions in SQL: visible tables, and formats of answers."""
 
 import csv
 import io

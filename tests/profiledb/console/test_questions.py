@@ -1,4 +1,4 @@
-"""Questions that are kept: bounded, whole, and found by nothing but their ids."""
+"""Saved questions: bounded, written as a whole, and found by their ids alone."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The audit: every change with who made it, in the transaction of the change, and after its report is gone."""
+"""The audit: every change with its author, in the transaction of the change, and after its report is gone."""
 
 import argparse
 import csv

@@ -1,4 +1,4 @@
-"""A database of many machines speaks of one library: a worker elsewhere changes nothing."""
+"""A team's database belongs to one library: a worker of another one changes nothing."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Marks that people leave beside a report, whatever a browser sends for one."""
+"""Marks that people leave beside a report, and hostile ones from a browser."""
 
 import json
 import sqlite3

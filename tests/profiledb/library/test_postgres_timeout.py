@@ -1,4 +1,4 @@
-"""A real PostgreSQL that stands still: who asks it hears so in time, others at once, and all goes on afterward."""
+"""A real PostgreSQL that hangs: its callers get an error in time, others at once, and all goes on afterward."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The list of reports, asked of both databases: search, filters, order, pages, and nothing of a hidden report."""
+"""The list of reports in both databases: search, filters, order, pages, and no trace of a hidden report."""
 
 import sqlite3
 from contextlib import closing

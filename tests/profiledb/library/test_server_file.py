@@ -1,4 +1,4 @@
-"""The file that says which server serves a library: whatever it holds, it is read as a whole or not at all."""
+"""The file that names the server of a library is read as a whole or not at all, whatever it holds."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sharing links: what they are made of, how they end, and how many there may be."""
+"""Sharing links: their secrets, ends and number."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo

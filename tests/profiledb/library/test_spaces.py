@@ -1,4 +1,4 @@
-"""Spaces: the library and the catalog of a visitor know nothing of a report that the visitor may not see."""
+"""Spaces: a visitor's library and catalog hide reports that the visitor may not see."""
 
 import ast
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The catalog of a team in a real PostgreSQL: tables, several who write, a server that goes away and comes back."""
+"""The catalog of a team in a real PostgreSQL: tables, several writers, a server that goes away and comes back."""
 
 import json
 import logging

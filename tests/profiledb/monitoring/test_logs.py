@@ -1,4 +1,4 @@
-"""What a log of JSON holds: an object a line, whatever names and messages do, and no secrets."""
+"""The JSON log: one object a line with any names and messages, and no secrets."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Figures as Prometheus reads them: its own parser, asked over a real socket."""
+"""Prometheus figures, read by its own parser over a real socket."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""Advice to capture again: no flag that was on, and no trace of what the program does not use."""
+"""Advice to capture again: no flag that was on, and no trace of an API that the program does not use."""
 
 import shlex
 from typing import Any

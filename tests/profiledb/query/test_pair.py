@@ -1,4 +1,4 @@
-"""A Systems report joined to a Compute report: which kernels are which, and what the analyses of both say, by hand."""
+"""A Systems report joined to a Compute report, by hand: matched kernels, and the analyses of both."""
 
 from typing import Any
 

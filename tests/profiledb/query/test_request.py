@@ -1,4 +1,4 @@
-"""What a request holds, and that its key tells apart whatever may answer otherwise."""
+"""Requests: their content, and keys that differ whenever answers may."""
 
 from collections.abc import Sequence
 from contextlib import suppress

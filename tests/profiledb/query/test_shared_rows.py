@@ -1,4 +1,4 @@
-"""Analyses that build on the same rows: on one cursor they answer what each answers alone."""
+"""Analyses with shared rows answer on one cursor as each answers alone."""
 
 import itertools
 import re

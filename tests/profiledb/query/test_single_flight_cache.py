@@ -1,4 +1,4 @@
-"""What is worked out once for all sessions: by one of those who ask at once, and again where that failed."""
+"""The single-flight cache: one computation for all concurrent callers, and another after a failure."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Changes by hand, on small programs: what each does to times, what it leaves, and where it refuses."""
+"""Changes by hand, on small programs: their effect, their limits, and refusals."""
 
 from dataclasses import replace
 

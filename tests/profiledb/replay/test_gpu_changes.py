@@ -1,4 +1,4 @@
-"""Changes of precision and GPU by hand, on small programs: what kernels gain, and what stays."""
+"""Changes of precision and GPU by hand, on small programs: gains of kernels, and kernels that stay."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Activations that are computed again, by hand: what goes with them, and what a library tells of them."""
+"""Recomputed activations, by hand: the removed work, and recomputed kernels of a library."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Slack by hand, and of random programs: an event that is late by its slack costs nothing, and by 1 ns more, 1 ns."""
+"""Slack by hand, and of random programs: a delay within the slack costs nothing, and 1 ns more costs 1 ns."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Waits and reads of results that go, by hand: what goes with them and what stays."""
+"""Removed waits and reads of results, by hand: the work that goes with them, and the work that stays."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Damaged files of a library: each is said in a sentence, none keeps the others; the next start mends what it can."""
+"""Damaged files of a library: a sentence for each, no effect on others, and repair at the next start."""
 
 import os
 import random
