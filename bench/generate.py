@@ -29,7 +29,7 @@ _STEPS_A_BATCH = 250  # about 200,000 kernels: some hundred megabytes of arrays 
 
 @dataclass(frozen=True)
 class Options:
-    """What to generate: kernels over all processes, and the number of odd ranges per process."""
+    """The size of an export: kernels over all processes, and odd ranges per process."""
 
     kernels: int
     processes: int = 1

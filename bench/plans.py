@@ -1,4 +1,4 @@
-"""Measure what preparing a report costs, statement by statement: `python -m bench.plans LIBRARY [REPORT...]`.
+"""Measure the cost of preparing a report, statement by statement: `python -m bench.plans LIBRARY [REPORT...]`.
 
 DuckDB profiles every statement that preparing runs (profiledb/studies/prefetch.py): parse, bind, optimize, physical
 plan, execution, rows. A statement is named after the analysis, rule or shared rows whose text it is; all others (views
@@ -36,7 +36,7 @@ _SPACES = re.compile(r"\s+")
 
 @dataclass
 class Cost:
-    """What the runs of one statement took together: milliseconds by kind, and rows returned."""
+    """The cost of all runs of one statement: milliseconds by kind, and returned rows."""
 
     name: str
     runs: int = 0
@@ -63,7 +63,7 @@ class Profile:
         self._names = _names()
 
     def execute(self, cursor: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> Cost:
-        """Execute statements one by one, and add what each cost to the cost of the text."""
+        """Execute statements one by one, and add the cost of each to that of its text."""
         said = _SPACES.sub(" ", re.sub(r"^--.*$", "", sql, flags=re.MULTILINE)).strip()
         name = self._names.get(sql.strip()) or said[:40]
         cost = self.costs.setdefault(name, Cost(name))
@@ -78,7 +78,7 @@ class Profile:
         return cost
 
     def add(self, cost: Cost, cursor: duckdb.DuckDBPyConnection) -> None:
-        """Add what DuckDB says of the last statement: nothing before its rows were read."""
+        """Add DuckDB's profile of the last statement, which is empty before its rows were read."""
         found = json.loads(cursor.get_profiling_information(format="json"))
         took = {
             key: 1000 * found.get(key, 0.0) for key in ("planner", "cumulative_optimizer_timing", "physical_planner")

@@ -1,4 +1,4 @@
-"""What a replay costs: `python -m bench.replay_speed --kernels 10000 1000000 5000000` generates reports and measures.
+"""Measure the cost of a replay: `python -m bench.replay_speed --kernels 10000 1000000 5000000` generates reports, too.
 
 A process of its own asks each question twice. The first time it loads modules and creates views, as the command does;
 a server does that once.

@@ -1,4 +1,4 @@
-"""Measure what people see while the identity provider is lost: ``python -m bench.team_logins``.
+"""Measure pages and logins while the identity provider is lost: ``python -m bench.team_logins``.
 
 A dashboard with a login trusts a real OpenID Connect provider on this machine. The provider is killed, or suspended:
 its machine then accepts connections, and nobody answers. Meanwhile a logged-in person views pages, and others try to

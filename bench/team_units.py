@@ -1,4 +1,4 @@
-"""Measure what a report, a page view and a second of idling cost a team: ``python -m bench.team_units``.
+"""Measure the cost of a report, a page view and a second of idling for a team: ``python -m bench.team_units``.
 
 On real parts (bench.team_parts): transactions of PostgreSQL by ``pg_stat_database``, its processor time, that of
 servers and workers, objects and bytes of the bucket. docs/team.md derives the needs of a large team from them.

@@ -71,7 +71,7 @@ def time_ingest(call: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def measure_timeline_file(prepared: Prepared) -> list[Bar]:
-    """Measure what the timeline's file adds to the import of a report: processor time and bytes."""
+    """Measure the additional cost of the timeline's file when a report is imported: processor time and bytes."""
     library = Library(prepared.library)
     report, target = (
         library.path(prepared.report_id),

@@ -36,7 +36,7 @@ from tests.support.s3 import s3, s3_server, s3_servers
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "sample_reports"
 
-__all__ = [  # hooks, and what tests use
+__all__ = [  # hooks, and names for tests
     "CORPUS",
     "Ingested",
     "catalog",

@@ -108,7 +108,7 @@ def run(command: Sequence[str]) -> str:
 
 
 def capture_all(halves: Sequence[Half], until: float, *, per_rank: bool) -> list[str]:
-    """Capture and measure all halves, on each GPU one at a time; return what failed or had no time."""
+    """Capture and measure all halves, on each GPU one at a time; return the halves that failed or had no time."""
     gpus: SimpleQueue[str] = SimpleQueue()
     for gpu in range(max(1, gpu_count())):
         gpus.put(str(gpu))

@@ -390,7 +390,7 @@ def schedule(loop: Loop, mended: bool) -> None:
     from torch import compiler
 
     dynamo.config.recompile_limit = 64
-    compiler.config.force_disable_caches = True  # else a second run would find what the first one compiled
+    compiler.config.force_disable_caches = True  # else a second run would find the compiled code of the first one
     width = 1024 // SMALL
     network = Annealed(width, torch.zeros((), device=DEVICE) if mended else 0).to(DEVICE, torch.bfloat16)
     forward: Any = torch.compile(network) if ON_GPU else network

@@ -35,7 +35,7 @@ class Size:
 
 
 def size(facts: Path) -> Size:
-    """What the program says of its attention. ``shapes.tokens`` has a token more than the model reads: the target."""
+    """The program's facts about its attention. ``shapes.tokens`` has a token more than the model reads: the target."""
     if not facts.exists():
         return Size()
     told = json.loads(facts.read_text())
@@ -48,7 +48,7 @@ def size(facts: Path) -> Size:
 
 @dataclass
 class Part:
-    """What all ranges, or fused kernels, of a part ran."""
+    """The work of all ranges, or fused kernels, of a part."""
 
     calls: int = 0
     cpu_ns: int | None = None

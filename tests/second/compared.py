@@ -1,4 +1,4 @@
-"""Two captures side by side: kernels, copies, and what each ran in all and in a step."""
+"""Two captures side by side: kernels, copies, and totals of each in all and per step."""
 
 import statistics
 from collections import defaultdict
@@ -54,7 +54,7 @@ def by_kernel(operations: Collection[Operation]) -> dict[str, Totals]:
 
 
 def kernels(a: Capture, b: Capture) -> Table:
-    """Kernels of two whole captures by full name: what changed, and whether because of more calls or longer ones."""
+    """Kernels of two whole captures by full name: the change, by number of calls and by duration."""
     sides = [by_kernel(one.operations) for one in (a, b)]
     whole = [sum(one.ns for one in side.values()) for side in sides]
     found: Table = {}
@@ -106,7 +106,7 @@ def copies(a: Capture, b: Capture) -> Table:
 
 
 def summary(capture: Capture) -> dict[str, float]:
-    """What a whole capture ran; of its GPUs the sum, of their shares the mean."""
+    """Totals of a whole capture: the sum over its GPUs, and the mean of their shares."""
     low, high = capture.window
     busy = [union(spans) for spans in by_device(capture.operations).values()]
     found: dict[str, float] = {

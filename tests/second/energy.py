@@ -1,4 +1,4 @@
-"""Energy from the log of power beside a report: what the counter of a GPU grew by, spread over the time it took."""
+"""Energy from the log of power beside a report: the growth of a GPU's counter, spread over its time."""
 
 import csv
 import statistics

@@ -1,4 +1,4 @@
-"""What the host did: CPU samples by function, and for how long threads ran, were blocked in calls or waited."""
+"""Activity of the host: CPU samples by function, and the times that threads ran, were blocked in calls or waited."""
 
 from collections import Counter, defaultdict
 from itertools import pairwise

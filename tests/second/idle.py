@@ -1,4 +1,4 @@
-"""Idle time of GPUs: the gaps between operations, and what the thread did meanwhile that launched the next one."""
+"""Idle time of GPUs: the gaps between operations, and the activity of the thread that launched the next one."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -27,7 +27,7 @@ LOADING = ("ModuleLoad", "ModuleUnload", "LibraryLoad", "LibraryUnload", "cuLink
 
 @dataclass(eq=False)
 class Gap:
-    """A time in which a GPU ran nothing; what ended it, and the time by reason and function."""
+    """A time in which a GPU ran nothing; the operation that ended it, and the time by reason and function."""
 
     device: int
     start: int
@@ -64,7 +64,7 @@ REASONS: tuple[tuple[str, Callable[[str], bool]], ...] = (
 
 
 def reason_of(call: Call, *, of_system: bool) -> str:
-    """What a call is for."""
+    """The purpose of a call."""
     if of_system:
         return "OS runtime call"
     return next((reason for reason, fits in REASONS if fits(call.name)), "other CUDA call")
@@ -131,7 +131,7 @@ def _outermost(capture: Capture) -> dict[int, Calls]:
 
 
 def _parts(start: int, end: int, follower: Operation, outermost: dict[int, Calls]) -> Counter[tuple[str, str | None]]:
-    """The time of a gap: by what the thread was in until the call of the next operation returned, then the rest."""
+    """The time of a gap: by the thread's calls until that of the next operation returned, then the rest."""
     found: Counter[tuple[str, str | None]] = Counter()
     if follower.call is None:
         found["unknown", None] = end - start
@@ -182,7 +182,7 @@ def by_reason(capture: Capture) -> dict[tuple[str], dict[str, Any]]:
 
 
 def longest(capture: Capture, limit: int = 50) -> dict[tuple[int, int], dict[str, Any]]:
-    """The longest gaps by GPU and begin, with their reasons and the call that launched what ended each."""
+    """The longest gaps by GPU and begin, with their reasons and the call that launched the next operation."""
     every = sorted((gap for gap in gaps(capture) if gap.ns >= SHORT), key=lambda gap: (-gap.ns, gap.start, gap.device))
     return {
         (gap.device, gap.start - capture.start): {
@@ -199,7 +199,7 @@ def longest(capture: Capture, limit: int = 50) -> dict[tuple[int, int], dict[str
 def ranges_of_longest(capture: Capture, limit: int = 10) -> dict[tuple[int, int], dict[str, Any]]:
     """The path of the innermost range that the host had open for more than half of each of the longest gaps.
 
-    Looked at are the thread that launched what ended the gap, and the one that drives it.
+    The threads are the one that launched the next operation, and the one that drives it.
     """
     nesting = nest(capture)
     found: dict[tuple[int, int], dict[str, Any]] = {}

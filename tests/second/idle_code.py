@@ -35,7 +35,7 @@ def of_python(capture: Capture) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _inside(capture: Capture, samples: list[tuple[int, int, int]]) -> list[int]:
-    """Of samples (thread, moment, number) those taken while the thread was to launch what ends a gap, in no call."""
+    """Samples (thread, moment, number) in a gap of the thread that launches the next operation, outside of calls."""
     times = defaultdict(list)
     for tid, at, number in samples:
         times[tid].append((at, number))
@@ -58,7 +58,7 @@ def _inside(capture: Capture, samples: list[tuple[int, int, int]]) -> list[int]:
 
 
 def frame_of(capture: Capture, frame: dict[str, Any]) -> tuple[str, str | None]:
-    """A function and the file of its module; the latter in brackets where there is no symbol."""
+    """A function and the file of its module; the latter in brackets without a symbol."""
     module = capture.string(frame["module"]).rpartition("/")[2]
     name = capture.string(frame["symbol"])
     known = name and not frame["unresolved"] and not re.fullmatch("0x[0-9a-fA-F]+", name)

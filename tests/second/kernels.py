@@ -1,4 +1,4 @@
-"""Kernels: totals by name and by class, of all of them or of what a range holds, and what their launches took."""
+"""Kernels: totals by name and by class, of all of them or of those in a range, and the times of their launches."""
 
 import statistics
 from collections import defaultdict
@@ -71,7 +71,7 @@ def by_class(operations: Iterable[Operation]) -> Table:
 
 
 def by_path(capture: Capture, mode: Mode) -> Table:
-    """A row a path of ranges: its time on the host, and what its ranges ran; None where none ran anything."""
+    """A row a path of ranges: its time on the host, and the work of its ranges; None without any."""
     nesting, held = nest(capture), ran(capture, mode)
     ranges: dict[str, list[Range]] = defaultdict(list)
     for one in capture.ranges:
@@ -92,7 +92,7 @@ def by_path(capture: Capture, mode: Mode) -> Table:
 
 
 def launches(capture: Capture, idle_ns: int = 5000) -> Table:
-    """What kernels took on their way, a row a full name, and of all of them under None.
+    """Times from launches to kernels, a row a full name, and of all of them under None.
 
     Kernels without a call are left out, and so are nodes of CUDA graphs.
     """

@@ -1,4 +1,4 @@
-"""What names say: the class of a kernel, the phase of a range; the files of rules are their definition."""
+"""Facts from names: the class of a kernel, the phase of a range; the files of rules define them."""
 
 import re
 import tomllib

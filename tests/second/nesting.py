@@ -1,4 +1,4 @@
-"""Which ranges hold a call, and what a range ran: from docs/attribution.md, by one sweep a thread."""
+"""Ranges around a call, and the work of a range: from docs/attribution.md, by one sweep a thread."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ def _outer_first(one: Range) -> tuple[int, int, int]:
 
 @dataclass(eq=False)
 class Nesting:
-    """The ranges of a capture: what is around each of them, and around each call, in either mode."""
+    """The ranges of a capture: those around each of them, and around each call, in either mode."""
 
     outer: dict[Range, Held]
     around: dict[Mode, dict[Call, Held]]
@@ -113,7 +113,7 @@ def _is_main(tid: int) -> bool:
 
 @dataclass(slots=True)
 class Ran:
-    """What a range ran on the GPUs: ``busy`` is the union of the times by GPU."""
+    """The work of a range on the GPUs: ``busy`` is the union of the times by GPU."""
 
     operations: list[Operation]
 
@@ -136,7 +136,7 @@ class Ran:
 
 @cache
 def ran(capture: Capture, mode: Mode) -> dict[Range, Ran]:
-    """What each range that launched anything ran."""
+    """The work of each range that launched anything."""
     nesting = nest(capture)
     found: dict[Range, Ran] = defaultdict(lambda: Ran([]))
     for operation in capture.operations:

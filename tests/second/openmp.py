@@ -1,4 +1,4 @@
-"""OpenMP regions: what each of their threads did, moment after moment."""
+"""OpenMP regions: the state of each of their threads, moment after moment."""
 
 import re
 from collections import Counter, defaultdict

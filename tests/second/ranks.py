@@ -1,4 +1,4 @@
-"""What a GPU did in each step of its process, and the operations of NCCL with what NCCL says of them."""
+"""The work of a GPU in each step of its process, and the operations of NCCL with NCCL's facts."""
 
 import json
 import re
@@ -113,7 +113,7 @@ def cpu(capture: Capture) -> ROWS:
 
 
 def _host_times(calls: list[Call], since: int, until: int) -> dict[str, int]:
-    """What a CPU does from one moment to another: calls count in the span in which they start."""
+    """The activity of a CPU from one moment to another: calls count in the span in which they start."""
     waits = [
         (one.start, min(one.end, until))
         for one in calls

@@ -50,7 +50,7 @@ class Range:
 
 @dataclass(eq=False, slots=True)
 class Operation:
-    """What ran on a GPU: ``kind`` is kernel, memcpy, memset or graph; ``facts`` is its row in the export."""
+    """An operation of a GPU: ``kind`` is kernel, memcpy, memset or graph; ``facts`` is its row in the export."""
 
     row: int
     kind: str
@@ -113,11 +113,11 @@ class Capture:
         return self.tables.get(name, [])
 
     def string(self, number: int | None) -> str:
-        """The text behind an id; "" where there is none."""
+        """The text of an id; "" for an unknown one."""
         return self.strings.get(number, "") if number is not None else ""
 
     def labels(self, enum: str) -> dict[int, str]:
-        """What an enumeration of the export calls its numbers."""
+        """The names of an enumeration of the export by number."""
         return {row["id"]: row["label"] for row in self.table(f"ENUM_{enum}")}
 
 

@@ -114,7 +114,7 @@ def _tensor(launch: Launch) -> Rate | None:
 
 
 def _traffic(launch: Launch) -> dict[str, Rate]:
-    """By level; what the section of its roofline does not have is made of what the other sections count."""
+    """By level; missing counts of the section of its roofline are derived from the other sections."""
     seconds = (number(launch, "gpu__time_duration.sum") or 0.0) / 1e9
     found = {"dram": _rate(launch, "dram__bytes", "dram")}
     if "derived__lts__lts2xbar_bytes.sum.per_second" in launch:

@@ -60,7 +60,7 @@ class Loop:
 
     @property
     def warmups(self) -> set[Range]:
-        """Steps in a warm-up, or that lead, of the first third, above what the rest takes."""
+        """Steps in a warm-up, or leading ones of the first third that take longer than the rest."""
         if self.warmup:
             return set(self.steps)
         third = len(self.steps) // 3
@@ -143,7 +143,7 @@ def _sizes(capture: Capture) -> set[tuple[str, ...]]:
 
 
 def _unnamed(every: Sequence[Loop]) -> list[Loop]:
-    """The one loop of each thread that covers half of what is around it, where no name says step."""
+    """The only loop of each thread that covers half of the time around it, if no name says step."""
     by_thread: dict[int, list[Loop]] = defaultdict(list)
     whole = {(loop.pattern, loop.tid): loop.cpu_ns for loop in every}
     outer: dict[int, int] = defaultdict(int)

@@ -1,4 +1,4 @@
-"""Memory of tensors from the trace itself, event by event: who holds what when, and who allocated it.
+"""Memory of tensors from the trace itself, event by event: the holders of memory over time, and their allocations.
 
 As TensorBoard's plugin has it (memory_parser.py): an allocation belongs to the innermost operator of its thread at its
 time, a release to who allocated at its address; the peak is the most that "Total Allocated" says.
@@ -40,13 +40,13 @@ class Trace:
         self.moments = sorted(moments, key=lambda event: ns(event["ts"]))  # stable: as they stand in the trace
 
     def stack(self, event: Event) -> list[Event]:
-        """What is open on the thread of an event, outermost first."""
+        """Operators that are open on the thread of an event, outermost first."""
         at = ns(event["ts"])
         there = [one for one in self._around[event["tid"]] if one[0] <= at <= one[1]]
         return [event for _, _, event in sorted(there, key=lambda one: (one[0], -one[1]))]
 
     def forward(self, stack: list[Event]) -> list[Event]:
-        """What was open around the forward operator of the outermost backward one of a stack."""
+        """Operators that were open around the forward operator of the outermost backward one of a stack."""
         for one in stack:
             number = one["args"].get("Sequence number")
             if one["args"].get("Fwd thread id") and number is not None:
@@ -102,7 +102,7 @@ def lives(trace: Trace) -> list[dict[str, Any]]:
 
 
 def at_peak(trace: Trace, name: Any) -> Rows:
-    """What lives at the peak of each device, by what ``name`` says of the allocation's stack."""
+    """Live memory at the peak of each device, by the ``name`` of the allocation's stack."""
     found: Rows = {}
     for device in {device_of(event) for event in trace.moments}:
         own = [n for n, event in enumerate(trace.moments) if device_of(event) == device]

@@ -10,7 +10,7 @@ SIZES = ("batch", "heads", "tokens", "head_size")
 
 
 def ours(sample: Sample, second: Table) -> dict[tuple[Any, ...], Any]:
-    """Our rows under the keys of the second ones, whose length is what the names of ranges tell."""
+    """Our rows under the keys of the second ones, whose length comes from the names of ranges."""
     named = {(variant, part) for variant, tokens, part in second if tokens is None}
     return {
         (row["variant"], None if (row["variant"], row["part"]) in named else row["tokens"], row["part"]): row

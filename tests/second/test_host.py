@@ -1,4 +1,4 @@
-"""What the host did, against the second computation."""
+"""Activity of the host, against the second computation."""
 
 from collections import Counter
 

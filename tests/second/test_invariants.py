@@ -1,4 +1,4 @@
-"""What must hold in any report: shares of a whole add up, no part is longer than its whole, steps are counted alike."""
+"""Properties of any report: shares of a whole add up, no part is longer than its whole, steps are counted alike."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ class Asked:
         self.answers, self.report = answers, answers.library.find(name)
 
     def rows(self, name: str) -> Rows:
-        """The rows of an analysis; none where the report lacks what it needs."""
+        """The rows of an analysis; none if the report lacks its data."""
         try:
             frame = self.answers.frame(self.report.name, name)
         except NotCapturedError:
@@ -148,7 +148,7 @@ def test_shares_of_a_peak_that_programs_tell(sample: Sample) -> None:
 
 @EVERY
 def test_kernels_of_a_stream_fit_into_what_holds_them(sample: Sample) -> None:
-    """What runs on one stream runs one after the other."""
+    """Operations of one stream run one after the other."""
     if len({one.stream for one in sample.capture.operations}) > 1:
         return
     for row in sample.ask("nvtx_tree", mode="process"):
@@ -158,7 +158,7 @@ def test_kernels_of_a_stream_fit_into_what_holds_them(sample: Sample) -> None:
 
 
 def counts(sample: Sample) -> dict[str, int | None]:
-    """How many steps count of the loop of rank 1, by what tells it."""
+    """The number of steps that count of the loop of rank 1, by its source."""
     steps = [row for row in sample.ask("iterations", mode="process") if row["rank"] == 1]
     summary = sample.ask("iteration_summary", mode="process")[:1]
     found: dict[str, int | None] = {

@@ -1,4 +1,4 @@
-"""What GPUs did in each step, and the operations of NCCL, against the second computation."""
+"""Work of GPUs in each step, and the operations of NCCL, against the second computation."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Steps: which ranges are steps, what each took, and what all of them took, against the second computation."""
+"""Steps, the time of each and of all of them, against the second computation."""
 
 import pytest
 

@@ -36,7 +36,7 @@ def ask(once: Once) -> Ask:
 
 
 def by(trace: Trace, kind: str) -> Callable[[Event], str | None]:
-    """What names an allocation."""
+    """The key of an allocation."""
 
     def name(event: Event) -> str | None:
         stack = trace.stack(event)

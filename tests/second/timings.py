@@ -1,4 +1,4 @@
-"""What timers of a program measured, beside the ranges of the same label and step."""
+"""Timers of a program, beside the ranges of the same label and step."""
 
 import csv
 import re
@@ -15,7 +15,7 @@ from tests.second.steps import likeness
 
 
 def measured(path: Path) -> dict[str, list[tuple[int | None, float]]]:
-    """Step, where there is one, and nanoseconds of the measurements of each label; those of a warm-up are left out."""
+    """Step, if there is one, and nanoseconds of the measurements of each label; those of a warm-up are left out."""
     found: dict[str, list[tuple[int | None, float]]] = defaultdict(list)
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
@@ -44,7 +44,7 @@ def step_of(chain: Held, label: str) -> int | None:
 
 
 def rows(capture: Capture, path: Path) -> dict[tuple[str], dict[str, Any]]:
-    """A row a label: how many measurements, ranges and pairs, and what the timer saw and the range did not.
+    """A row a label: the numbers of measurements, ranges and pairs, and the difference of timer and range.
 
     Without a warm-up. A label whose ranges tell no step, and are not as many as its measurements, stands for these
     ranges and for the steps inside them: those are rows of their own.

@@ -1,4 +1,4 @@
-"""Ranks of a run from their traces themselves: what GPUs did, and who waited for whom in which collective."""
+"""Ranks of a run from their traces: work of GPUs, and the waits of ranks in collectives."""
 
 import gzip
 import json

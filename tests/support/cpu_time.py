@@ -55,7 +55,7 @@ def _counted(kind: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _try_wait(process: Any, flags: int) -> tuple[int, int]:
-    """Do what Popen does, and add up the CPU time of the process and of the children that it waited for."""
+    """Start a process like Popen, and add up the CPU time of the process and of the children that it waited for."""
     try:
         pid, status, used = os.wait4(process.pid, flags)
     except ChildProcessError:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Schema:
-    """What a version has more and less: columns by table with the SQL of their values, and tables."""
+    """Additions and removals of a version: columns by table with the SQL of their values, and tables."""
 
     version: str
     product: str

@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 
 
 def list_tracked_files() -> list[Path]:
-    """Return all files of the project: what git tracks, and what it would."""
+    """Return all files of the project: those that git tracks, and new ones that it does not ignore."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
