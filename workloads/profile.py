@@ -19,7 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from warpdeck.profiling.file_names import OUTPUTS, claim_name
-from warpdeck.profiling.nvml import gpu_count, has_gpu
+from warpdeck.profiling.nvml import count_gpus, has_gpu
 
 from . import COMMAND, PARENT, tools
 from .clean_room import clean_environment, namespaces
@@ -168,7 +168,7 @@ def check(job: Job) -> None:
         tools.find(job.tool)
     if " " in job.stem():
         raise WorkloadError(f"nsys cannot write to a path with a space in it: {job.stem()!r}.")
-    if (job.tool == "ncu" and not has_gpu()) or (job.tool == "nvml" and not gpu_count()):
+    if (job.tool == "ncu" and not has_gpu()) or (job.tool == "nvml" and not count_gpus()):
         raise WorkloadError(f"--tool {job.tool} needs a GPU, and there is none here: choose --tool nsys or torch.")
 
 

@@ -53,5 +53,5 @@ def versions() -> dict[str, str]:
     torch = sys.modules.get("torch")
     if torch and torch.version.cuda:
         result["cuda"] = torch.version.cuda
-    driver = nvml.driver_version()
+    driver = nvml.read_driver_version()
     return {**result, "driver": driver} if driver else result

@@ -27,7 +27,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from bench.fault_programs.__main__ import load
-from warpdeck.profiling.nvml import gpu_count
+from warpdeck.profiling.nvml import count_gpus
 from workloads.clean_room import HOSTNAME, clean_environment, namespaces
 from workloads.monitor import GPUMonitor
 from workloads.ranks import torchrun
@@ -110,7 +110,7 @@ def run(command: Sequence[str]) -> str:
 def capture_all(halves: Sequence[Half], until: float, *, per_rank: bool) -> list[str]:
     """Capture and measure all halves, on each GPU one at a time; return the halves that failed or had no time."""
     gpus: SimpleQueue[str] = SimpleQueue()
-    for gpu in range(max(1, gpu_count())):
+    for gpu in range(max(1, count_gpus())):
         gpus.put(str(gpu))
 
     def one(half: Half) -> str | None:
@@ -145,7 +145,7 @@ def capture_all(halves: Sequence[Half], until: float, *, per_rank: bool) -> list
         capture(half)
 
     ranks = any(half.ranks > 1 for half in halves)
-    with ThreadPoolExecutor(1 if ranks else max(1, gpu_count())) as pool:
+    with ThreadPoolExecutor(1 if ranks else max(1, count_gpus())) as pool:
         return [told for told in pool.map(one, halves) if told]
 
 

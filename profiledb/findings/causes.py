@@ -66,7 +66,7 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
         own[one.rule.name] = gets
         others = _sum_takers(one.rule.name, names, took)
         taker = max(others, key=lambda other: (others[other], other), default="")
-        if 2 * gets < saving and taker and others[taker] >= _least_taken(one, gets) * saving:
+        if 2 * gets < saving and taker and others[taker] >= _find_least_taken(one, gets) * saving:
             parents[one.rule.name] = parents.get(taker, taker)
     _join_rules(costs, leading, parents)
     _join_ranges(costs, leading, parents)
@@ -123,7 +123,7 @@ def nest_remarks(found: Iterable[Finding]) -> list[Finding]:
     return [replace(one, parent=parents.get(one.rule.name, one.parent)) for one in every]
 
 
-def _least_taken(one: Finding, gets: int) -> float:
+def _find_least_taken(one: Finding, gets: int) -> float:
     """Return the part of a finding's saving that another one takes at least if it is nested under that one."""
     if one.rule.level != LEVELS[-1]:
         return 0.5

@@ -205,7 +205,9 @@ def _order_findings(found: Sequence[Finding], savings: Savings | None, window: W
     top = [one for one in found if one.parent is None]
 
     def place(one: Finding) -> tuple[Any, ...]:
-        return _make_sort_key(one, max((_weigh_saving(other) for other in _containers(one, top, window)), default=0.0))
+        return _make_sort_key(
+            one, max((_weigh_saving(other) for other in _list_containers(one, top, window)), default=0.0)
+        )
 
     ordered = [
         one for first in sorted(top, key=place) for one in (first, *sorted(select_below(first, found), key=place))
@@ -213,14 +215,14 @@ def _order_findings(found: Sequence[Finding], savings: Savings | None, window: W
     return predictions.combine(ordered, savings, window.ns) if savings else ordered
 
 
-def _containers(one: Finding, top: Iterable[Finding], window: Window) -> Iterator[Finding]:
+def _list_containers(one: Finding, top: Iterable[Finding], window: Window) -> Iterator[Finding]:
     """Yield the costly findings of a later level that this one accounts for a large part of."""
     mine, weight = set(causes.list_claimed(one.rule, window.parts)), _weigh_saving(one)
     if weight * 100 < HIGH_PCT * (window.ns or math.inf):
         return
     for other in select_costly(top):
         if (
-            _level(other) > _level(one)
+            _rank_directness(other) > _rank_directness(one)
             and not other.leads
             and weight >= _choose_least(other, one) * _weigh_saving(other)
             and mine.intersection(causes.list_claimed(other.rule, window.parts))
@@ -246,7 +248,7 @@ def _weigh_saving(finding: Finding) -> float:
     return shown * (1 - math.sqrt(max(0.0, 1 - share))) / share
 
 
-def _level(finding: Finding) -> int:
+def _rank_directness(finding: Finding) -> int:
     """Return how directly its time can be fixed. A symptom that knows its cause, and a choice, count as places.
 
     A cause that leads shortens what others are about, so it precedes them.
@@ -261,7 +263,14 @@ def _make_sort_key(finding: Finding, container: float) -> tuple[int, int, float,
     verdicts: tuple[Verdict, ...] = ("fires", "cannot_judge", "clear")
     remark = 0 if finding.rule.costs else ("warning", "note").index(finding.rule.weight) + 1
     weight = _weigh_saving(finding)
-    return verdicts.index(finding.verdict), remark, -max(weight, container), _level(finding), -weight, finding.rule.name
+    return (
+        verdicts.index(finding.verdict),
+        remark,
+        -max(weight, container),
+        _rank_directness(finding),
+        -weight,
+        finding.rule.name,
+    )
 
 
 def _make_finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:

@@ -70,7 +70,7 @@ def create(db: "duckdb.DuckDBPyConnection") -> None:
         db.execute(read_sql(name))
 
 
-def comment(db: "duckdb.DuckDBPyConnection") -> None:
+def write_comments(db: "duckdb.DuckDBPyConnection") -> None:
     """Store the meaning of every table and column in ``db`` as comments."""
     statements = []
     for table in read_tables().values():

@@ -83,7 +83,7 @@ def create(
         db.execute(f"USE {CATALOG}")
         if not ready.empty:
             schema.create(db)
-            schema.comment(db)
+            schema.write_comments(db)
         yield db
         db.execute("USE memory")
         db.execute(f"DETACH {CATALOG}")

@@ -57,7 +57,7 @@ class FourGpus:
 @pytest.fixture
 def gpus(monkeypatch: pytest.MonkeyPatch) -> FourGpus:
     found = FourGpus()
-    monkeypatch.setattr(nvml, "library", lambda: found)
+    monkeypatch.setattr(nvml, "load_library", lambda: found)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     return found
 

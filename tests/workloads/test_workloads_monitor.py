@@ -13,7 +13,7 @@ from warpdeck.profiling.power_log import COLUMN, HEADER, GPUMonitor, say_that_th
 from workloads.monitor import auto_profile
 from workloads.ranges import send_to
 
-without_gpu = pytest.mark.skipif(nvml.gpu_count() > 0, reason="there is a GPU")
+without_gpu = pytest.mark.skipif(nvml.count_gpus() > 0, reason="there is a GPU")
 
 
 @without_gpu
@@ -28,13 +28,13 @@ def test_without_a_gpu_the_monitor_says_so_once_and_does_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(nvml.gpu_count() == 0, reason="needs a GPU")
+@pytest.mark.skipif(nvml.count_gpus() == 0, reason="needs a GPU")
 def test_on_a_gpu_the_monitor_logs_power(tmp_path: Path) -> None:
     with GPUMonitor(tmp_path / "run", interval_s=0.01):
         pass
     with (tmp_path / "run.nvml.csv").open(newline="") as lines:
         rows = list(csv.DictReader(lines))
-    assert len(rows) >= 2 * nvml.gpu_count()
+    assert len(rows) >= 2 * nvml.count_gpus()
     assert float(rows[0]["power_w"]) > 0
 
 

@@ -27,7 +27,7 @@ Reading = tuple[float | None, ...]
 
 
 @cache
-def library() -> Any | None:
+def load_library() -> Any | None:
     """Return pynvml, initialized; None if the package or the driver is missing."""
     try:
         pynvml = importlib.import_module("pynvml")
@@ -40,25 +40,25 @@ def library() -> Any | None:
     return pynvml
 
 
-def gpu_count() -> int:
+def count_gpus() -> int:
     """Return the number of GPUs that the driver shows."""
-    pynvml = library()
+    pynvml = load_library()
     return int(_ask_nvml(pynvml.nvmlDeviceGetCount) or 0) if pynvml else 0
 
 
 def has_gpu() -> bool:
     """Return True if there is a GPU, even one that NVML does not support."""
-    return gpu_count() > 0 or any(Path("/dev").glob("nvidia[0-9]*"))
+    return count_gpus() > 0 or any(Path("/dev").glob("nvidia[0-9]*"))
 
 
-def driver_version() -> str | None:
-    pynvml = library()
+def read_driver_version() -> str | None:
+    pynvml = load_library()
     return _decode_text(pynvml.nvmlSystemGetDriverVersion()) if pynvml else None
 
 
-def uuid(index: int) -> str | None:
+def read_uuid(index: int) -> str | None:
     """Return the identity of a GPU, such as GPU-12ab..., which reports contain too; None if unknown."""
-    pynvml = library()
+    pynvml = load_library()
     assert pynvml is not None
     handle = _get_handle(index)
     answer = None if handle is None else _ask_nvml(pynvml.nvmlDeviceGetUUID, handle)
@@ -67,14 +67,14 @@ def uuid(index: int) -> str | None:
 
 def describe_gpus() -> list[dict[str, object]]:
     """Return name, memory and power limit of each GPU; None for unknown values."""
-    pynvml = library()
+    pynvml = load_library()
     if not pynvml:
         return []
     described: list[dict[str, object]] = []
-    for index in range(gpu_count()):
+    for index in range(count_gpus()):
         handle = _get_handle(index)
         name = None if handle is None else _ask_nvml(pynvml.nvmlDeviceGetName, handle)
-        memory_bytes, limit_w, _ = limits(index)
+        memory_bytes, limit_w, _ = read_limits(index)
         described.append(
             {
                 "name": None if name is None else _decode_text(name),
@@ -85,9 +85,9 @@ def describe_gpus() -> list[dict[str, object]]:
     return described
 
 
-def limits(index: int) -> tuple[float | None, float | None, float | None]:
+def read_limits(index: int) -> tuple[float | None, float | None, float | None]:
     """Return memory (bytes), power limit (watts) and highest SM clock (MHz) of a GPU; None for unknown values."""
-    pynvml = library()
+    pynvml = load_library()
     assert pynvml is not None
     handle = _get_handle(index)
     if handle is None:
@@ -103,7 +103,7 @@ def limits(index: int) -> tuple[float | None, float | None, float | None]:
 
 def read(index: int) -> Reading:
     """Return one value for each of READINGS; None for values that this GPU does not report."""
-    pynvml = library()
+    pynvml = load_library()
     assert pynvml is not None
     handle = _get_handle(index)
     if handle is None:
@@ -127,13 +127,13 @@ def read(index: int) -> Reading:
 
 def _get_handle(index: int) -> Any | None:
     """Return NVML's handle of a GPU; None if it is lost."""
-    pynvml = library()
+    pynvml = load_library()
     assert pynvml is not None
     return _ask_nvml(pynvml.nvmlDeviceGetHandleByIndex, index)
 
 
 def _read_instant_power_mw(handle: Any) -> int | None:
-    pynvml = library()
+    pynvml = load_library()
     assert pynvml is not None
     values = _ask_nvml(pynvml.nvmlDeviceGetFieldValues, handle, [pynvml.NVML_FI_DEV_POWER_INSTANT])
     if values is None or values[0].nvmlReturn != pynvml.NVML_SUCCESS:
@@ -143,7 +143,7 @@ def _read_instant_power_mw(handle: Any) -> int | None:
 
 def _ask_nvml(function: Callable[..., Any], *arguments: object) -> Any | None:
     """Call a function of NVML; return None if this GPU does not support it, or does not answer."""
-    pynvml = library()
+    pynvml = load_library()
     assert pynvml is not None
     try:
         return function(*arguments)

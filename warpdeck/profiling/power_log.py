@@ -50,8 +50,8 @@ class GPUMonitor:
         self.interval_s = interval_s
         self.rows: list[Row] = []
         """Rows of the file: one per reading and GPU."""
-        self.devices = list(range(nvml.gpu_count()) if devices is None else devices)
-        self._uuids = {device: nvml.uuid(device) for device in self.devices}
+        self.devices = list(range(nvml.count_gpus()) if devices is None else devices)
+        self._uuids = {device: nvml.read_uuid(device) for device in self.devices}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._read_until_stopped, name="GPUMonitor", daemon=True)
         self._start_ns = 0

@@ -55,10 +55,10 @@ class Readings:
         self.interval_s = interval_s
         self.latest: tuple[Reading, ...] = ()
         self.host = Host()
-        devices = visible([nvml.uuid(index) for index in range(nvml.gpu_count())]) if use_gpu else []
+        devices = visible([nvml.read_uuid(index) for index in range(nvml.count_gpus())]) if use_gpu else []
         self.has_gpu = nvml.has_gpu() and bool(devices)
         self._devices = {gpu: device for gpu, device in enumerate(devices) if device is not None}
-        self._limits = {gpu: nvml.limits(device) for gpu, device in self._devices.items()}
+        self._limits = {gpu: nvml.read_limits(device) for gpu, device in self._devices.items()}
         self._stop = threading.Event()
         self._read = threading.Condition()
 

@@ -17,7 +17,7 @@ _BAR_PX = 28
 _LABEL_SHARE = 0.07
 
 
-def part_colors(classes: dict[str, str], theme: Theme) -> dict[str, str]:
+def get_part_colors(classes: dict[str, str], theme: Theme) -> dict[str, str]:
     """Return the colors of ``PARTS``; communication and copies take the colors of their kernel classes."""
     other = classes["other"]
     return {
@@ -99,7 +99,7 @@ def plot_steps(rows: pd.DataFrame, classes: dict[str, str], theme: Theme) -> go.
     names = [fmt.escape_plotly(fmt.shortened(name, 32)) for name in rows["run"]]
     longest = float(rows["step_ns"].max())
     figure = go.Figure()
-    for part, color in part_colors(classes, theme).items():
+    for part, color in get_part_colors(classes, theme).items():
         values = rows[part].astype(float)
         figure.add_bar(
             x=values / size,

@@ -169,17 +169,17 @@ def _draw_steps(every: WhatIf, found: Predicted | None) -> None:
 
 
 def _make_stretch(one: Stretch) -> charts.Stretch:
-    return charts.Stretch(one.begin_ns, one.end_ns, path_table.get_kind_title(one.kind), _color(one.kind))
+    return charts.Stretch(one.begin_ns, one.end_ns, path_table.get_kind_title(one.kind), _choose_color(one.kind))
 
 
-def _color(kind: str) -> str:
+def _choose_color(kind: str) -> str:
     colors = theme.get_class_colors()
     return share_bar.get_color(kind) if kind in path_table.KINDS else colors.get(kind, colors[OTHER])
 
 
 def _list_parts(kinds: Sequence[tuple[str, int]], every: WhatIf) -> list[charts.Part]:
     return [
-        charts.Part(path_table.get_kind_title(kind), every.share_pct(ns), fmt.duration(ns), _color(kind))
+        charts.Part(path_table.get_kind_title(kind), every.share_pct(ns), fmt.duration(ns), _choose_color(kind))
         for kind, ns in kinds
     ]
 

@@ -62,7 +62,7 @@ def answer(tables: RunTables) -> RunAnswer:
     return RunAnswer(
         is_matched=not tables.matches.empty,
         headline=next(iter(about_ranks), _state_even(tables)),
-        held_ns=min(run_findings.mean(tables.held), run_findings.find_spare(tables)),
+        held_ns=min(run_findings.compute_mean(tables.held), run_findings.find_spare(tables)),
         straggler=late,
         findings=tuple(findings),
         clocks=tuple(clocks.align(tables.matches)),
@@ -82,8 +82,8 @@ def answer(tables: RunTables) -> RunAnswer:
 def _state_even(tables: RunTables) -> str:
     if tables.matches.empty:
         return sentences.state_unmatched(tables.operations["operation"].unique().tolist())
-    step_ns = run_findings.mean(tables.matrix("duration_ns"))
-    return sentences.state_even(tables.run, run_findings.mean(tables.waits) / step_ns if step_ns else 0.0)
+    step_ns = run_findings.compute_mean(tables.matrix("duration_ns"))
+    return sentences.state_even(tables.run, run_findings.compute_mean(tables.waits) / step_ns if step_ns else 0.0)
 
 
 def shrink(values: Matrix, each: int) -> Matrix:

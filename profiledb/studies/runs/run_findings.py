@@ -84,8 +84,8 @@ def _find_waits(tables: RunTables, found: Straggler | None) -> Iterator[RunFindi
     if not step_ns:
         return
     exposed = tables.matrix("exposed_ns")
-    waited = mean(tables.waits)
-    cost = min(mean(tables.held), find_spare(tables))
+    waited = compute_mean(tables.waits)
+    cost = min(compute_mean(tables.held), find_spare(tables))
     if found is not None:
         rule = "straggler" if found.ranks == 1 else "slow_node"
         yield RunFinding(rule, sentences.state_straggler(found, tables.run), found.late_ns, found.share)
@@ -95,7 +95,7 @@ def _find_waits(tables: RunTables, found: Straggler | None) -> Iterator[RunFindi
     bubbles = list(_find_bubbles(tables, exposed, step_ns))
     yield from bubbles
     matched = ~np.isnan(tables.waits)  # of other steps nothing tells how much of them is waiting
-    shown = mean(exposed[matched] if matched.any() else exposed)
+    shown = compute_mean(exposed[matched] if matched.any() else exposed)
     transfer = max(0.0, shown - waited - sum(one.saving_ns or 0.0 for one in bubbles))
     network = list(_find_network(tables, transfer, step_ns))
     yield from network
@@ -111,7 +111,7 @@ def find_spare(tables: RunTables) -> float:
     return max(0.0, float(spare.mean(axis=1).min())) if len(spare) else np.inf
 
 
-def mean(values: Matrix) -> float:
+def compute_mean(values: Matrix) -> float:
     """Return the mean of the known values; 0 if there is none."""
     return 0.0 if np.isnan(values).all() else float(np.nanmean(values))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from profiledb.studies.runs.rank_summary import RankSummary
 from profiledb.studies.scaling.family import TRACE, Named, join_overlapping
-from profiledb.studies.scaling.runs import mean
+from profiledb.studies.scaling.runs import compute_mean
 
 FEWEST = 2
 """Ranks that make a run; a report of a single one belongs to none."""
@@ -63,7 +63,7 @@ class Run:
     @property
     def step_ns(self) -> float:
         """Mean length of a step over all ranks, ns."""
-        return mean([one.step_ns for one in self.ranks])
+        return compute_mean([one.step_ns for one in self.ranks])
 
 
 def list_runs(ranks: Iterable[RankSummary]) -> list[Run]:

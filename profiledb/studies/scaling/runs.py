@@ -77,7 +77,7 @@ class Run:
     @property
     def step_ns(self) -> float:
         """Length of a step, ns: the mean over the ranks, which wait for each other."""
-        return mean([rank.step_ns for rank in self.ranks])
+        return compute_mean([rank.step_ns for rank in self.ranks])
 
     @property
     def slowest(self) -> Rank:
@@ -106,10 +106,10 @@ class Run:
 
     def part(self, name: str) -> float:
         """Return the mean over the ranks of a part of a step, ns."""
-        return mean([rank.parts[name] for rank in self.ranks])
+        return compute_mean([rank.parts[name] for rank in self.ranks])
 
 
-def mean(values: Sequence[float]) -> float:
+def compute_mean(values: Sequence[float]) -> float:
     """Return the arithmetic mean of one value or more."""
     return sum(values) / len(values)
 

@@ -54,12 +54,12 @@ def is_snapshot_only(report: Manifest) -> bool:
     return bool(report.rows.get("tensor_segment")) and not any(map(report.rows.get, WORK))
 
 
-def devices(answers: Answers) -> str:
+def write_devices(answers: Answers) -> str:
     """Tensor memory by device."""
     return "## Memory of tensors\n\n" + format_table("tensor_memory", answers.rows("tensor_memory"), _DEVICES)
 
 
-def peak(answers: Answers) -> str:
+def write_peak(answers: Answers) -> str:
     """Holders of memory at the peak, by source line."""
     rows = answers.rows("tensor_peak", limit=TOP)
     if rows.empty:
@@ -68,7 +68,7 @@ def peak(answers: Answers) -> str:
     return "## What holds memory at the peak\n\n" + format_table("tensor_peak", rows, _PEAK)
 
 
-def grown(answers: Answers) -> str:
+def write_growth(answers: Answers) -> str:
     """Memory allocated and not released during the capture, by source line."""
     rows = answers.rows("tensor_allocations")
     rows = rows[rows["net_bytes"] > 0]
@@ -78,7 +78,7 @@ def grown(answers: Answers) -> str:
     return "## What grew\n\n" + format_table("tensor_allocations", rows, _GROWN)
 
 
-def largest(answers: Answers) -> str:
+def write_largest(answers: Answers) -> str:
     """The largest allocations with their stacks."""
     rows = answers.rows("tensor_lifetimes", limit=TOP)
     if rows.empty:
@@ -88,10 +88,18 @@ def largest(answers: Answers) -> str:
     )
 
 
-def segments(answers: Answers) -> str:
+def write_segments(answers: Answers) -> str:
     """The allocator's memory at the time of the snapshot."""
     rows = rows_or_none(answers.rows, "tensor_fragmentation")
     return "## Fragmentation\n\n" + format_table("tensor_fragmentation", rows, _HELD) if len(rows) else ""
 
 
-SECTIONS: tuple[Section, ...] = (nsys.short, top_findings.write_section, devices, peak, grown, segments, largest)
+SECTIONS: tuple[Section, ...] = (
+    nsys.write_overview,
+    top_findings.write_section,
+    write_devices,
+    write_peak,
+    write_growth,
+    write_segments,
+    write_largest,
+)

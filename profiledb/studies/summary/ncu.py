@@ -39,7 +39,7 @@ _LAUNCHES: Shown = {
 }  # fmt: skip
 
 
-def short(answers: Answers) -> str:
+def write_overview(answers: Answers) -> str:
     """Extent and limits of the measurement: the largest kernel, the verdict for most of the time, ncu's best advice."""
     rows = answers.rows("ncu_speed_of_light")
     statements = [
@@ -147,19 +147,19 @@ def _find_best_rules(answers: Answers, rows: pd.DataFrame) -> pd.DataFrame:
     return rules.sort_values("saving_ns", ascending=False, kind="stable").drop_duplicates("launch_id")
 
 
-def findings(answers: Answers) -> str:
+def write_other_findings(answers: Answers) -> str:
     """The costliest findings, without ncu's own advice, with which the summary begins."""
     return top_findings.write_section(answers, [ADVICE])
 
 
-def verdicts(answers: Answers) -> str:
+def write_verdicts(answers: Answers) -> str:
     """Number of launches, and their limits by time."""
     rows = answers.rows("ncu_verdicts")
     launches = words.counted(rows["launches"].sum(), "launch")
     return f"## What limits the launches\n\n{launches}.\n\n" + format_table("ncu_verdicts", rows, _VERDICTS)
 
 
-def top(answers: Answers) -> str:
+def write_top_kernels(answers: Answers) -> str:
     """The longest launches: speed of light, verdict, ncu's advice, and distance from the memory roof."""
     every = answers.rows("ncu_speed_of_light")
     rows = every.sort_values("duration_ns", ascending=False, kind="stable").head(TOP)
@@ -181,10 +181,16 @@ def top(answers: Answers) -> str:
     )
 
 
-def roofline(answers: Answers) -> str:
+def write_roofline(answers: Answers) -> str:
     """No content of its own: raises if work and traffic were not collected, so that no launch has a roof."""
     answers.rows("ncu_roofline")
     return ""
 
 
-SECTIONS: tuple[Section, ...] = (short, findings, verdicts, top, roofline)
+SECTIONS: tuple[Section, ...] = (
+    write_overview,
+    write_other_findings,
+    write_verdicts,
+    write_top_kernels,
+    write_roofline,
+)

@@ -79,7 +79,7 @@ _TIMINGS: Shown = {
 }  # fmt: skip
 
 
-def short(answers: Answers) -> str:
+def write_overview(answers: Answers) -> str:
     """The most important statements, as on the dashboard."""
     statements = headline.find_statements(answers.rows)
     if not statements:
@@ -88,7 +88,7 @@ def short(answers: Answers) -> str:
     return "\n".join(["## In short", "", *lines])
 
 
-def gpu(answers: Answers) -> str:
+def write_gpu_times(answers: Answers) -> str:
     """Busy time of each GPU in the selection."""
     rows = answers.rows("gpu_busy")
     used = rows[rows["operations"] > 0]
@@ -108,7 +108,7 @@ def _explain_earlier_work(used: pd.DataFrame) -> str:
     )
 
 
-def split(answers: Answers) -> str:
+def write_matmul_share(answers: Answers) -> str:
     """Matmul against the rest, by phase and by class."""
     rows, classes = _count_per_step(answers, answers.rows("matmul_split")), answers.rows("class_split")
     rows = rows.set_index("phase", drop=False)
@@ -116,7 +116,7 @@ def split(answers: Answers) -> str:
         return ""
     lines = ["## Kernel classes"]
     if headline.is_neural_network(classes):
-        titles = phase_titles()
+        titles = get_phase_titles()
         phase: Shown = {"Phase": ("phase", lambda value: words.plain(titles.get(value, value)))}
         lines = ["## Matmul against the rest", matmul_share.describe_matmul(rows, titles)]
         if len(rows) > 2:  # a single phase is everything
@@ -127,12 +127,12 @@ def split(answers: Answers) -> str:
     return "\n\n".join(lines)
 
 
-def phase_titles() -> dict[str, str]:
+def get_phase_titles() -> dict[str, str]:
     """Return the titles of the phases in order; ``all`` first."""
     return {ALL: "Everything"} | {phase.name: phase.title for phase in phases.read_current().phases}
 
 
-def top(answers: Answers) -> str:
+def write_top_kernels(answers: Answers) -> str:
     """The kernels with the most time in each phase, and those of them that are not matmul."""
     rows = _count_per_step(answers, answers.rows("top_kernels", limit=TOP))
     if rows.empty:
@@ -141,7 +141,7 @@ def top(answers: Answers) -> str:
     rows = rows.assign(verdict=rows["kernel"].map(verdicts))
     present = dict.fromkeys(rows["phase"])
     lines = ["## Top kernels"]
-    titles = phase_titles()
+    titles = get_phase_titles()
     matmul = headline.is_neural_network(answers.rows("class_split"))
     without = f", and top {TOP} without matmul" if matmul else ""
     lacks = {"Without matmul"} if not matmul else set()
@@ -156,7 +156,7 @@ def top(answers: Answers) -> str:
     return "\n\n".join(lines)
 
 
-def steps(answers: Answers) -> str:
+def write_steps(answers: Answers) -> str:
     """Count, median and spread of the steps from ranges; without ranges, of steps detected from kernels."""
     host = rows_or_none(answers.rows, "iteration_summary")
     if host.empty:
@@ -188,7 +188,7 @@ def _describe_detected(answers: Answers) -> str:
     )
 
 
-def idle(answers: Answers) -> str:
+def write_idle_time(answers: Answers) -> str:
     """Host activity while GPUs were idle."""
     rows = answers.rows("idle_reasons")
     if rows.empty:
@@ -204,7 +204,7 @@ def idle(answers: Answers) -> str:
     return f"## Why the GPU was idle\n\n{remark}" + format_table("idle_reasons", rows, _IDLE)
 
 
-def copies(answers: Answers) -> str:
+def write_copies(answers: Answers) -> str:
     """Copies and memsets by direction, with their rate."""
     rows = rows_or_none(answers.rows, "copies")  # a program may copy nothing; the list of missing data says so
     if rows.empty:
@@ -212,7 +212,7 @@ def copies(answers: Answers) -> str:
     return "## Memcpy and memset\n\n" + format_table("copies", rows, _COPIES) + list_contradictions(rows, "direction")
 
 
-def calls(answers: Answers) -> str:
+def write_calls(answers: Answers) -> str:
     """The CUDA calls with the most CPU time."""
     rows = rows_or_none(answers.rows, "api_calls")
     if rows.empty:
@@ -220,7 +220,7 @@ def calls(answers: Answers) -> str:
     return f"## {headline.name_api(rows['function'])}API\n\n" + format_table("api_calls", rows.head(TOP), _CALLS)
 
 
-def osrt(answers: Answers) -> str:
+def write_os_calls(answers: Answers) -> str:
     """The operating system calls with the most time, summed over threads."""
     rows = rows_or_none(answers.rows, "osrt_calls")
     if rows.empty:
@@ -229,7 +229,7 @@ def osrt(answers: Answers) -> str:
     return f"## OS runtime\n\n{note}\n\n" + format_table("osrt_calls", rows.head(TOP), _OSRT)
 
 
-def attention(answers: Answers) -> str:
+def write_attention(answers: Answers) -> str:
     """The parts of attention, from ranges or fused kernels."""
     rows = rows_or_none(answers.rows, "attention_parts")
     if rows.empty:
@@ -253,13 +253,13 @@ def _list_peaks(rows: pd.DataFrame) -> str:
     return f"\n\nPeak: {', '.join(sources)}." if sources else ""
 
 
-def timings(answers: Answers) -> str:
+def write_timings(answers: Answers) -> str:
     """The program's own timings beside the ranges of the same name."""
     rows = answers.rows("timing_compare")
     return "## Timer against ranges\n\n" + format_table("timing_compare", rows, _TIMINGS)
 
 
-def mfu(answers: Answers) -> str:
+def write_mfu(answers: Answers) -> str:
     """Model FLOPs utilization, if the FLOPs of a step, its time and the peak are known."""
     row = answers.rows("mfu").iloc[0]
     if isinstance(row["contradiction"], str):
@@ -275,5 +275,6 @@ def mfu(answers: Answers) -> str:
 
 
 SECTIONS: tuple[Section, ...] = (
-    short, top_findings.write_section, gpu, split, top, steps, idle, copies, calls, osrt, attention, timings, mfu,
+    write_overview, top_findings.write_section, write_gpu_times, write_matmul_share, write_top_kernels, write_steps,
+    write_idle_time, write_copies, write_calls, write_os_calls, write_attention, write_timings, write_mfu,
 )  # fmt: skip

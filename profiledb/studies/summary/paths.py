@@ -28,13 +28,13 @@ def explain(ask: Ask) -> str:
     return " ".join([*(one.text for one in headline.state_paths(ask)), NO_TIMES])
 
 
-def kernels(answers: Answers) -> str:
+def write_kernels(answers: Answers) -> str:
     """The kernels with the most time."""
     rows = answers.rows("path_kernels", limit=TOP)
     return "## Kernels\n\n" + format_table("path_kernels", rows, _KERNELS) if len(rows) else ""
 
 
-def scopes(answers: Answers) -> str:
+def write_scopes(answers: Answers) -> str:
     """The paths with the most time, without the kernels themselves."""
     rows = answers.rows("path_tree")
     rows = rows[rows["is_kernel"] == "no"].sort_values("total_ns", ascending=False, kind="stable").head(TOP)
@@ -43,4 +43,4 @@ def scopes(answers: Answers) -> str:
     return "## Call paths\n\nEach with all paths below it.\n\n" + format_table("path_tree", rows, _PATHS)
 
 
-SECTIONS: tuple[Section, ...] = (nsys.short, kernels, scopes)
+SECTIONS: tuple[Section, ...] = (nsys.write_overview, write_kernels, write_scopes)

@@ -322,7 +322,7 @@ def test_a_long_name_is_shortened_in_the_sentence(library: Library, publish: Pub
         insert(db, "kernel", [kernel(n, 1 + n % 3, 1_000 * n, 1_000 * n + 900) for n in range(90)])
         insert(db, "busy", [{"device_id": 0, "start_ns": 1_000 * n, "end_ns": 1_000 * n + 900} for n in range(90)])
 
-    said = nsys.steps(answers.Answers(library, library.find(publish(fill)), {}))
+    said = nsys.write_steps(answers.Answers(library, library.find(publish(fill)), {}))
     assert "`Cijk_Ailk_Bljk_MT128x128x32_" in said
     assert len(said) < 400
 
