@@ -11,7 +11,7 @@ from profiledb.report import store
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.studies.compare import answer, verdict
 from profiledb.studies.compare import rows as compare_rows
-from tests.app.conftest import CORPUS, Dashboard, Open, needs_samples, of
+from tests.app.conftest import CORPUS, Dashboard, Open, needs_samples, of, plain_texts
 from tests.support.page_reports import empty, insert, kernel, name
 
 pytestmark = needs_samples
@@ -26,11 +26,6 @@ def pair(library: Library) -> tuple[str, str]:
     return a, b
 
 
-def said(at: AppTest) -> str:
-    kinds = (at.header, at.subheader, at.markdown, at.caption, at.info, at.warning, at.error, at.code)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
-
-
 def kernels(at: AppTest) -> pd.DataFrame:
     """The table of kernels, which is not the first one: that of findings is."""
     found: pd.DataFrame = next(one.value for one in at.dataframe if {"name", "class"} <= set(one.value.columns))
@@ -40,7 +35,7 @@ def kernels(at: AppTest) -> pd.DataFrame:
 def open_(dashboard: Dashboard, **query: str) -> AppTest:
     at = dashboard("compare", **query)
     assert not at.exception
-    assert "Something went wrong" not in said(at)
+    assert "Something went wrong" not in plain_texts(at)
     return at
 
 
@@ -62,17 +57,17 @@ def test_the_sentences_are_those_of_the_rows(dashboard: Dashboard, library: Libr
     at = open_(dashboard, report=pair[0], other=pair[1])
     a, b = (answer.gather_side(library, library.find(one), OPENED) for one in pair)
     lines = (verdict.state_headline(a, b), verdict.state_figures(a, b), verdict.explain_change(a, b))
-    assert all(line and line in said(at) for line in lines), "as on the command line"
+    assert all(line and line in plain_texts(at) for line in lines), "as on the command line"
     assert verdict.state_outside(a, b) == "", "the rest was the warm-up, which is left out"
     whole = open_(dashboard, report=pair[0], other=pair[1], warmup="include")
-    assert "Outside steps: kernels 22.4 ms in A, 6.91 ms in B" in said(whole)
+    assert "Outside steps: kernels 22.4 ms in A, 6.91 ms in B" in plain_texts(whole)
     assert lines[0].startswith("B is faster (3.53×): 10.5 ms → 2.97 ms wall time per step")
     rows = compare_rows.compare_kernels(a, b, "step")
     pairs = zip(kernels(at)["name"], rows["name"], strict=True)
     assert all(shown.startswith(name) for shown, name in pairs), "kernels of one short name are told apart"
-    assert f"{(rows['status'] == 'gone').sum()} gone" in said(at)
+    assert f"{(rows['status'] == 'gone').sum()} gone" in plain_texts(at)
     told = "warpdeck compare"
-    assert f"{told} {pair[0]} {pair[1]} --param warmup=exclude --basis step" in said(at)
+    assert f"{told} {pair[0]} {pair[1]} --param warmup=exclude --basis step" in plain_texts(at)
 
 
 @pytest.mark.slow("judges two reports by every rule for each of its pages")
@@ -94,7 +89,7 @@ def test_swap_is_the_mirror_image(dashboard: Dashboard, pair: tuple[str, str]) -
 def test_the_other_selection_is_the_same_until_it_is_chosen(dashboard: Dashboard, pair: tuple[str, str]) -> None:
     same = open_(dashboard, report=pair[0], other=pair[1], range="forward")
     assert [b.key for b in same.button if "chip" in str(b.key)] == ["selection-chip-0", "other-selection-chip-0"]
-    assert "forward: 5 in A, 5 in B" in said(same)
+    assert "forward: 5 in A, 5 in B" in plain_texts(same)
     at = same.button(key="other-selection-chip-0").click().run()
     assert (at.query_params["range"], at.query_params["other_range"]) == ("forward", "")
     assert [b.key for b in at.button if "chip" in str(b.key)] == ["selection-chip-0"]
@@ -110,23 +105,23 @@ def test_the_other_selection_is_the_same_until_it_is_chosen(dashboard: Dashboard
 @pytest.mark.slow("judges two reports by every rule for each of its pages")
 def test_a_report_is_chosen_on_the_page(dashboard: Dashboard, library: Library, pair: tuple[str, str]) -> None:
     at = open_(dashboard, report=pair[0])
-    assert "Choose a report to compare with this one" in said(at)
+    assert "Choose a report to compare with this one" in plain_texts(at)
     at = at.selectbox(key="compare-other").set_value(pair[0]).run()
     assert at.query_params["other"] == pair[0]
-    assert "B takes as long as A" in said(at)
+    assert "B takes as long as A" in plain_texts(at)
     gone = open_(dashboard, report=pair[0], other="0123")
-    assert "not in the library" in said(gone)
+    assert "not in the library" in plain_texts(gone)
     ncu = library.find("transformer_training.ncu-rep").id
-    assert "of another kind" in said(open_(dashboard, report=pair[0], other=ncu))
+    assert "of another kind" in plain_texts(open_(dashboard, report=pair[0], other=ncu))
 
 
 def test_what_has_no_kernels_says_why(dashboard: Dashboard, library: Library, pair: tuple[str, str]) -> None:
     none = publish(library, "0" * 16)
     at = open_(dashboard, report=pair[0], other=none)
-    assert "B, k0.rep, has no kernels to compare" in said(at)
-    assert "warpdeck profile -- PROGRAM" in said(at)
+    assert "B, k0.rep, has no kernels to compare" in plain_texts(at)
+    assert "warpdeck profile -- PROGRAM" in plain_texts(at)
     empty = open_(dashboard, report=pair[0], other=pair[1], other_from="99999999")
-    assert "No kernels run in the selection of B" in said(empty)
+    assert "No kernels run in the selection of B" in plain_texts(empty)
 
 
 @pytest.mark.slow("judges two reports by every rule for each of its pages")
@@ -136,7 +131,7 @@ def test_different_gpus_are_compared_in_shares_with_a_warning(
     dashboard: Dashboard, library: Library, pair: tuple[str, str]
 ) -> None:
     at = open_(dashboard, report=pair[0], other=library.find("streams_4090.nsys-rep").id)
-    assert "Different GPUs: A ran on NVIDIA H200, B on NVIDIA GeForce RTX 4090" in said(at)
+    assert "Different GPUs: A ran on NVIDIA H200, B on NVIDIA GeForce RTX 4090" in plain_texts(at)
     assert at.segmented_control(key="compare-basis").value == "share"
     assert "share_change_points" in kernels(at)
     asked = open_(dashboard, report=pair[0], other=library.find("streams_4090.nsys-rep").id, basis="total")

@@ -3,7 +3,6 @@
 from itertools import pairwise
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from app.ui import theme
 from app.ui.charts import Theme
@@ -11,17 +10,13 @@ from app.views.cpu_vs_gpu import charts, scheduler_charts
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.studies.cpu_vs_gpu import crossing
-from tests.app.conftest import HOSTILE, SAMPLES, Dashboard, of, texts
+from tests.app.conftest import HOSTILE, SAMPLES, Dashboard, of, plain_texts
 from tests.profiledb.analyses.test_scheduler_analyses import HEADER as LOG_HEADER
 from tests.profiledb.analyses.test_scheduler_analyses import LOG, META
 from tests.profiledb.rules.test_classes import difference
 
 HEADER = "task,size,device,part,seconds\n"
 HOSTILE_ROW = f'"{HOSTILE}",8,cpu,run,0.001,11000,,"{HOSTILE}","{HOSTILE}","{HOSTILE}",,0.1,,,,,,,,\n'
-
-
-def said(at: AppTest) -> str:
-    return texts(at).replace("\\", "")
 
 
 @pytest.fixture
@@ -35,7 +30,7 @@ def sample(library: Library) -> str:
 def test_the_sample(dashboard: Dashboard, sample: str) -> None:
     at = dashboard("cpu_vs_gpu", report=sample)
     assert not at.exception
-    words = said(at)
+    words = plain_texts(at)
     assert "With transfers: **Use the GPU from 1,024 on.**" in words
     assert "With transfers: **Use the CPU for all measured sizes (up to 8,192).**" in words
     assert "Computing only: **Use the GPU from 128 on.**" in words
@@ -49,9 +44,9 @@ def test_the_sample(dashboard: Dashboard, sample: str) -> None:
 def test_without_times_it_says_how_to_get_some(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("cpu_vs_gpu", report=of(library, "tasks.nsys-rep"))
     assert not at.exception
-    assert "This report has no times of the same work on CPU and GPU." in said(at)
+    assert "This report has no times of the same work on CPU and GPU." in plain_texts(at)
     assert "python -m workloads profile tasks" in [code.value for code in at.code]
-    assert "tasks.tasks.csv" in said(at)
+    assert "tasks.tasks.csv" in plain_texts(at)
     assert not at.dataframe
 
 
@@ -69,14 +64,14 @@ def test_many_odd_tasks(dashboard: Dashboard, library: Library) -> None:
         assert "<script>" not in element.value
         assert ":red[" not in element.value
     assert len(at.dataframe) == 2
-    assert "1 repetition lacks a part" in said(at)
+    assert "1 repetition lacks a part" in plain_texts(at)
     zero = dashboard("cpu_vs_gpu", report=report_id, task="zero")
     assert zero.selectbox(key="crossover-task").value == "2"
     assert "No time is above 0" in zero.info[0].value
     last = zero.selectbox(key="crossover-task").select("3").run()
     assert not last.exception
     assert last.query_params["task"] == "last"
-    assert "the only size measured on both" in said(last)
+    assert "the only size measured on both" in plain_texts(last)
     assert not dashboard("cpu_vs_gpu", report=report_id, task="no such task").exception
 
 
@@ -126,7 +121,7 @@ def test_decisions_of_a_scheduler(dashboard: Dashboard, decided: str) -> None:
     at = dashboard("cpu_vs_gpu", report=decided)
     assert not at.exception
     assert [title.value for title in at.subheader][:2] == ["Scheduler", "Predicted and measured"]
-    words = said(at)
+    words = plain_texts(at)
     warned = [warning.value.replace("\\", "") for warning in at.warning]
     assert "Predicted times are off by 25.0 % (median of 3 runs). The goal is 15.0 %." in warned[0]
     assert "mm on the GPU, which took 1.33 × the predicted time" in warned[0]
@@ -151,16 +146,16 @@ def test_decisions_of_a_scheduler(dashboard: Dashboard, decided: str) -> None:
     assert "Below: what NVML said last before each decision. Shaded: another program used the GPU." in words
     always = dashboard("cpu_vs_gpu", report=decided, policy="gpu")
     assert not always.exception
-    assert "No times were predicted." in said(always)
-    assert "Below: what NVML said" not in said(always)
-    assert "Shaded: another program used the GPU." in said(always)
+    assert "No times were predicted." in plain_texts(always)
+    assert "Below: what NVML said" not in plain_texts(always)
+    assert "Shaded: another program used the GPU." in plain_texts(always)
     told = " ".join(frame.value.to_string() for frame in always.dataframe)
     assert "No prediction, always GPU" in told
 
 
 def test_a_report_of_times_says_how_to_log_decisions(dashboard: Dashboard, sample: str) -> None:
     at = dashboard("cpu_vs_gpu", report=sample)
-    assert "No decisions of a scheduler in this report." in said(at)
+    assert "No decisions of a scheduler in this report." in plain_texts(at)
     assert "python -m workloads profile queue --model model.skops" in [code.value for code in at.code]
 
 
@@ -171,7 +166,7 @@ def test_a_log_of_refusals_alone(dashboard: Dashboard, library: Library) -> None
     library.put_sidecar(report_id, "tasks", LOG_HEADER + rows)
     at = dashboard("cpu_vs_gpu", report=report_id)
     assert not at.exception
-    assert "No regret: no task was measured on both devices." in said(at)
+    assert "No regret: no task was measured on both devices." in plain_texts(at)
     assert [metric.value for metric in at.metric] == ["1", "–", "–", "–"]
     assert not at.get("plotly_chart")
 

@@ -4,28 +4,16 @@ import re
 
 import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from app import page_list, session
 from app.views.host import flame, openmp, samples, threads
 from profiledb.library.library import Library
-from tests.app.conftest import Dashboard
-
-HOSTILE = "<script>alert(1)</script>$x$ **b** [c](http://d)"
-
-
-def of(library: Library, name: str) -> str:
-    return next(report.id for report in library.list() if report.name == name)
-
-
-def said(at: AppTest) -> str:
-    kinds = (at.subheader, at.markdown, at.caption, at.info, at.error)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+from tests.app.conftest import HOSTILE, Dashboard, of, plain_texts
 
 
 def test_a_training_with_cpu_samples(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("host", report=of(library, "transformer_training.nsys-rep"), warmup="include")
-    text = said(at)
+    text = plain_texts(at)
     for part in (
         "CPU samples",
         "Threads",
@@ -45,7 +33,7 @@ def test_samples_of_gaps_and_of_a_thread_from_the_address(dashboard: Dashboard, 
     every = dashboard("host", report=report).dataframe[0].value["self_samples"].sum()
     idle = dashboard("host", report=report, moments="idle")
     assert 0 < idle.dataframe[0].value["self_samples"].sum() < every
-    assert "taken while the GPU was idle" in said(idle)
+    assert "taken while the GPU was idle" in plain_texts(idle)
     thread = idle.dataframe[2].value["thread"].iloc[0]
     one = dashboard("host", report=report, thread=thread)
     assert 0 < one.dataframe[0].value["self_samples"].sum() < every
@@ -56,9 +44,11 @@ def test_python_functions_that_the_gpu_waits_for(dashboard: Dashboard, library: 
     """The starved loader: what the GPU waits for is the function that prepares images."""
     report = of(library, "host_python.nsys-rep")
     at = dashboard("host", report=report)
-    assert re.search(r"While the GPU was idle, [\d.]+ % of \d+ Python samples are in `prepare` \(images.py\)", said(at))
+    assert re.search(
+        r"While the GPU was idle, [\d.]+ % of \d+ Python samples are in `prepare` \(images.py\)", plain_texts(at)
+    )
     native = dashboard("host", report=report, source="cpu")
-    assert "CPU samples. Width" in said(native)
+    assert "CPU samples. Width" in plain_texts(native)
     assert "prepare" not in list(native.dataframe[0].value["function"])
     sites = next(frame.value for frame in at.dataframe if "gpu_ns" in frame.value.columns)
     assert "dataloader.py:68" in list(sites["module"])
@@ -76,7 +66,7 @@ def test_a_report_without_any_of_it(dashboard: Dashboard, library: Library) -> N
     report = of(library, "kernels.nsys-rep")
     manifest = library.find(report)
     assert page_list.get_view("host").find_lack(manifest, session)
-    text = said(dashboard("host", report=report))
+    text = plain_texts(dashboard("host", report=report))
     assert "No CPU samples in this report." in text
 
 
@@ -120,19 +110,19 @@ def test_openmp_regions_of_a_report_without_a_gpu(dashboard: Dashboard, library:
     report = of(library, "openmp_regions.nsys-rep")
     assert not page_list.get_view("host").find_lack(library.find(report), session)
     at = dashboard("host", report=report)
-    text = said(at)
+    text = plain_texts(at)
     assert re.search(r"50 regions take 9[\d.]+ ms; their threads work 7[\d.]+ % of it\. Evenly", text)
     rows = next(frame.value for frame in at.dataframe if "imbalance" in frame.value.columns)
     assert rows["range"].iloc[0] == "round_*/unbalanced"
     assert rows["imbalance"].iloc[0] == pytest.approx(1.73, abs=0.01)
     assert not at.exception
     one = dashboard("host", report=report, range="round_3/balanced")
-    assert "1 region takes" in said(one)
-    assert "No OpenMP region begins in this selection." in said(dashboard("host", report=report, to="1"))
+    assert "1 region takes" in plain_texts(one)
+    assert "No OpenMP region begins in this selection." in plain_texts(dashboard("host", report=report, to="1"))
 
 
 def test_openmp_is_no_matter_of_other_reports(dashboard: Dashboard, library: Library) -> None:
-    assert "OpenMP" not in said(dashboard("host", report=of(library, "transformer_training.nsys-rep")))
+    assert "OpenMP" not in plain_texts(dashboard("host", report=of(library, "transformer_training.nsys-rep")))
 
 
 def test_what_openmp_regions_say_where_threads_are_not_known() -> None:

@@ -7,8 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from profiledb.library.library import Library
-from tests.app.conftest import Dashboard
-from tests.app.test_ranges_page import said
+from tests.app.conftest import Dashboard, plain_texts
 from tests.conftest import ingest_files
 from tests.support import made_traces
 from tests.support.made_traces import launch, operator
@@ -37,7 +36,7 @@ def test_it_shows_operators_in_five_ways(dashboard: Dashboard, report: str) -> N
     assert table(at, "operator", "device_self_ns", "device_ns", "calls")[:3] == [
         ("aten::mm", 50_000, 50_000, 2), ("aten::addmm", 40_000, 40_000, 1), ("aten::add", 5_000, 5_000, 1)
     ]  # fmt: skip
-    assert "launched outside of operators" in said(at)
+    assert "launched outside of operators" in plain_texts(at)
     at.query_params["op"] = "aten::mm"
     assert [one for one in at.run().get("page_link") if "timeline" in str(getattr(one, "label", ""))]
     assert table(at, "shape", "types", "calls") == [("128×64, 64×32", "BFloat16, BFloat16", 2)]
@@ -51,16 +50,16 @@ def test_it_shows_operators_in_five_ways(dashboard: Dashboard, report: str) -> N
         at.run()
         assert (view, list(at.exception), list(at.error)) == (view, [], [])
         assert table(at, *columns)[0] == first
-    assert "Both axes are models" in said(at)
+    assert "Both axes are models" in plain_texts(at)
 
 
 def test_an_odd_name_is_text(dashboard: Dashboard, report: str) -> None:
     at = dashboard("operators", report=report, op=ODD)
     assert not at.exception
     assert any("aten" in one.value and "<b>" not in one.value for one in at.subheader)
-    assert ODD not in said(at)
+    assert ODD not in plain_texts(at)
     at.query_params["op"] = "no such operator"
-    assert "is not in this selection" in said(at.run())
+    assert "is not in this selection" in plain_texts(at.run())
 
 
 def test_what_it_lacks_is_said(dashboard: Dashboard, empty: Path, tmp_path: Path) -> None:
@@ -72,4 +71,4 @@ def test_what_it_lacks_is_said(dashboard: Dashboard, empty: Path, tmp_path: Path
     ):  # fmt: skip
         at = dashboard("operators", report=report, view=view)
         assert not at.exception
-        assert option in said(at)
+        assert option in plain_texts(at)

@@ -13,8 +13,8 @@ from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.studies.compare import matching
 from profiledb.studies.compare import rows as compare_rows
-from tests.app.conftest import Dashboard
-from tests.app.test_ranges_page import metric, of, said
+from tests.app.conftest import Dashboard, of, plain_texts
+from tests.app.test_ranges_page import metric
 
 TITLES = {"forward": "Forward", "backward": "Backward", "optimizer": "Optimizer"}
 
@@ -24,13 +24,13 @@ def test_one_report(dashboard: Dashboard, library: Library) -> None:
     assert not at.exception
     assert not at.error
     (matmul,) = metric(at, "Matmul")
-    assert f"Matmul takes **{matmul}** of kernel time" in said(at)
-    assert "Optimizer 0.0 %" in said(at)
-    assert "Launches count from all threads" in said(at)
-    assert "In Forward, **" in said(at)
-    assert "per step. It also leads Forward + backward" in said(at)
-    assert "Next non-matmul kernels" in said(at)
-    assert "MFU = 1.00 TFLOP ÷ " in said(at)
+    assert f"Matmul takes **{matmul}** of kernel time" in plain_texts(at)
+    assert "Optimizer 0.0 %" in plain_texts(at)
+    assert "Launches count from all threads" in plain_texts(at)
+    assert "In Forward, **" in plain_texts(at)
+    assert "per step. It also leads Forward + backward" in plain_texts(at)
+    assert "Next non-matmul kernels" in plain_texts(at)
+    assert "MFU = 1.00 TFLOP ÷ " in plain_texts(at)
     assert metric(at, "Peak") == ["989.5 TFLOP/s"]
     phases = at.dataframe[0].value
     assert list(phases["title"]) == ["Everything", "Forward", "Backward", "Optimizer"]
@@ -39,7 +39,7 @@ def test_one_report(dashboard: Dashboard, library: Library) -> None:
 
 def test_by_thread(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "transformer_training.nsys-rep"), mode="thread", top="optimizer")
-    assert "Launches count from this thread only" in said(at)
+    assert "Launches count from this thread only" in plain_texts(at)
     assert "No phase" in list(at.dataframe[0].value["title"])
 
 
@@ -48,10 +48,10 @@ def test_two_reports(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=first, other=second)
     assert not at.exception
     assert not at.warning
-    assert "(inference) to **" in said(at)
-    assert "Optimizer adds 13." in said(at)
-    assert "none of it matmul" in said(at)
-    assert "means over 5 (inference) and 5 (training)" in said(at)
+    assert "(inference) to **" in plain_texts(at)
+    assert "Optimizer adds 13." in plain_texts(at)
+    assert "none of it matmul" in plain_texts(at)
+    assert "means over 5 (inference) and 5 (training)" in plain_texts(at)
     kernels = next(frame.value for frame in at.dataframe if "why" in frame.value)
     assert {"new", "more launches"} <= set(kernels["why"])
     assert kernels["change_ns"].abs().is_monotonic_decreasing
@@ -65,7 +65,7 @@ def test_the_address_names_the_other_report_as_it_names_the_first(
     at = dashboard("phases", report=name(first), other=name(second))
     assert not at.warning
     assert at.selectbox(key="split-other").value == second.id
-    assert "(inference) to **" in said(at)
+    assert "(inference) to **" in plain_texts(at)
 
 
 def test_reports_of_different_gpus(dashboard: Dashboard, library: Library) -> None:
@@ -73,16 +73,16 @@ def test_reports_of_different_gpus(dashboard: Dashboard, library: Library) -> No
     at = dashboard("phases", report=first, other=second)
     assert not at.exception
     assert "Compare shares, not times" in at.warning[0].value
-    assert "Only one of the reports has steps" in said(at)
+    assert "Only one of the reports has steps" in plain_texts(at)
     assert not {"change_ns", "a_pass_ns"} & set(at.dataframe[2].value.columns)
 
 
 def test_without_ranges(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "streams_4090.nsys-rep"), other="nothing")
-    assert "This report has no ranges" in said(at)
+    assert "This report has no ranges" in plain_texts(at)
     assert "No other report nothing" in at.warning[0].value
-    assert "No steps were found" in said(at)
-    assert "The report shows no steps." in said(at)
+    assert "No steps were found" in plain_texts(at)
+    assert "The report shows no steps." in plain_texts(at)
     assert not at.exception
 
 

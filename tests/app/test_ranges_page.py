@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -19,11 +18,10 @@ from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.app.conftest import Dashboard
+from tests.app.conftest import HOSTILE, Dashboard, of, plain_texts
 from tests.conftest import CORPUS, Ingest
 from tests.support import exports
 
-HOSTILE = "<script>alert(1)</script>$x$ **b** [c](http://d) :red[e]"
 STEPS = """
     SELECT end_ns - start_ns AS ns FROM range JOIN range_name USING (name_id)
     WHERE regexp_full_match(name, 'step_[0-9]+') ORDER BY start_ns
@@ -48,18 +46,6 @@ def publish(library: Library, tmp_path: Path) -> Publish:
     return publish_
 
 
-def of(library: Library, name: str) -> str:
-    found = [r.id for r in library.list() if r.name == name]
-    if not found:
-        pytest.skip(f"{name} is neither in sample_reports/ nor in ../shared/corpus")
-    return found[0]
-
-
-def said(at: AppTest) -> str:
-    kinds: tuple[Any, ...] = (at.header, at.subheader, at.markdown, at.caption, at.info, at.error)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
-
-
 def metric(at: AppTest, label: str) -> list[str]:
     return [m.value.replace("\\", "") for m in at.metric if m.label == label]
 
@@ -69,7 +55,7 @@ def test_a_training(dashboard: Dashboard, library: Library) -> None:
     assert not at.exception
     assert not at.error
     for part in ("Time by range", "Tree", "Range step_", "Steps", "Ranges step_* (5 steps)", "Kernels"):
-        assert part in said(at)
+        assert part in plain_texts(at)
     tree, kernels, steps = (frame.value for frame in at.dataframe[:3])
     assert {"gpu_ns", "busy_ns", "operations"} <= set(tree.columns)
     assert {"step_0", "step_4"} <= set(tree["tree"].str.strip())
@@ -81,23 +67,23 @@ def test_a_training(dashboard: Dashboard, library: Library) -> None:
 def test_the_address_says_what_is_shown(dashboard: Dashboard, library: Library) -> None:
     report_id = of(library, "transformer_training.nsys-rep")
     at = dashboard("ranges", report=report_id, path="step_1/forward", levels="All")
-    assert "Range forward" in said(at)
-    assert "step_1/forward" in said(at)
+    assert "Range forward" in plain_texts(at)
+    assert "step_1/forward" in plain_texts(at)
     assert len(at.dataframe[0].value) == int(metric(at, "Paths")[0])
     found = dashboard("ranges", report=report_id, find="SOFTMAX").dataframe[0].value
     assert found["tree"].str.contains("computing_softmax").all()
     assert found["tree"].str.startswith("step_").all()
     nothing = dashboard("ranges", report=report_id, find="no such range")
-    assert "No range name contains this text" in said(nothing)
+    assert "No range name contains this text" in plain_texts(nothing)
     wrong = dashboard("ranges", report=report_id, path="no/such")
-    assert "The range no/such is not in this selection" in said(wrong)
-    assert "Range step_" in said(wrong)
+    assert "The range no/such is not in this selection" in plain_texts(wrong)
+    assert "Range step_" in plain_texts(wrong)
 
 
 def test_a_name_means_all_its_paths(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("ranges", report=of(library, "transformer_training.nsys-rep"), path="backward")
-    assert "All 5 paths that end with this name" in said(at)
-    assert "Time per instance" in said(at)
+    assert "All 5 paths that end with this name" in plain_texts(at)
+    assert "Time per instance" in plain_texts(at)
     assert metric(at, "Instances") == ["5"]
 
 
@@ -106,17 +92,17 @@ def test_the_selection_holds(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("ranges", report=report_id, range="step_1")
     assert not at.exception
     assert at.dataframe[0].value["tree"].iloc[0] == "step_1"
-    assert "No steps were recognized" in said(at)
+    assert "No steps were recognized" in plain_texts(at)
     thread = dashboard("ranges", report=report_id, path="step_1", mode="thread")
     process = dashboard("ranges", report=report_id, path="step_1")
     assert int(metric(thread, "Operations")[0]) < int(metric(process, "Operations")[0])
-    assert "counted in both" in said(process)
-    assert "counted in both" not in said(thread)
+    assert "counted in both" in plain_texts(process)
+    assert "counted in both" not in plain_texts(thread)
 
 
 def test_without_nvtx(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("ranges", report=of(library, "streams_4090.nsys-rep"))
-    assert "No NVTX ranges in this report." in said(at)
+    assert "No NVTX ranges in this report." in plain_texts(at)
     assert not at.dataframe
 
 
@@ -127,18 +113,18 @@ def test_a_report_of_wsl2(dashboard: Dashboard, library: Library, ingest: Ingest
     ingest(inbox, library.folder)
     at = dashboard("ranges", report=of(library, "wsl2_no_kernels.nsys-rep"))
     assert not at.exception
-    assert "No NVTX ranges in this report." in said(at)
+    assert "No NVTX ranges in this report." in plain_texts(at)
 
 
 def test_the_host_alone(dashboard: Dashboard, publish: Publish) -> None:
     steps = [("step", 1000 * i, 1000 * i + (900 if i == 0 else 500)) for i in range(6)]
     at = dashboard("ranges", report=publish(*steps, ("step/2", 6000, 6100)))
     assert not at.exception
-    assert "Only CPU times. No CUDA kernels in this report." in said(at)
+    assert "Only CPU times. No CUDA kernels in this report." in plain_texts(at)
     assert not {"gpu_ns", "busy_ns", "busy_pct", "operations"} & set(at.dataframe[0].value.columns)
-    assert "1 of 6 instances looks like warm-up. Without it the median is 500 ns" in said(at)
-    assert "The first step takes 1.80 times the median of the rest." in said(at)
-    assert "Times are CPU times" in said(at)
+    assert "1 of 6 instances looks like warm-up. Without it the median is 500 ns" in plain_texts(at)
+    assert "The first step takes 1.80 times the median of the rest." in plain_texts(at)
+    assert "Times are CPU times" in plain_texts(at)
     assert {"GPU time", "GPU busy", "Operations"}.isdisjoint(m.label for m in at.metric)
 
 
@@ -226,9 +212,11 @@ def test_a_warm_up_is_not_called_as_long_as_the_rest(dashboard: Dashboard, libra
     report = of(library, "transformer_steps.nsys-rep")
     at = dashboard("ranges", report=report)
     first, *rest = analysis.query(library, report, STEPS)["ns"]
-    assert f"The first step takes {first / median(rest):.2f} times the median of the rest on the CPU." in said(at)
-    assert "1 of 5 steps is treated as warm-up" in said(at)
-    assert "as long as the rest" not in said(at)
+    assert f"The first step takes {first / median(rest):.2f} times the median of the rest on the CPU." in plain_texts(
+        at
+    )
+    assert "1 of 5 steps is treated as warm-up" in plain_texts(at)
+    assert "as long as the rest" not in plain_texts(at)
 
 
 def test_charts_escape_names_and_scale() -> None:

@@ -6,7 +6,8 @@ from app.selection import page_selection
 from app.selection.range_picker import format_range, group_by_name
 from profiledb.library.library import Library
 from profiledb.query import analysis
-from tests.app.test_selection_bar import TRAINING, numbers, of
+from tests.app.conftest import of
+from tests.app.test_selection_bar import TRAINING, numbers
 
 
 def test_the_modes_differ_in_the_sample(library: Library) -> None:

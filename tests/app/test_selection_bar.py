@@ -13,7 +13,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report import store
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.app.conftest import MAIN, at_page, picker
+from tests.app.conftest import MAIN, at_page, of, picker
 from tests.support.page_reports import empty
 
 TRAINING = "transformer_training.nsys-rep"
@@ -75,13 +75,6 @@ def selected(at: AppTest) -> tuple[int, int]:
     assert found, said(at)
     kept = int(found[1].replace(",", ""))
     return kept, int((found[2] or found[1]).replace(",", ""))
-
-
-def of(library: Library, name: str) -> str:
-    found = [r.id for r in library.list() if r.name == name]
-    if not found:
-        pytest.skip(f"{name} is not in sample_reports/")
-    return found[0]
 
 
 def publish(library: Library, fill: Callable[[duckdb.DuckDBPyConnection], None]) -> str:

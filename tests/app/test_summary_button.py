@@ -2,8 +2,7 @@
 
 from app.views.phases import detected_iterations
 from profiledb.library.library import Library
-from tests.app.conftest import Dashboard
-from tests.app.test_ranges_page import of, said
+from tests.app.conftest import Dashboard, of, plain_texts
 
 
 def test_the_button_is_on_the_first_page_of_each_kind(dashboard: Dashboard, library: Library) -> None:
@@ -18,7 +17,7 @@ def test_iterations_that_kernels_tell(dashboard: Dashboard, library: Library) ->
     at = dashboard("phases", report=of(library, "attention.nsys-rep"))
     assert not at.exception
     assert "Iterations detected from kernels: 3" in [one.label for one in at.expander]
-    assert "This is a guess" in said(at)
+    assert "This is a guess" in plain_texts(at)
     shown = next(frame.value for frame in at.dataframe if "busy_ns" in frame.value)
     assert list(shown.columns) == [column.name for column in detected_iterations.ITERATIONS.shown]
     assert list(shown["number"]) == [1, 2, 3]

@@ -12,8 +12,7 @@ from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
 from profiledb.query import analysis, header
 from profiledb.query.captures import BY_KIND, CAPTURES
-from tests.app.conftest import Dashboard
-from tests.app.test_ranges_page import said
+from tests.app.conftest import Dashboard, plain_texts
 from tests.conftest import ROOT, Once, copy_data, ingest_files
 
 TRACE = ROOT / "tests/data/torch/training.pt.trace.json.gz"
@@ -35,7 +34,7 @@ def test_every_page_opens(dashboard: Dashboard, report: tuple[Library, Manifest]
     assert {"CUDA kernels", "CUDA API calls"} <= set(held)
     for view in VIEWS:
         at = dashboard(view.url, report=manifest.id)
-        texts = said(at)
+        texts = plain_texts(at)
         assert (view.url, list(at.exception), list(at.error)) == (view.url, [], [])
         assert view.fits(manifest) == (view.subject in (None, TIMELINE)), view.url
         assert ("which it does not have" in texts) == (not view.fits(manifest)), view.url

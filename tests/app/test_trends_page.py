@@ -10,8 +10,7 @@ from bench.runs import Late
 from profiledb.library.library import Library
 from profiledb.studies import run_lookup
 from profiledb.studies.trends.series_board import Board
-from tests.app.conftest import Dashboard
-from tests.app.test_compare_page import said
+from tests.app.conftest import Dashboard, plain_texts
 from tests.profiledb.studies.runs.test_run_gate import put_run
 from tests.profiledb.studies.trends.test_series import SERIES, SLOW, filled
 from tests.support import serial
@@ -26,14 +25,14 @@ def series(empty: Path) -> Library:
 def open_(dashboard: Dashboard, **query: str) -> AppTest:
     at = dashboard("trends", **query)
     assert not at.exception
-    assert "Something went wrong" not in said(at)
+    assert "Something went wrong" not in plain_texts(at)
     return at
 
 
 def test_without_any_series_it_says_so(dashboard: Dashboard, empty: Path) -> None:
     at = open_(dashboard)
     assert [one.value for one in at.header] == ["Trends"]
-    assert "No series yet" in said(at)
+    assert "No series yet" in plain_texts(at)
 
 
 def test_all_series_are_listed_with_their_newest_change(dashboard: Dashboard, series: Library) -> None:
@@ -41,14 +40,14 @@ def test_all_series_are_listed_with_their_newest_change(dashboard: Dashboard, se
     at = open_(dashboard)
     rows = at.dataframe[0].value
     assert list(rows["series"]) == ["NVIDIA H200", "<b>GPU</b> "], "what both have stands above"
-    assert "All of these: train · nsys" in said(at)
+    assert "All of these: train · nsys" in plain_texts(at)
     assert (rows["kind"][0], rows["state"][0], rows["reports"][0]) == ("Worse", "Open", 40)
     assert rows["change"][0].startswith("+1")
     assert len(rows["spark"][0]) == 40
     assert rows["spark"][1] is None, "one report has no shape"
     assert rows["kind"][1] == "Below 8 reports"
-    assert "No series matches" in said(open_(dashboard, q="nothing"))
-    assert "There is no series" in said(open_(dashboard, series="<script>"))
+    assert "No series matches" in plain_texts(open_(dashboard, q="nothing"))
+    assert "There is no series" in plain_texts(open_(dashboard, series="<script>"))
 
 
 def test_runs_are_listed_with_what_became_worse(dashboard: Dashboard, empty: Path) -> None:
@@ -68,7 +67,7 @@ def test_runs_are_listed_with_what_became_worse(dashboard: Dashboard, empty: Pat
 def test_one_series_says_what_accounts_for_its_change(dashboard: Dashboard, series: Library) -> None:
     key = Board(series).find(SERIES).key
     at = open_(dashboard, series=key)
-    text = said(at)
+    text = plain_texts(at)
     assert f"First report: train_{SLOW}.nsys-rep" in text
     assert "95 % interval" in text
     work, kernels = (one.value for one in at.dataframe[:2])
@@ -77,7 +76,7 @@ def test_one_series_says_what_accounts_for_its_change(dashboard: Dashboard, seri
     assert kernels["title"][1] == "softmax"
     assert "Kernels by report" in text
     with_axis = open_(dashboard, series=key, measure="launches", axis="date")
-    assert "No change found" in said(with_axis)
+    assert "No change found" in plain_texts(with_axis)
 
 
 def test_a_change_is_accepted_with_a_note_and_opened_again(dashboard: Dashboard, series: Library) -> None:
@@ -88,8 +87,8 @@ def test_a_change_is_accepted_with_a_note_and_opened_again(dashboard: Dashboard,
     assert not at.exception
     (note,) = series.catalog.decisions.notes().values()
     assert (note.state, note.note) == ("accepted", "slower *on purpose*")
-    assert "Accepted" in said(at)
-    assert "on purpose" in said(at)
+    assert "Accepted" in plain_texts(at)
+    assert "on purpose" in plain_texts(at)
     at = next(one for one in at.button if one.label == "Reopen").click().run()
     assert [one.state for one in series.catalog.decisions.notes().values()] == ["open"]
 
@@ -101,7 +100,7 @@ def test_a_report_is_moved_and_left_out(dashboard: Dashboard, series: Library) -
     at = next(one for one in at.button if one.label == "Move").click().run()
     assert not at.exception
     assert series.catalog.decisions.choices() == {f"{1:016x}": ""}
-    assert "39 reports" in said(at)
+    assert "39 reports" in plain_texts(at)
 
 
 def test_the_heat_map_has_what_takes_most_in_any_report() -> None:
