@@ -17,7 +17,7 @@ from app.frame import header, menu
 from app.selection import bar
 from app.selection import page_selection as selecting
 from app.streamlit_private import StreamlitPage
-from app.ui import bucket_wait, navigation, preparing, theme
+from app.ui import bucket_wait, navigation, preview_notice, theme
 from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.web import access
@@ -190,7 +190,7 @@ def _prepare_report_page(view: page_list.View, library: StreamlitPage, scripts: 
         _draw_library_link()
         return False
     _draw_frame(library, scripts, manifest, manifest, view)
-    preparing.draw_notice(manifest)
+    preview_notice.draw_notice(manifest)
     if view.fits(manifest):
         st.set_page_config(page_title=f"{view.title} · {fmt.visible(manifest.shown_name)}")
         if settled and view.selects:

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from profiledb.errors import AnalysisError, CatalogError, DamagedError, StorageError
-from profiledb.library import folder_recovery, library_id, preparing, version
+from profiledb.library import folder_recovery, library_id, preview_wait, version
 from profiledb.library.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
 from profiledb.library.folder_storage import FolderStorage
 from profiledb.library.report_links import Partner
@@ -104,10 +104,10 @@ class Library:
     def find(self, name: str) -> Manifest:
         """Return the visible report with this id, unique prefix of an id, or name; with ``waits`` once it is complete.
 
-        Raises the errors of ``preparing.wait``.
+        Raises the errors of ``preview_wait.wait``.
         """
         find = self.catalog.listing.find
-        return preparing.wait(self.folder, find, name) if self.waits else find(name)
+        return preview_wait.wait(self.folder, find, name) if self.waits else find(name)
 
     def path(self, report_id: str) -> Path:
         """Return the path of a report's database, whether it exists or not."""
@@ -419,7 +419,7 @@ class Library:
         except (duckdb.Error, AnalysisError) as error:
             cause = error if isinstance(error, duckdb.Error) else error.__cause__
             if isinstance(cause, duckdb.Error) and preview.MESSAGE in str(cause):
-                raise preparing.make_error(self._get_name(report_ids[0])) from error
+                raise preview_wait.make_error(self._get_name(report_ids[0])) from error
             if isinstance(cause, duckdb.Error) and (damaged := self._explain_damage(report_ids, cause)):
                 raise damaged from error
             raise

@@ -1,4 +1,4 @@
-"""Binning as in ``binned.build_binning`` for a tile's few rows: planning that query takes longer than running it."""
+"""Binning as in ``binning_sql.build_binning`` for a tile's few rows, where planning that query would take longest."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def make_items(rows: Columns, z: int, base: int) -> Columns:
     """Return the items in bins of 2^z ns, ordered by lane, row and start.
 
     Args:
-        rows: columns of ``binned.SOURCE``, ordered by lane, row and start.
+        rows: columns of ``binning_sql.SOURCE``, ordered by lane, row and start.
         z: logarithm of a bin's width in ns.
         base: an edge of a bin at or before the start of everything shorter than a bin, ns.
     """

@@ -12,7 +12,7 @@ import numpy as np
 from profiledb.query import views
 from profiledb.report import durable, preview
 from profiledb.report.schema import quote, read_sql
-from profiledb.timeline import binned, bins, gaps, lines, medians, path_pieces, power, scan, steps, sums
+from profiledb.timeline import binning_sql, bins, gaps, lines, medians, path_pieces, power, scan, steps, sums
 from profiledb.timeline.event_queries import KEYS, read_direct
 from profiledb.timeline.lanes import Lane, Names, build_tree
 from profiledb.timeline.open_timeline import Lanes, read_lanes
@@ -242,8 +242,8 @@ def _write_levels(
     _write_finest(db, events, sum(lane.events for lane in leveled))
     for finer, z in pairwise(zooms):
         width = 1 << z
-        source = f"SELECT {binned.SOURCE} FROM t.level WHERE z = {finer}"
-        binning = binned.build_binning(source, width, begin // width * width)
+        source = f"SELECT {binning_sql.SOURCE} FROM t.level WHERE z = {finer}"
+        binning = binning_sql.build_binning(source, width, begin // width * width)
         db.execute(f"INSERT INTO t.level SELECT {z}, * FROM ({binning}) ORDER BY lane, row, s, e")
 
 
@@ -266,7 +266,7 @@ def _write_finest(db: duckdb.DuckDBPyConnection, events: str, count: int) -> Non
         items = bins.make_items(rows, FINEST, int(rows["s"].min()) // width * width)
         is_inside = (items["s"] >= low) & (items["s"] < high)
         db.register("items", pa.table({name: items[name][is_inside] for name in bins.NAMES}))
-        db.execute(f"INSERT INTO finest SELECT {FINEST}, {binned.SOURCE} FROM items")
+        db.execute(f"INSERT INTO finest SELECT {FINEST}, {binning_sql.SOURCE} FROM items")
         db.unregister("items")
     db.execute("INSERT INTO t.level FROM finest ORDER BY lane, row, s, e; DROP TABLE finest")
 

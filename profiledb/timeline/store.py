@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiledb.errors import CatalogError, DamagedError, ReportNotFoundError, StorageError
-from profiledb.library import preparing
+from profiledb.library import preview_wait
 from profiledb.library.library import Library
 from profiledb.library.report_folder import get_report_path
 from profiledb.query import views
@@ -108,7 +108,7 @@ class Timelines:
                 yield cursor
             except duckdb.InvalidInputException as error:
                 if preview.MESSAGE in str(error):
-                    raise preparing.make_error("The report") from error
+                    raise preview_wait.make_error("The report") from error
                 raise
 
     def wait(self, report_id: str) -> Opened:

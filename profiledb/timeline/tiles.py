@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiledb.errors import AnalysisError
-from profiledb.timeline import binned, bins, events, lines
+from profiledb.timeline import binning_sql, bins, events, lines
 from profiledb.timeline.open_timeline import LaneInfo, Opened
 
 MAGIC = 0x31544457
@@ -58,15 +58,15 @@ def read_items(
     *,
     captured: bool = False,
 ) -> Columns:
-    """Return the items of lanes from ``low`` to ``high`` (edges of bins of 2^z ns): columns of ``binned.SOURCE`` and
-    color.
+    """Return the items of lanes from ``low`` to ``high`` (edges of bins of 2^z ns): columns of ``binning_sql.SOURCE``
+    and color.
     """
     width = 1 << z
     queries = _list_source_queries(opened, lanes, z, low - width, high)
     if not queries:
         return _make_empty(_ITEMS)
     query = " UNION ALL ".join(queries)
-    read = cursor.execute(f"SELECT {binned.SOURCE} FROM ({query}) ORDER BY lane, row, s, e").fetchnumpy()
+    read = cursor.execute(f"SELECT {binning_sql.SOURCE} FROM ({query}) ORDER BY lane, row, s, e").fetchnumpy()
     rows = bins.make_items({key: np.asarray(column) for key, column in read.items()}, z, low - width)
     seen = (rows["s"] < high) & ((rows["e"] > low) | (rows["s"] >= low))
     rows = {key: column[seen] for key, column in rows.items()}
@@ -83,11 +83,11 @@ def _list_source_queries(opened: Opened, lanes: Sequence[LaneInfo], z: int, low:
     queries = []
     if coarse:
         queries.append(
-            f"SELECT {binned.SOURCE} FROM level WHERE z = {level} AND {events.build_condition('lane', coarse)}"
+            f"SELECT {binning_sql.SOURCE} FROM level WHERE z = {level} AND {events.build_condition('lane', coarse)}"
             f" AND e >= {low} AND s < {high}"
         )
     if fine := [lane for lane in lanes if lane.id not in coarse]:
-        queries.append(f"SELECT {binned.EVENTS} FROM ({events.build_events_query(opened, fine, low, high)})")
+        queries.append(f"SELECT {binning_sql.EVENTS} FROM ({events.build_events_query(opened, fine, low, high)})")
     return queries
 
 

@@ -14,7 +14,7 @@ from app.views.trends.url_state import MEASURE
 from app.web import access
 from profiledb.library.series_decisions import LONGEST, Note, State
 from profiledb.studies.compare.verdict import format_difference
-from profiledb.studies.trends.explain import Explanation, Part
+from profiledb.studies.trends.explanation import Explanation, Part
 from profiledb.studies.trends.measures import PARTS
 from profiledb.studies.trends.series import Point
 from profiledb.studies.trends.series_board import Board

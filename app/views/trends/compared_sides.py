@@ -4,7 +4,7 @@ import streamlit as st
 
 from app import page_list, session
 from app.ui import navigation
-from profiledb.studies.trends import explain
+from profiledb.studies.trends import explanation
 from profiledb.studies.trends.series import Point
 from profiledb.studies.trends.series_changes import Shift, Trend
 
@@ -15,7 +15,7 @@ OTHER = "other"
 
 def find_sides(trend: Trend, shift: Shift) -> tuple[Point, Point]:
     """Return the reports nearest to the levels on both sides of the change."""
-    return explain.level_reports(trend, shift.change.index)
+    return explanation.level_reports(trend, shift.change.index)
 
 
 def compare(before: str, after: str) -> None:

@@ -23,7 +23,7 @@ from profiledb.studies.summary import document
 from profiledb.studies.trends import change_points, series_changes, summary_refresh
 from profiledb.studies.trends.budget import Budget, BudgetResult, check_budget
 from profiledb.studies.trends.drift import Drift, find_drift
-from profiledb.studies.trends.explain import Explanation
+from profiledb.studies.trends.explanation import Explanation
 from profiledb.studies.trends.measures import MEASURES, Measure
 from profiledb.studies.trends.series import Point, Series
 from profiledb.studies.trends.series_board import Board

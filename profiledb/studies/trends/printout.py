@@ -10,7 +10,7 @@ from profiledb import words
 from profiledb.errors import AnalysisError
 from profiledb.studies.compare.verdict import format_difference, format_percent_change
 from profiledb.studies.trends.drift import SIDE, Drift
-from profiledb.studies.trends.explain import Explanation, Part
+from profiledb.studies.trends.explanation import Explanation, Part
 from profiledb.studies.trends.gate import CheckResult, Judged
 from profiledb.studies.trends.measures import PARTS, Measure
 from profiledb.studies.trends.series import Point

@@ -8,8 +8,8 @@ from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.library.series_decisions import LEFT_OUT, Note
 from profiledb.rules import series as rules
-from profiledb.studies.trends import explain, series, series_changes, series_lines, series_members, summary_refresh
-from profiledb.studies.trends.explain import Explanation
+from profiledb.studies.trends import explanation, series, series_changes, series_lines, series_members, summary_refresh
+from profiledb.studies.trends.explanation import Explanation
 from profiledb.studies.trends.measures import MEASURES
 from profiledb.studies.trends.series import Point, Series
 from profiledb.studies.trends.series_changes import Trend
@@ -127,7 +127,7 @@ class Board:
     def explained(self, before: Point, after: Point) -> Explanation | None:
         """Split the change from one report to another into its parts."""
         rows: dict[str, list[Row]] = self.kept.of([before.id, after.id])
-        return explain.explain_change(rows[before.id], rows[after.id], (before.facts.gpus, after.facts.gpus))
+        return explanation.explain_change(rows[before.id], rows[after.id], (before.facts.gpus, after.facts.gpus))
 
 
 def _rank_line(line: Line) -> int:

@@ -20,7 +20,7 @@ from profiledb.library.series_decisions import LEFT_OUT, Note
 from profiledb.library.visitor import Visitor
 from profiledb.report.derived_files import SUMMARIES
 from profiledb.rules import series as rules
-from profiledb.studies.trends import change_points, explain, series, series_changes, summary_refresh
+from profiledb.studies.trends import change_points, explanation, series, series_changes, summary_refresh
 from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.series_changes import Trend
 from profiledb.studies.trends.series_lines import LISTED, RECENT
@@ -407,7 +407,7 @@ def test_attention_that_is_no_longer_fused_is_found_and_explained(empty_library:
     assert (shift.point.facts.name, shift.before.facts.name) == ("train_13.sqlite", "train_12.sqlite")
     assert shift.kind == "regression"
     assert shift.change.share == pytest.approx(0.75, abs=0.03)
-    found = board.explained(*explain.level_reports(trend, shift.change.index))
+    found = board.explained(*explanation.level_reports(trend, shift.change.index))
     assert found
     assert found.kernels
     assert sum(part.change for part in found.by["kernel"]) == pytest.approx(found.kernels.change)

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profiledb.timeline import binned
+from profiledb.timeline import binning_sql
 from profiledb.timeline import bins as bins_of_a_tile
 
 Event = tuple[int, int, int, int]  # lane, row, begin, end
@@ -46,9 +46,9 @@ def bins(events: list[Event], z: int, source: list[Item] | None = None) -> list[
         rows = [(*item, 0, 0, item[3] - item[2] if item[4] else -1) for item in source]
     if not rows:
         return []
-    values = f"SELECT * FROM (VALUES {', '.join(map(str, rows))}) AS x ({binned.SOURCE})"
+    values = f"SELECT * FROM (VALUES {', '.join(map(str, rows))}) AS x ({binning_sql.SOURCE})"
     base = min(event[2] for event in events) >> z << z
-    query = binned.build_binning(values, 1 << z, base)
+    query = binning_sql.build_binning(values, 1 << z, base)
     found = DB.execute(f"SELECT lane, row, s, e, n, busy FROM ({query}) ORDER BY ALL").fetchall()
     columns = np.array(sorted(rows), dtype=np.int64).T
     again = bins_of_a_tile.make_items(dict(zip(bins_of_a_tile.NAMES, columns, strict=True)), z, base)
@@ -106,5 +106,5 @@ def test_a_level_is_as_exact_as_the_events(events: list[Event], z: int, coarser:
 
 def test_a_bin_is_called_after_its_longest_event() -> None:
     rows = "(0, 0, 0, 10, 1, 10, 7, 70, 10), (0, 0, 20, 50, 1, 30, 8, 80, 30), (0, 0, 60, 61, 1, 1, 9, 90, 1)"
-    query = binned.build_binning(f"SELECT * FROM (VALUES {rows}) AS x ({binned.SOURCE})", 64, 0)
+    query = binning_sql.build_binning(f"SELECT * FROM (VALUES {rows}) AS x ({binning_sql.SOURCE})", 64, 0)
     assert DB.execute(f"SELECT name, ref, d, n FROM ({query})").fetchall() == [(8, 80, 30, 3)]

@@ -6,7 +6,7 @@ from app import session
 from app.ui import format as fmt
 from app.ui.page_elements import boundary
 from profiledb.library.catalog import Manifest
-from profiledb.library.preparing import HINT
+from profiledb.library.preview_wait import HINT
 
 _LOOK_S = 2
 
