@@ -116,7 +116,7 @@ def choose_columns(source: str | Sequence[Column], /, *wanted: str | Use | Col) 
 
     Args:
         source: the name of an analysis, or the columns of a study.
-        wanted: column names, or results of ``use`` and ``bar``; a ``Col`` is used as is.
+        wanted: column names, or results of ``use`` and ``make_bar``; a ``Col`` is used as is.
 
     Raises:
         KeyError: the source has no column of that name.

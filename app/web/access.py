@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.web import login_cookie, login_state, roles, sharing_route
 from app.web.roles import Standing
-from profiledb import config
+from profiledb import config, words
 from profiledb.errors import NotAllowedError
 from profiledb.library.sharing_links import Share
 from profiledb.library.visitor import LOCAL, Visitor
@@ -116,7 +116,7 @@ def draw_account() -> None:
         return
     if share := _find_share() if is_guest() else None:
         with st.sidebar.container(key="who"):
-            st.text(f"This link shows one report, until {share.ends_at[:16].replace('T', ' ')} UTC.")
+            st.text(f"This link shows one report, until {words.when(share.ends_at)}.")
             _draw_login_buttons()
         return
     claims = login_state.read_page_claims()

@@ -8,6 +8,7 @@ from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.ui import tables
 from app.ui.table_columns import Col
+from app.views.admin.audit_table import format_moment
 from app.web import sharing_route
 from profiledb.library.sharing_links import Share
 
@@ -40,8 +41,13 @@ def draw_links() -> None:
 
 
 def _make_row(one: Share, names: dict[str, str]) -> dict[str, str]:
-    moments = {name: getattr(one, name)[:19].replace("T", " ") for name in ("made_at", "ends_at")}
-    return {"report": names.get(one.report_id, one.report_id), "made_by": one.made_by, "id": one.id} | moments
+    return {
+        "report": names.get(one.report_id, one.report_id),
+        "made_by": one.made_by,
+        "made_at": format_moment(one.made_at),
+        "ends_at": format_moment(one.ends_at),
+        "id": one.id,
+    }
 
 
 def _end_link() -> None:
