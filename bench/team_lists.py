@@ -51,7 +51,7 @@ from profiledb.studies.trends.budget import Budget
 from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.series_lines import RECENT
 from profiledb.studies.trends.team_summary_store import open_summaries
-from tests.support import serial
+from tests.support import series_summaries
 from tests.support.s3 import S3
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -156,14 +156,16 @@ def measure_rows(folder: Path, url: str, count: int) -> Iterator[str]:
 
 def put_report_of_series(library: Library, number: int) -> Manifest:
     """List a report of the first series with its summary."""
-    return serial.put(library, serial.facts(number), serial.rows(9e6 + number % 97, {"gemm": 5e6}))
+    return series_summaries.put(
+        library, series_summaries.facts(number), series_summaries.rows(9e6 + number % 97, {"gemm": 5e6})
+    )
 
 
 def put_series_rows(library: Library, count: int) -> None:
     """Put made-up reports into series of 500, each with the line of the first one."""
     store = open_summaries(library)
     for number in range(RECENT):
-        store.put(serial.facts(number), "", serial.rows(9e6 + number, {"gemm": 5e6}))
+        store.put(series_summaries.facts(number), "", series_summaries.rows(9e6 + number, {"gemm": 5e6}))
     assert Board(library).listed
     name = f"'program ' || n / {change_points.MOST} || ' · nsys · NVIDIA H200'"
     added = f"FROM {{}}, generate_series({RECENT}, {count - 1}) AS n WHERE report_id = '{0:016x}'"

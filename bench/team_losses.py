@@ -24,7 +24,7 @@ from bench.ingestion import BenchError
 from profiledb.errors import CatalogError
 from profiledb.library.catalog import OPEN_STATES, Catalog, Job
 from tests.app.web.client import ask, session
-from tests.support.composed import Composed, started
+from tests.support.compose_services import Composed, started
 
 MISSING = ("cannot be reached", "does not answer")
 """A page's message about a lost part."""

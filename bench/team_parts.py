@@ -19,7 +19,7 @@ from profiledb.library.library import Library
 from profiledb.library.locations import open_library
 from profiledb.studies import prefetch
 from tests.support import needs, postgres
-from tests.support.proxied import behind
+from tests.support.nginx_proxy import behind
 from tests.support.s3 import S3
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -34,7 +34,7 @@ from profiledb.studies.trends.budget import Budget
 from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.summary_store import Row
 from profiledb.studies.trends.team_summary_store import TOPIC
-from tests.support import serial
+from tests.support import series_summaries
 
 SERIES, KERNELS, MADE = 100, 40, 500
 """Programs; kernels of each report; generated reports, of which the others are copies."""
@@ -86,8 +86,8 @@ def put_report(library: Library, number: int, random: np.random.Generator | None
     """List a report of one of the programs, with its summary."""
     scatter = random or np.random.default_rng(number)
     times = {f"kernel_{at}_of_a_long_name": float(1e5 * scatter.normal(1, 0.02)) for at in range(KERNELS)}
-    facts = serial.facts(number, meta={"workload": f"program {number % SERIES}", "versions.torch": "2.11.0"})
-    serial.put(library, facts, [*serial.rows(5e6, times), Row("memory_bytes", 1e9)])
+    facts = series_summaries.facts(number, meta={"workload": f"program {number % SERIES}", "versions.torch": "2.11.0"})
+    series_summaries.put(library, facts, [*series_summaries.rows(5e6, times), Row("memory_bytes", 1e9)])
 
 
 @contextmanager

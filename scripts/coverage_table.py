@@ -4,7 +4,7 @@ python scripts/coverage_table.py [FOLDER ...]
 
 The default folders are ../shared/corpus and sample_reports. A separate worker imports each report, and its processor
 time is shown as seconds; nsys and ncu must be installed. Every difference is named; differences that the header of an
-analysis documents count as deliberate (tests/support/deliberate.py).
+analysis documents count as deliberate (tests/support/deliberate_differences.py).
 """
 
 import argparse
@@ -30,7 +30,7 @@ from profiledb.library.catalog import Job, Manifest  # noqa: E402
 from profiledb.library.library import Library  # noqa: E402
 from profiledb.query import analysis  # noqa: E402
 from profiledb.report.file_names import NSYS_ENDINGS  # noqa: E402
-from tests.support import deliberate, ncu_agree, oracle, step_set  # noqa: E402
+from tests.support import deliberate_differences, ncu_agree, nsys_oracle, step_set  # noqa: E402
 
 TARGET = ROOT / "docs" / "coverage.md"
 FOLDERS = (ROOT.parent / "shared" / "corpus", ROOT / "sample_reports")
@@ -150,17 +150,17 @@ def _compare_nsys(row: Row, path: Path, library: Library, report: Manifest, nsys
     paper = path.parent / "oracle" / path.stem
     paper = paper if paper.exists() else path.parent.parent / "oracle" / path.stem
     if paper.exists():
-        printed = {case: oracle.on_paper(paper, case) for case in oracle.ON_SAMPLES}
+        printed = {case: nsys_oracle.on_paper(paper, case) for case in nsys_oracle.ON_SAMPLES}
     else:
         export = None if _is_newer(report, nsys) else _export(path, nsys, work)
         if export is None:
             row.refused = NEWER
             return
         (work / "asked").mkdir()
-        oracle.ask(nsys.path, export, oracle.ON_CORPUS, work / "asked")
-        printed = {case: oracle.asked(work / "asked", case) for case in oracle.ON_CORPUS}
+        nsys_oracle.ask(nsys.path, export, nsys_oracle.ON_CORPUS, work / "asked")
+        printed = {case: nsys_oracle.asked(work / "asked", case) for case in nsys_oracle.ON_CORPUS}
     for case, expected in printed.items():
-        _compare(row, case, expected, oracle.ours(library, report.name, case))
+        _compare(row, case, expected, nsys_oracle.ours(library, report.name, case))
 
 
 def _is_newer(report: Manifest, nsys: tools.Tool) -> bool:
@@ -169,12 +169,12 @@ def _is_newer(report: Manifest, nsys: tools.Tool) -> bool:
     return written is not None and tuple(map(int, written.groups())) > nsys.version[:3]
 
 
-def _compare(row: Row, case: oracle.Case, expected: oracle.Table, ours: oracle.Table) -> None:
+def _compare(row: Row, case: nsys_oracle.Case, expected: nsys_oracle.Table, ours: nsys_oracle.Table) -> None:
     if not expected and not ours:
         row.silent += 1
-    elif not (differences := oracle.differences(expected, ours)):
+    elif not (differences := nsys_oracle.differences(expected, ours)):
         row.equal += 1
-    elif why := deliberate.reason(row.name, case.analysis, silent=not expected):
+    elif why := deliberate_differences.reason(row.name, case.analysis, silent=not expected):
         row.deliberate[str(case)] = why
     else:
         row.wrong.append(f"{case}: {len(differences)} differences, such as {differences[0]}")

@@ -20,17 +20,17 @@ from hypothesis import settings
 from ingest import tools
 from ingest.sidecars.files import read_sidecar
 from profiledb.library.library import Library
-from tests.support import connection_pool, conversion_cache, edits, generated, groups, ingestion, needs
+from tests.support import connection_pool, conversion_cache, edited_exports, groups, ingestion, needs, random_exports
 from tests.support.answers import make_answers
 from tests.support.conversion_cache import pytest_unconfigure
 from tests.support.groups import pytest_xdist_make_scheduler
 from tests.support.ingestion import Ingested, pytest_sessionfinish
-from tests.support.made_up import make_report
+from tests.support.made_up_format import make_report
 from tests.support.memory_reports import make_gaps
 from tests.support.needs import CORPUS, pytest_runtest_setup
 from tests.support.page_reports import make_library, make_publish
 from tests.support.postgres import catalog, postgres, team
-from tests.support.ranged import make_capture
+from tests.support.range_captures import make_capture
 from tests.support.s3 import s3, s3_server, s3_servers
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -329,14 +329,14 @@ def sqlite_export(nsys: Path, once: Once) -> Callable[[str], Path]:
 @pytest.fixture(scope="session")
 def edited(once: Once, sqlite_export: Callable[[str], Path]) -> tuple[Path, Library]:
     """The folder of the edited exports, and a library of them."""
-    return _exports(once, "edited", lambda folder: edits.write_all(folder, sqlite_export))
+    return _exports(once, "edited", lambda folder: edited_exports.write_all(folder, sqlite_export))
 
 
 @pytest.fixture(scope="session")
 def generated_exports(once: Once) -> tuple[Path, Library]:
     """The folder of the generated exports, and a library of them."""
     return _exports(
-        once, "generated", lambda folder: generated.write_all(folder, SAMPLES / "transformer_inference.sqlite")
+        once, "generated", lambda folder: random_exports.write_all(folder, SAMPLES / "transformer_inference.sqlite")
     )
 
 

@@ -13,7 +13,7 @@ from profiledb.report import store
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.conftest import Ingest, Ingested
 from tests.support import connection_pool, conversion_cache, page_reports
-from tests.support.dropped import made
+from tests.support.dropped_files import made
 
 
 def test_the_same_files_are_taken_in_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from profiledb.library.library import Library
 from tests.app.conftest import Dashboard, metrics, needs_corpus, needs_samples, plain_texts
 from tests.profiledb.analyses.test_attention import CLASSES, GPU, MATMUL_FLOPS, SOFTMAX_FLOPS, naive
 from tests.support.page_reports import make_library
-from tests.support.ranged import Capture
+from tests.support.range_captures import Capture
 
 __all__ = ["make_library"]  # fixture
 

@@ -18,7 +18,7 @@ from profiledb.report import store
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import HOSTILE, SAMPLES, Dashboard, needs_samples, texts
 from tests.support.page_reports import empty
-from tests.support.powered import at_once, put_log, report
+from tests.support.power_log_reports import at_once, put_log, report
 
 Publish = Callable[..., str]
 

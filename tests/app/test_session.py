@@ -23,7 +23,7 @@ from profiledb.selection.model import Selection
 from tests.conftest import ROOT
 from tests.support.memory_reports import fill
 from tests.support.page_reports import Publish, kernel, make_library
-from tests.support.powered import put_log
+from tests.support.power_log_reports import put_log
 
 __all__ = ["make_library"]  # fixture
 

@@ -13,7 +13,7 @@ from profiledb.studies.trends.series_board import Board
 from tests.app.conftest import Dashboard, plain_texts
 from tests.profiledb.studies.runs.test_run_gate import put_run
 from tests.profiledb.studies.trends.test_series import SERIES, SLOW, filled
-from tests.support import serial
+from tests.support import series_summaries
 from tests.support.made_ranks import MS
 
 
@@ -36,7 +36,9 @@ def test_without_any_series_it_says_so(dashboard: Dashboard, empty: Path) -> Non
 
 
 def test_all_series_are_listed_with_their_newest_change(dashboard: Dashboard, series: Library) -> None:
-    serial.put(series, serial.facts(90, gpu="<b>GPU</b>\x1b"), serial.rows(1e6, {"k": 1e5}))
+    series_summaries.put(
+        series, series_summaries.facts(90, gpu="<b>GPU</b>\x1b"), series_summaries.rows(1e6, {"k": 1e5})
+    )
     at = open_(dashboard)
     rows = at.dataframe[0].value
     assert list(rows["series"]) == ["NVIDIA H200", "<b>GPU</b> "], "what both have stands above"
@@ -104,6 +106,6 @@ def test_a_report_is_moved_and_left_out(dashboard: Dashboard, series: Library) -
 
 
 def test_the_heat_map_has_what_takes_most_in_any_report() -> None:
-    every = [serial.rows(9e6, {"a": 3e6, "b": 1e6}), serial.rows(9e6, {"a": 1e6, "c": 2e6})]
+    every = [series_summaries.rows(9e6, {"a": 3e6, "b": 1e6}), series_summaries.rows(9e6, {"a": 1e6, "c": 2e6})]
     kernels = [[row for row in rows if row.measure == "kernel"] for rows in every]
     assert heat.build_grid(kernels) == (["a", "c", "b"], [[3e6, 1e6], [None, 2e6], [1e6, None]])

@@ -5,15 +5,15 @@ from collections import Counter
 from pathlib import Path
 
 from bench.traces import repeat_trace
-from tests.support import traces
+from tests.support import trace_reader
 
 SOURCE = Path(__file__).parents[1] / "data/torch/training.pt.trace.json.gz"
 
 
 def test_copies_follow_each_other_and_share_no_ids(tmp_path: Path) -> None:
-    once = traces.read(SOURCE)
+    once = trace_reader.read(SOURCE)
     copies = repeat_trace(SOURCE, tmp_path / "twice.json", 3_000_000)
-    twice = traces.read(tmp_path / "twice.json")
+    twice = trace_reader.read(tmp_path / "twice.json")
     assert copies == 2
     assert {key: value for key, value in twice.items() if key != "traceEvents"} == {
         key: value for key, value in once.items() if key != "traceEvents"
@@ -21,7 +21,7 @@ def test_copies_follow_each_other_and_share_no_ids(tmp_path: Path) -> None:
     events, half = twice["traceEvents"], len(once["traceEvents"])
     assert events[:half] == once["traceEvents"]
     assert len(events) == 2 * half
-    correlations = Counter(event["args"]["correlation"] for event in traces.of_kind(twice, "kernel"))
+    correlations = Counter(event["args"]["correlation"] for event in trace_reader.of_kind(twice, "kernel"))
     assert max(correlations.values()) == 1
     first, second = events[:half], events[half:]
     timed = [event for event in first if event.get("ph") == "X"]

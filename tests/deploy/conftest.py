@@ -1,5 +1,5 @@
 """The team services that the deployment tests share."""
 
-from tests.support.composed import composed
+from tests.support.compose_services import composed
 
 __all__ = ["composed"]

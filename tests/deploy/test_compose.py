@@ -16,8 +16,8 @@ from profiledb.config import SETTINGS
 from tests.app.web.client import ask, session
 from tests.app.web.provider import log_in, provider, write_secrets
 from tests.conftest import ROOT, wait_until
-from tests.support.composed import PORTS, Composed, services
-from tests.support.dropped import made
+from tests.support.compose_services import PORTS, Composed, services
+from tests.support.dropped_files import made
 
 TEXT = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
 

@@ -11,7 +11,7 @@ import yaml
 from app.web.sharing_route import PREFIX
 from profiledb.config import SETTINGS
 from tests.conftest import ROOT
-from tests.support.composed import PORTS, services
+from tests.support.compose_services import PORTS, services
 
 FOLDER = ROOT / "deploy" / "kubernetes"
 SECRETS = "/run/secrets/warpdeck/"

@@ -3,7 +3,7 @@
 import pytest
 
 from bench import team_losses
-from tests.support.composed import Composed
+from tests.support.compose_services import Composed
 
 FILES = 24
 LEAST_S = 60.0

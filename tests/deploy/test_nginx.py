@@ -9,7 +9,7 @@ from app.web.sharing_route import PREFIX
 from bench.pages import free_port
 from tests.app.web.client import Answer, ask
 from tests.conftest import wait_until
-from tests.support.proxied import proxied, site_of
+from tests.support.nginx_proxy import proxied, site_of
 
 SECRET = "ws_0123456789ab_" + "5" * 64
 PATHS = (f"{PREFIX}{SECRET}", f"//shared/{SECRET}", f"/%73hared/{SECRET}", f"{PREFIX}{SECRET}?from=mail")

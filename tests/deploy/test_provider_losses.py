@@ -14,7 +14,7 @@ from bench.pages import Server
 from tests.app.web.client import ask, session
 from tests.app.web.provider import guarded, log_in, process_of, provider, way_in
 from tests.conftest import run_ingest
-from tests.support.dropped import made
+from tests.support.dropped_files import made
 
 pytestmark = pytest.mark.integration
 PATIENCE_S = 15.0

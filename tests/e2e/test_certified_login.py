@@ -11,8 +11,8 @@ from playwright.sync_api import Page, expect
 from bench.pages import Server, free_port, server
 from tests.app.web.client import ask, session
 from tests.app.web.provider import ROLES, write_secrets
-from tests.support.certified import SECRETS, provider, sign_in
-from tests.support.proxied import COOKIE, behind, ways
+from tests.support.certified_provider import SECRETS, provider, sign_in
+from tests.support.nginx_proxy import COOKIE, behind, ways
 
 pytestmark = pytest.mark.browser
 LOGIN = "_streamlit_user"

@@ -19,8 +19,8 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
 from tests.support import exports
-from tests.support.dropped import SAMPLE, job_of, made, stand_in
-from tests.support.kernels import INOTIFY, without
+from tests.support.dropped_files import SAMPLE, job_of, made, stand_in
+from tests.support.linux_kernels import INOTIFY, without
 from tests.support.processes import processes_in, start_worker
 
 CASES = 58

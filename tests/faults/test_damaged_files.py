@@ -18,8 +18,8 @@ from tests.conftest import SAMPLES, Ingest
 from tests.ingest.snapshot.test_snapshots import snapshot
 from tests.ingest.torch.test_trace_load import EVENTS, event, text
 from tests.support import exports, ncu_fixtures
-from tests.support.bounded import Take, notes
-from tests.support.dropped import job_of
+from tests.support.bounded_conversion import Take, notes
+from tests.support.dropped_files import job_of
 
 DATA = ncu_fixtures.DATA
 

@@ -17,7 +17,7 @@ from profiledb.library import disk
 from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
-from tests.support.dropped import SAMPLE, job_of, made
+from tests.support.dropped_files import SAMPLE, job_of, made
 from tests.support.processes import cpu_seconds, without_privileges
 
 SAID = "The disk is full. New files wait."

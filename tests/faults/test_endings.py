@@ -18,8 +18,8 @@ from ingest import process_endings
 from ingest.process_endings import ENDINGS, TRIES
 from profiledb.library.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
-from tests.support.dropped import SAMPLE, job_of, made, stand_in
-from tests.support.kernels import LANDLOCK, without
+from tests.support.dropped_files import SAMPLE, job_of, made, stand_in
+from tests.support.linux_kernels import LANDLOCK, without
 from tests.support.processes import start_worker
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the filter of system calls is that of x86-64")

@@ -17,7 +17,7 @@ from ingest.conversion.fork_client import SERVER
 from ingest.process_endings import TRIES
 from profiledb.library.library import Library
 from tests.conftest import ROOT, wait_until
-from tests.support.dropped import SAMPLE, job_of, made, stand_in
+from tests.support.dropped_files import SAMPLE, job_of, made, stand_in
 from tests.support.processes import processes_in, start_worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the server is there on Linux")

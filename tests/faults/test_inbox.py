@@ -14,7 +14,7 @@ from ingest.skipped_files import MOST, STATE
 from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from tests.conftest import ROOT, Ingest, wait_until
-from tests.support.dropped import made
+from tests.support.dropped_files import made
 from tests.support.processes import start_worker, without_privileges
 
 

@@ -15,7 +15,7 @@ from ingest.prefetch import IDLE_S
 from profiledb import config, confinement
 from profiledb.library.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
-from tests.support.dropped import SAMPLE, job_of, made, stand_in
+from tests.support.dropped_files import SAMPLE, job_of, made, stand_in
 from tests.support.processes import start_worker
 
 

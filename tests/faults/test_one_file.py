@@ -13,7 +13,7 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.conftest import CORPUS, ROOT, SAMPLES, Ingest
-from tests.support.dropped import made, needs_corpus
+from tests.support.dropped_files import made, needs_corpus
 from tests.support.processes import without_privileges
 
 

@@ -19,8 +19,8 @@ from ingest import scrub
 from profiledb.library.library import Library
 from profiledb.query import views
 from tests.conftest import CORPUS, ROOT, SAMPLES, Ingest, Ingested
-from tests.support import exports, made_traces, spelled
-from tests.support.dropped import needs_corpus
+from tests.support import exports, made_traces, secret_spellings
+from tests.support.dropped_files import needs_corpus
 from tests.support.exports import MAIN, NVTX, Rows, Tables, kernel, kernels
 
 SECRET = "hunter2-swordfish-9zQ"
@@ -199,8 +199,14 @@ def test_of_what_leaves_the_library(ingest: Ingest, inbox: Path, empty_library: 
 
 def spellings() -> list[str]:
     """Commands with a secret in them, as they stand and as a script of another command."""
-    plain = [spell(SECRET) for spell in (*spelled.COMMANDS.values(), *spelled.IN_ADDRESSES.values())]
-    return [*plain, *(spelled.WRAPPED[at % len(spelled.WRAPPED)].format(quote(one)) for at, one in enumerate(plain))]
+    plain = [spell(SECRET) for spell in (*secret_spellings.COMMANDS.values(), *secret_spellings.IN_ADDRESSES.values())]
+    return [
+        *plain,
+        *(
+            secret_spellings.WRAPPED[at % len(secret_spellings.WRAPPED)].format(quote(one))
+            for at, one in enumerate(plain)
+        ),
+    ]
 
 
 def write_commands(inbox: Path) -> None:
@@ -316,7 +322,7 @@ def test_of_files_that_fail(ingest: Ingest, inbox: Path, empty_library: Library)
 
 
 def test_of_what_a_converter_says(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
-    from tests.support.dropped import SAMPLE, stand_in
+    from tests.support.dropped_files import SAMPLE, stand_in
 
     tool = stand_in(tmp_path, f"echo 'bad environment: {ASSIGNED} --password {SECRET} token: {SECRET}' >&2; exit 1")
     shutil.copy(SAMPLE, inbox / "a.nsys-rep")

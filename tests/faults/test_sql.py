@@ -20,7 +20,7 @@ from profiledb.errors import AnalysisError
 from profiledb.library.catalog import FILE, Manifest
 from profiledb.library.library import Library
 from tests.conftest import ROOT
-from tests.support import asked
+from tests.support import question_report
 
 pytestmark = pytest.mark.integration  # each attack is a process
 
@@ -135,7 +135,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Library, M
     compileall.compile_dir(ROOT / "profiledb" / "console", quiet=1)  # no attack is what compiles it first
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLANTED", IN_ENVIRONMENT)
-        yield asked.small(tmp_path_factory.mktemp("asked"))
+        yield question_report.small(tmp_path_factory.mktemp("asked"))
 
 
 @pytest.fixture
@@ -214,7 +214,7 @@ def test_an_attack_ends_in_a_sentence(
     library, report = place
     before = state(library.folder, Path(words["folder"]), ROOT / "profiledb" / "console")
     with pytest.raises(AnalysisError) as refused:
-        ask(library, report.id, written(attack, words), asked.limits())
+        ask(library, report.id, written(attack, words), question_report.limits())
     told = f"{refused.value.message} {refused.value.hint} {refused.value.detail}"
     assert len(told) > 20
     assert not any(one in told for one in (SECRET, IN_ENVIRONMENT, str(library.folder), str(Path.home() / ".duckdb")))
@@ -293,7 +293,7 @@ def test_what_takes_too_much_is_stopped(place: tuple[Library, Manifest], kind: s
     library, report = place
     begun = time.monotonic()
     with pytest.raises(AnalysisError) as stopped:
-        ask(library, report.id, ENDLESS[kind], asked.limits(seconds=2))
+        ask(library, report.id, ENDLESS[kind], question_report.limits(seconds=2))
     assert time.monotonic() - begun < 60
     assert stopped.value.message
     assert not below()
@@ -301,9 +301,11 @@ def test_what_takes_too_much_is_stopped(place: tuple[Library, Manifest], kind: s
 
 def test_an_answer_has_at_most_so_many_rows_and_bytes(place: tuple[Library, Manifest]) -> None:
     library, report = place
-    rows = ask(library, report.id, "SELECT range FROM range(1000000000)", asked.limits(rows=5_000))
+    rows = ask(library, report.id, "SELECT range FROM range(1000000000)", question_report.limits(rows=5_000))
     assert rows.cut
     assert rows.rows["range"].to_pylist() == list(range(5_000))
-    large = ask(library, report.id, "SELECT repeat('x', 10000) AS x FROM range(100000)", asked.limits(rows=100_000))
+    large = ask(
+        library, report.id, "SELECT repeat('x', 10000) AS x FROM range(100000)", question_report.limits(rows=100_000)
+    )
     assert large.cut
-    assert large.rows.nbytes <= asked.limits().bytes
+    assert large.rows.nbytes <= question_report.limits().bytes

@@ -18,7 +18,7 @@ from bench.pages import server
 from profiledb.library.library import Library
 from profiledb.library.worker_lock import is_library_locked
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
-from tests.support.dropped import SAMPLE, stand_in
+from tests.support.dropped_files import SAMPLE, stand_in
 from tests.support.processes import processes_in, start_worker
 
 

@@ -11,7 +11,7 @@ from profiledb.findings.finding import Finding
 from profiledb.findings.program import Trait
 from profiledb.words import code
 from tests.findings.test_rulebook import HEADER, QUERY
-from tests.support.advised import wrong
+from tests.support.advice_checks import wrong
 
 LINES = (
     "Always.",

@@ -15,7 +15,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis, header, shared_rows
 from profiledb.selection.model import Selection
 from tests.conftest import CORPUS, Once, ingest_files
-from tests.support.advised import wrong
+from tests.support.advice_checks import wrong
 from tests.support.ddp_samples import NAMES, needs_ddp
 from tests.support.every_report import EVERY_REPORT, slow_but
 from tests.support.torch_samples import INFERENCE, NSYS, RANKS, TRAINING, needs_torch_samples

@@ -12,8 +12,8 @@ from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import judged, rows, spans, union, window
 from tests.support.page_reports import Publish, insert, kernel, run
-from tests.support.ranged import Capture
-from tests.support.waits import (
+from tests.support.range_captures import Capture
+from tests.support.wait_captures import (
     LOAD,
     MS,
     SEM,

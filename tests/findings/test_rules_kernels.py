@@ -12,7 +12,7 @@ from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import judged, pct, rows, spans, union, window
 from tests.support.page_reports import H100, Publish, insert, kernel, name
-from tests.support.ranged import Capture
+from tests.support.range_captures import Capture
 
 GRAPH = "launches_graph.nsys-rep"
 FIXED = "dataloader_fixed.nsys-rep"

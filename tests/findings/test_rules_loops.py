@@ -7,8 +7,8 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.support.exports import MAIN
 from tests.support.judged_rules import judged
-from tests.support.ranged import Capture
-from tests.support.waits import MS, sampled
+from tests.support.range_captures import Capture
+from tests.support.wait_captures import MS, sampled
 
 
 def test_optimizer_per_parameter(nsys_samples: Library, library: Library, capture: Capture) -> None:

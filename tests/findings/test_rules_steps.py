@@ -13,9 +13,9 @@ from profiledb.query import analysis
 from tests.second import steps as told
 from tests.second.nesting import ran
 from tests.support.judged_rules import judged
-from tests.support.ranged import Capture
-from tests.support.waits import capture as export
-from tests.support.waits import sampled
+from tests.support.range_captures import Capture
+from tests.support.wait_captures import capture as export
+from tests.support.wait_captures import sampled
 
 US = 1000
 

@@ -13,7 +13,7 @@ import pytest
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import CORPUS, ROOT, Ingest
-from tests.support.dropped import SAMPLE, job_of, made, needs_corpus, stand_in
+from tests.support.dropped_files import SAMPLE, job_of, made, needs_corpus, stand_in
 
 BAD = {
     "empty.nsys-rep": (b"", "is empty"),

@@ -22,7 +22,7 @@ from profiledb.library.locations import open_inbox, open_library
 from profiledb.rules.retention import Rules
 from profiledb.studies import retention
 from tests.support import ingestion
-from tests.support.dropped import made
+from tests.support.dropped_files import made
 from tests.support.ingestion import Waiting
 from tests.support.s3 import BOTH, S3
 

@@ -12,7 +12,7 @@ from profiledb import config
 from profiledb.errors import ConversionError
 from profiledb.library.library import Library
 from profiledb.library.locations import open_inbox
-from tests.support.made_up import Make
+from tests.support.made_up_format import Make
 
 
 def test_its_module_alone_makes_its_files_known(make: Make, tmp_path: Path) -> None:

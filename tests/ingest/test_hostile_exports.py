@@ -13,15 +13,15 @@ import pytest
 from ingest.nsys import lookups, metrics
 from profiledb.library.library import Library
 from tests.conftest import CORPUS, Ingest
-from tests.support import exports, hostile
-from tests.support.bounded import Convert, converted, notes
-from tests.support.dropped import needs_corpus
+from tests.support import exports, hostile_exports
+from tests.support.bounded_conversion import Convert, converted, notes
+from tests.support.dropped_files import needs_corpus
 from tests.support.exports import MAIN, NVTX, kernel, kernels
 
 
 def projections(tables: exports.Tables) -> list[tuple[int, ...]]:
-    """What each range of a capture of ``hostile.capture`` ran: its id, first start, last end, operations, their sum and
-    their union; kernel n begins 10 ns after kernel n - 1 and takes 15. Calls begin one after the other."""
+    """Return the work of each range of ``hostile_exports.capture``: id, first start, last end, operations, their sum
+    and their union; kernel n begins 10 ns after kernel n - 1 and takes 15. Calls begin one after the other."""
     calls = [(row[0], row[1]) for row in tables["CUPTI_ACTIVITY_KIND_RUNTIME"][1]]
     starts = [start for start, _ in calls]
     assert starts == sorted(starts)
@@ -43,9 +43,9 @@ PROJECTION = """
 """
 
 SHAPES = {
-    "deep": hostile.deep(10_000),
-    "never popped": hostile.never_popped(20_000),
-    "crossing": hostile.crossing(20_000, 50),
+    "deep": hostile_exports.deep(10_000),
+    "never popped": hostile_exports.never_popped(20_000),
+    "crossing": hostile_exports.crossing(20_000, 50),
 }
 
 
@@ -60,7 +60,7 @@ def test_ranges_are_added_up_whatever_their_depth(convert: Convert, shape: str) 
 
 
 def test_paths_of_deep_ranges_are_folded(convert: Convert) -> None:
-    query = convert(hostile.deep(3000))
+    query = convert(hostile_exports.deep(3000))
     assert query("SELECT max(level), count(DISTINCT path_id) FROM range") == [(2999, 257 + 7)]
     assert query("SELECT max(level), max(length(path)) < 10_000 FROM range_path") == [(257, True)]
     assert query("SELECT path FROM range JOIN range_path USING (path_id) WHERE range_id = 3") == [
@@ -74,7 +74,7 @@ def test_paths_of_deep_ranges_are_folded(convert: Convert) -> None:
 
 
 def test_ranges_that_are_never_closed_are_named(convert: Convert) -> None:
-    query = convert(hostile.never_popped(10))
+    query = convert(hostile_exports.never_popped(10))
     assert query("SELECT count(*), max(end_ns) FROM range WHERE NOT closed") == [(10, 200)]
     words = "never closed (no pop). They last until the end of the capture."
     assert notes(query) == [f"{n} ranges `lost {name}` were {words}" for n, name in ((3, 1), (3, 2), (4, 0))]
@@ -82,7 +82,7 @@ def test_ranges_that_are_never_closed_are_named(convert: Convert) -> None:
 
 @pytest.mark.slow("thousands of ranges")
 def test_ranges_that_cross_thousands_of_others_hold_nothing(convert: Convert) -> None:
-    tables = hostile.crossing(5000, 5000)
+    tables = hostile_exports.crossing(5000, 5000)
     query = convert(tables)
     (lanes,) = query("SELECT count(DISTINCT range_id) FROM projection")[0]
     assert lanes >= 8
@@ -93,7 +93,7 @@ def test_ranges_that_cross_thousands_of_others_hold_nothing(convert: Convert) ->
 
 
 def test_things_of_no_length(convert: Convert) -> None:
-    tables = hostile.moments(20_000)
+    tables = hostile_exports.moments(20_000)
     query = convert(tables)
     ranges = query("SELECT range_id, start_ns, parent_id FROM range WHERE start_ns = end_ns ORDER BY range_id")
     last: dict[int, int] = {}
@@ -108,12 +108,12 @@ def test_things_of_no_length(convert: Convert) -> None:
 
 @pytest.mark.slow("a thousand threads")
 def test_threads_by_the_thousand(convert: Convert) -> None:
-    query = convert(hostile.threads(2000))
+    query = convert(hostile_exports.threads(2000))
     assert query("SELECT count(*), min(share_pct) FROM thread_driver") == [(2000, 100.0)]
 
 
 def test_calls_that_share_a_correlation_id(convert: Convert) -> None:
-    query = convert(hostile.one_correlation(5948))
+    query = convert(hostile_exports.one_correlation(5948))
     assert query("SELECT count(*), count(DISTINCT kernel_id), min(call_id), max(call_id) FROM kernel") == [
         (5948, 5948, 1, 1)
     ]
@@ -121,7 +121,7 @@ def test_calls_that_share_a_correlation_id(convert: Convert) -> None:
 
 def test_ids_that_repeat_count_once(convert: Convert) -> None:
     count = 2000
-    query = convert(hostile.repeated_ids(count))
+    query = convert(hostile_exports.repeated_ids(count))
     for table in ("kernel", "memop", "range"):
         assert query(f"SELECT count(*) FROM {table}") == [(count,)]
     assert query("SELECT demangled FROM kernel_name") == [("one 0",)]
@@ -136,7 +136,7 @@ def test_ids_that_repeat_count_once(convert: Convert) -> None:
 
 
 def test_any_cell_in_any_column(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    hostile.write_extremes(inbox / "made.sqlite")
+    hostile_exports.write_extremes(inbox / "made.sqlite")
     query = converted(ingest, inbox, empty_library)
     assert query(
         "SELECT count(*) > 0, min(start_ns) >= -(1::BIGINT << 61), max(end_ns) <= 1::BIGINT << 61 FROM kernel"

@@ -1,6 +1,6 @@
 """A format that no tool writes becomes a report: its reader stages plain rows, and every analysis answers.
 
-The numbers expected are worked out by hand from the trace in tests/support/made_up.py; times are in ns.
+The numbers expected are worked out by hand from the trace in tests/support/made_up_format.py; times are in ns.
 """
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from profiledb.errors import NotCapturedError, NotLinkedError
 from profiledb.query import analysis, header
 from profiledb.studies.summary import document
-from tests.support.made_up import HELPER, MAIN, MATMUL, OWN, SOFTMAX, TRACE, Make, Report
+from tests.support.made_up_format import HELPER, MAIN, MATMUL, OWN, SOFTMAX, TRACE, Make, Report
 
 ANALYSES = header.list_analyses().values()
 

@@ -14,8 +14,8 @@ from profiledb.library.library import Library
 from tests.app.web.client import ask
 from tests.conftest import ROOT, wait_until
 from tests.profiledb.monitoring.test_prometheus import values
-from tests.support.dropped import made
-from tests.support.kernels import LANDLOCK, without
+from tests.support.dropped_files import made
+from tests.support.linux_kernels import LANDLOCK, without
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the filter of system calls is that of x86-64")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest import scrub
-from tests.support.spelled import COMMANDS, HARMLESS, IN_ADDRESSES, PARTS, SECRETS, URL_SAFE, WRAPPED
+from tests.support.secret_spellings import COMMANDS, HARMLESS, IN_ADDRESSES, PARTS, SECRETS, URL_SAFE, WRAPPED
 
 spelled = st.one_of(
     st.tuples(st.sampled_from(list(COMMANDS.values())), st.sampled_from(SECRETS)),

@@ -13,7 +13,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report.sidecar import Columns
 from tests.conftest import Ingest
-from tests.support.dropped import job_of, made
+from tests.support.dropped_files import job_of, made
 
 DATA = Path(__file__).parents[1] / "data" / "ncu"
 TIMES = "label,step,seconds\nforward,0,0.5\nforward,1,0.25\n"

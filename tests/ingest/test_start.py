@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.support.dropped import made
+from tests.support.dropped_files import made
 
 HEAVY = {"numpy", "pandas", "pyarrow"}
 """Libraries that take a tenth of a second to a whole one to import."""

@@ -13,7 +13,7 @@ from ingest.formats import nsys_stream
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import Ingest, Once
-from tests.support.dropped import job_of, stand_in
+from tests.support.dropped_files import job_of, stand_in
 
 HEAD = b"U3w[END]NVIDIA Nsight Systems Stream 2023.4.4.54-234433681190v0!\n"
 needs_importer = pytest.mark.skipif(not tools.find_importers(), reason="needs QdstrmImporter beside nsys")

@@ -19,7 +19,7 @@ from profiledb.library.inbox.folder import FolderInbox
 from profiledb.library.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.conftest import CORPUS, SAMPLES, Ingest, wait_until
-from tests.support.dropped import SAMPLE, made, needs_corpus, stand_in
+from tests.support.dropped_files import SAMPLE, made, needs_corpus, stand_in
 from tests.support.processes import processes_in, start_worker
 
 

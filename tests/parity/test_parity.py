@@ -12,9 +12,9 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.conftest import CORPUS, SAMPLES, Once
-from tests.support import edits, generated, oracle
+from tests.support import edited_exports, nsys_oracle, random_exports
 from tests.support.every_report import slow_but
-from tests.support.oracle import ON_CORPUS, ON_GENERATED, ON_SAMPLES, READABLE, Case, Table
+from tests.support.nsys_oracle import ON_CORPUS, ON_GENERATED, ON_SAMPLES, READABLE, Case, Table
 
 needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="needs ../shared/corpus")
 
@@ -37,7 +37,7 @@ def asked(nsys: Path, once: Once) -> Asked:
     """Asks nsys about an export, once for all that is compared on it; answers the folder of what it printed."""
 
     def ask(export: Path, cases: Sequence[Case]) -> Path:
-        return once(f"asked_{export.stem}", lambda folder: oracle.ask(nsys, export, cases, folder))
+        return once(f"asked_{export.stem}", lambda folder: nsys_oracle.ask(nsys, export, cases, folder))
 
     return ask
 
@@ -48,39 +48,43 @@ def asked(nsys: Path, once: Once) -> Asked:
 def test_corpus(
     every_report: Library, asked: Asked, sqlite_export: Callable[[str], Path], report: str, case: Case
 ) -> None:
-    expected = oracle.asked(asked(sqlite_export(report), ON_CORPUS), case)
-    assert oracle.differences(expected, oracle.ours(every_report, report, case)) == []
+    expected = nsys_oracle.asked(asked(sqlite_export(report), ON_CORPUS), case)
+    assert nsys_oracle.differences(expected, nsys_oracle.ours(every_report, report, case)) == []
 
 
 @needs_corpus
 @pytest.mark.slow("asks nsys of all reports")
 def test_corpus_has_rows_for_the_rest(asked: Asked, sqlite_export: Callable[[str], Path]) -> None:
     folders = [asked(sqlite_export(report), ON_CORPUS) for report in READABLE]
-    silent = {case.asked for case in ON_CORPUS if not any(oracle.asked(folder, case) for folder in folders)}
+    silent = {case.asked for case in ON_CORPUS if not any(nsys_oracle.asked(folder, case) for folder in folders)}
     assert silent == SILENT_ON_CORPUS
 
 
 @needs_corpus
 @pytest.mark.parametrize(
     ("name", "case"),
-    [pytest.param(name, case, id=f"{name}-{case}") for name, edit in edits.EDITS.items() for case in edit.cases],
+    [
+        pytest.param(name, case, id=f"{name}-{case}")
+        for name, edit in edited_exports.EDITS.items()
+        for case in edit.cases
+    ],
 )
 def test_edited_exports(edited: tuple[Path, Library], asked: Asked, name: str, case: Case) -> None:
     folder, library = edited
-    edit = edits.EDITS[name]
-    expected = oracle.asked(asked(folder / f"{name}.sqlite", edit.cases), case)
+    edit = edited_exports.EDITS[name]
+    expected = nsys_oracle.asked(asked(folder / f"{name}.sqlite", edit.cases), case)
     assert bool(expected) == (case.asked not in edit.silent)
-    assert oracle.differences(expected, oracle.ours(library, f"{name}.sqlite", case)) == []
+    assert nsys_oracle.differences(expected, nsys_oracle.ours(library, f"{name}.sqlite", case)) == []
 
 
 @pytest.mark.parametrize("case", ON_GENERATED, ids=str)
 def test_generated_exports(generated_exports: tuple[Path, Library], asked: Asked, case: Case) -> None:
     folder, library = generated_exports
     compared = 0
-    for seed in generated.SEEDS:
+    for seed in random_exports.SEEDS:
         name = f"{seed}.sqlite"
-        expected = oracle.asked(asked(folder / name, ON_GENERATED), case)
-        assert oracle.differences(expected, oracle.ours(library, name, case)) == [], seed
+        expected = nsys_oracle.asked(asked(folder / name, ON_GENERATED), case)
+        assert nsys_oracle.differences(expected, nsys_oracle.ours(library, name, case)) == [], seed
         compared += len(expected)
     assert compared > 20
 
@@ -88,10 +92,10 @@ def test_generated_exports(generated_exports: tuple[Path, Library], asked: Asked
 @pytest.mark.parametrize("case", ON_SAMPLES, ids=str)
 @pytest.mark.parametrize("sample", ["transformer_training", "transformer_inference"])
 def test_samples(nsys_samples: Library, sample: str, case: Case) -> None:
-    expected: Table = oracle.on_paper(SAMPLES / "oracle" / sample, case)
+    expected: Table = nsys_oracle.on_paper(SAMPLES / "oracle" / sample, case)
     silent = SILENT_ON_INFERENCE if sample == "transformer_inference" else SILENT_ON_SAMPLES
     assert bool(expected) == (case.asked not in silent)
-    assert oracle.differences(expected, oracle.ours(nsys_samples, f"{sample}.nsys-rep", case)) == []
+    assert nsys_oracle.differences(expected, nsys_oracle.ours(nsys_samples, f"{sample}.nsys-rep", case)) == []
 
 
 OPENMP = "openmp_regions"
@@ -107,21 +111,23 @@ WITH_AN_ORACLE = sorted(
 @pytest.mark.parametrize("sample", slow_but(["host_python", "launches_graph"], WITH_AN_ORACLE, "every sample"))
 def test_every_sample_is_as_nsys_printed_it(nsys_samples: Library, ddp: Library, sample: str) -> None:
     library, name = (ddp, f"{sample}.sqlite") if sample.startswith("ddp_") else (nsys_samples, f"{sample}.nsys-rep")
-    printed = {case: oracle.on_paper(SAMPLES / "oracle" / sample, case) for case in ON_SAMPLES}
+    printed = {case: nsys_oracle.on_paper(SAMPLES / "oracle" / sample, case) for case in ON_SAMPLES}
     assert sum(map(bool, printed.values())) >= (5 if sample == OPENMP else 7), "nsys was not silent"
-    different = {str(c): oracle.differences(rows, oracle.ours(library, name, c)) for c, rows in printed.items()}
+    different = {
+        str(c): nsys_oracle.differences(rows, nsys_oracle.ours(library, name, c)) for c, rows in printed.items()
+    }
     told = {case for case, found in different.items() if found}
     assert told == ({"nvtx_kern_sum", "nvtx_kern_sum:base"} if sample == "host_python" else set()), different
 
 
 def test_openmp_events_as_the_installed_nsys_prints_them(nsys_samples: Library, nsys: Path, tmp_path: Path) -> None:
     """Older than the one that captured: both say the same."""
-    (case,) = oracle.THREAD_STATS
+    (case,) = nsys_oracle.THREAD_STATS
     shutil.copy(SAMPLES / f"{OPENMP}.sqlite", tmp_path)  # nsys adds indexes to what it is asked about
-    oracle.ask(nsys, tmp_path / f"{OPENMP}.sqlite", [case], tmp_path)
-    expected = oracle.asked(tmp_path, case)
+    nsys_oracle.ask(nsys, tmp_path / f"{OPENMP}.sqlite", [case], tmp_path)
+    expected = nsys_oracle.asked(tmp_path, case)
     assert len(expected) == 13
-    assert oracle.differences(expected, oracle.ours(nsys_samples, f"{OPENMP}.nsys-rep", case)) == []
+    assert nsys_oracle.differences(expected, nsys_oracle.ours(nsys_samples, f"{OPENMP}.nsys-rep", case)) == []
 
 
 def test_a_kernel_of_two_calls_counts_once(nsys_samples: Library) -> None:
@@ -134,7 +140,7 @@ def test_a_kernel_of_two_calls_counts_once(nsys_samples: Library) -> None:
         total = table[0].index("Total Time (ns)")
         return {tuple(row[n] for n in keys): int(row[total]) for row in table[1:]}
 
-    printed = rows(oracle.on_paper(SAMPLES / "oracle" / "host_python", case))
-    ours = rows(oracle.ours(nsys_samples, "host_python.nsys-rep", case))
+    printed = rows(nsys_oracle.on_paper(SAMPLES / "oracle" / "host_python", case))
+    ours = rows(nsys_oracle.ours(nsys_samples, "host_python.nsys-rep", case))
     assert printed.keys() == ours.keys()
     assert {printed[key] / ours[key] for key in ours} == {1, 2}

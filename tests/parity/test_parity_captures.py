@@ -11,7 +11,7 @@ import pytest
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import ROOT, Once, run_ingest
-from tests.support import oracle
+from tests.support import nsys_oracle
 
 CAPTURES = ("graphs_by_node", "graphs_whole", "two_processes")
 STATS = (
@@ -43,8 +43,8 @@ def _unpack(folder: Path) -> None:
     assert run_ingest(folder / "inbox", folder / "library").status == 0
 
 
-def ours(library: Library, capture: str, name: str) -> oracle.Table:
-    return oracle.ours(library, f"{capture}.sqlite", oracle.Case(name, name))
+def ours(library: Library, capture: str, name: str) -> nsys_oracle.Table:
+    return nsys_oracle.ours(library, f"{capture}.sqlite", nsys_oracle.Case(name, name))
 
 
 @pytest.mark.parametrize("capture", CAPTURES)
@@ -53,9 +53,9 @@ def test_equals_what_nsys_printed(captures: tuple[Library, Printed], capture: st
     if capture == "graphs_whole" and name in PROJECTIONS:
         pytest.skip("whole graphs are work here and not in nsys: see the next test")
     library, printed = captures
-    expected = oracle.rows(printed(capture, name))
+    expected = nsys_oracle.rows(printed(capture, name))
     assert expected
-    assert oracle.differences(expected, ours(library, capture, name)) == []
+    assert nsys_oracle.differences(expected, ours(library, capture, name)) == []
 
 
 def test_a_range_that_replays_a_whole_graph_has_work(captures: tuple[Library, Printed]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import Once, ingest_files
-from tests.support.compared import command
+from tests.support.comparison import command
 
 TRACES = Path(os.environ.get("TRACELENS") or "/nowhere") / "tests" / "traces"
 NETWORKS = {

@@ -13,7 +13,7 @@ from ingest.conversion.messages import Limits, Request
 from ingest.conversion.runner import Runner
 from profiledb import priority
 from tests.conftest import ROOT
-from tests.support.dropped import made
+from tests.support.dropped_files import made
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="niceness of sessions is Linux's")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.traces import Event, ns, of_kind
+from tests.support.trace_reader import Event, ns, of_kind
 
 LEFT_OUT = (
     "profiler::_record_function_enter", "profiler::_record_function_enter_new", "profiler::_record_function_exit",

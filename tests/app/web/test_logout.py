@@ -13,7 +13,7 @@ from tests.app.web.provider import ROLES, guarded, log_in, provider, write_secre
 from tests.app.web.test_access_log import report_file
 from tests.app.web.test_login import NAME, buttons, press
 from tests.conftest import SAMPLES, ingest_files, wait_until
-from tests.support.dropped import made
+from tests.support.dropped_files import made
 
 pytestmark = pytest.mark.integration
 LOG_IN = "Log in to see the reports."

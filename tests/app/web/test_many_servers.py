@@ -13,8 +13,8 @@ from bench.pages import Server, server
 from profiledb.library.library import Library
 from tests.app.web.client import ask, session
 from tests.conftest import run_ingest, wait_until
-from tests.support.dropped import made
-from tests.support.proxied import COOKIE, behind, ways
+from tests.support.dropped_files import made
+from tests.support.nginx_proxy import COOKIE, behind, ways
 
 pytestmark = pytest.mark.integration
 

@@ -28,8 +28,8 @@ from profiledb.library.visitor import LOCAL, Visitor
 from tests.app.web.client import Answer, ask
 from tests.app.web.provider import guarded, provider
 from tests.conftest import SAMPLES, ingest_files, wait_until
-from tests.support.dropped import made
-from tests.support.proxied import behind
+from tests.support.dropped_files import made
+from tests.support.nginx_proxy import behind
 
 NAME = "transformer_inference.sqlite"
 ANNE, BERT = Visitor("anne", "token"), Visitor("bert", "token")

@@ -16,7 +16,7 @@ from tests.app.web.client import ask, session
 from tests.app.web.provider import guarded, log_in, provider
 from tests.conftest import run_ingest
 from tests.profiledb.monitoring.test_prometheus import values
-from tests.support.dropped import made
+from tests.support.dropped_files import made
 
 pytestmark = pytest.mark.integration
 SHARED, OTHER = "shown_report", "hush_report"

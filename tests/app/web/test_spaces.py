@@ -21,7 +21,7 @@ from profiledb.studies.trends import summary_refresh
 from tests.app.web.client import Answer, ask, session
 from tests.app.web.provider import guarded, log_in, provider
 from tests.conftest import run_ingest
-from tests.support.dropped import made
+from tests.support.dropped_files import made
 
 pytestmark = pytest.mark.integration
 SECRET, OPEN, LABEL = "hush_secret", "everybodys", "hush_label"

@@ -9,7 +9,7 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.conftest import SAMPLES, Ingest
-from tests.support.bounded import converted
+from tests.support.bounded_conversion import converted
 from warpdeck.profiling.child import wrap_program
 
 

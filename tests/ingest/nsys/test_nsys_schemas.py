@@ -10,8 +10,8 @@ import pytest
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import CORPUS, SAMPLES, Ingest, ingest_files
-from tests.support.bounded import converted
-from tests.support.dropped import needs_corpus
+from tests.support.bounded_conversion import converted
+from tests.support.dropped_files import needs_corpus
 from tests.support.nsys_schemas import NEWER, NEWEST, OLDER, OLDEST, Schema, rewrite
 
 SAMPLE = SAMPLES / "transformer_training.sqlite"

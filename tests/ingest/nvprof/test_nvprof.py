@@ -11,8 +11,8 @@ import pytest
 from ingest.nvprof.functions import name_function
 from profiledb.library.library import Library
 from tests.conftest import Ingest
-from tests.support.bounded import Query, converted, notes
-from tests.support.dropped import job_of
+from tests.support.bounded_conversion import Query, converted, notes
+from tests.support.dropped_files import job_of
 from tests.support.nvprof import PID, ROWS, write_nvprof
 
 PAGEABLE, DEVICE = 0, 2

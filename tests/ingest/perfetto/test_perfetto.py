@@ -12,8 +12,8 @@ from profiledb.access.cli import main
 from profiledb.library.library import Library
 from profiledb.timeline import trace
 from tests.conftest import SAMPLES, Ingest, ingest_files
-from tests.support.bounded import Take, converted, notes
-from tests.support.dropped import job_of
+from tests.support.bounded_conversion import Take, converted, notes
+from tests.support.dropped_files import job_of
 from tests.support.pftrace import BOOTTIME, INSTANT, SliceWriter, clock, packet, totals, track
 from tests.support.xspace import field
 

@@ -13,8 +13,8 @@ import pytest
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import ROOT, Ingest
-from tests.support.bounded import Take, converted, notes
-from tests.support.dropped import job_of
+from tests.support.bounded_conversion import Take, converted, notes
+from tests.support.dropped_files import job_of
 
 OURS = ROOT / "tests" / "data" / "proton" / "run.hatchet.gz"
 """Five steps on an H100, each with a product in a scope that states FLOPs and a kernel in one that states bytes."""

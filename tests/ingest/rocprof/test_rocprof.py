@@ -13,8 +13,8 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.conftest import CORPUS, Ingest
-from tests.support.bounded import Query, converted, notes
-from tests.support.dropped import job_of, needs_corpus
+from tests.support.bounded_conversion import Query, converted, notes
+from tests.support.dropped_files import job_of, needs_corpus
 from tests.support.page_reports import run
 from tests.support.rocpd import write_rocpd
 

@@ -8,7 +8,7 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.conftest import Ingest
-from tests.support.bounded import converted, notes
+from tests.support.bounded_conversion import converted, notes
 
 NAME = "results.json"
 PROCESSES = {2: "1 CPU HIP API", 3: "2 CPU HSA API", 0: "0 Markers and Ranges", 1: "3 COPY", 7: "5 GPU1"}

@@ -18,8 +18,8 @@ from profiledb.errors import ConversionError
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import Ingest
-from tests.support.bounded import converted, notes
-from tests.support.dropped import job_of
+from tests.support.bounded_conversion import converted, notes
+from tests.support.dropped_files import job_of
 
 LOSS = [
     {"name": "relu", "filename": "/env/lib/python3.12/site-packages/torch/nn/functional.py", "line": 9},

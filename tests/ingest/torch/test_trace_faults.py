@@ -12,8 +12,8 @@ import pytest
 from profiledb.library.library import Library
 from tests.conftest import Ingest
 from tests.ingest.torch.test_trace_load import EVENTS, event, text
-from tests.support.bounded import converted, notes
-from tests.support.dropped import job_of, made
+from tests.support.bounded_conversion import converted, notes
+from tests.support.dropped_files import job_of, made
 
 WHOLE = text(EVENTS)
 

@@ -11,7 +11,7 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.conftest import Ingest
-from tests.support.bounded import Query, converted, notes
+from tests.support.bounded_conversion import Query, converted, notes
 
 ZERO = 1_700_000_000_000_000_500
 PID, MAIN, BACK = 900, 900, 901

@@ -12,15 +12,15 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.conftest import CORPUS, ROOT, run_ingest
-from tests.support import traces
-from tests.support.bounded import Query, converted
+from tests.support import trace_reader
+from tests.support.bounded_conversion import Query, converted
 from tests.support.every_report import slow_but
 
 OURS = ROOT / "tests/data/torch/training.pt.trace.json.gz"
 THEIRS = sorted(CORPUS.glob("*.pt.trace.json*")) if CORPUS.is_dir() else []
 CHOSEN = (OURS, CORPUS / "kineto_2021.pt.trace.json.gz")
 """Ours, and the one of the oldest PyTorch."""
-Case = tuple[traces.Event, Query]
+Case = tuple[trace_reader.Event, Query]
 
 
 @pytest.fixture(
@@ -34,7 +34,7 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     inbox = folder / "inbox"
     inbox.mkdir()
     (inbox / path.name).write_bytes(path.read_bytes())
-    return traces.read(path), converted(run_ingest, inbox, Library(folder / "library"), path.name)
+    return trace_reader.read(path), converted(run_ingest, inbox, Library(folder / "library"), path.name)
 
 
 def counted(query: Query, sql: str) -> Counter[tuple[Any, ...]]:
@@ -46,23 +46,23 @@ def test_every_event_is_there(case: Case) -> None:
     named = "SELECT {}, start_ns, end_ns FROM {} JOIN {}"
     assert counted(
         query, named.format("coalesce(mangled, demangled)", "kernel", "kernel_name USING (name_id)")
-    ) == traces.spans(trace, "kernel")
-    assert counted(query, named.format("value", "api_call", "string ON string_id = name_id")) == traces.spans(
+    ) == trace_reader.spans(trace, "kernel")
+    assert counted(query, named.format("value", "api_call", "string ON string_id = name_id")) == trace_reader.spans(
         trace, "call"
     )
-    assert counted(query, named.format("value", "python_call", "string ON string_id = name_id")) == traces.spans(
+    assert counted(query, named.format("value", "python_call", "string ON string_id = name_id")) == trace_reader.spans(
         trace, "python"
     )
     assert counted(
         query, named.format("text", "range", "range_name USING (name_id)") + " WHERE domain IS DISTINCT FROM 'module'"
-    ) == traces.spans(trace, "operator", "annotation")
-    modules = {span: n for span, n in traces.spans(trace, "python").items() if span[0].startswith("nn.Module: ")}
+    ) == trace_reader.spans(trace, "operator", "annotation")
+    modules = {span: n for span, n in trace_reader.spans(trace, "python").items() if span[0].startswith("nn.Module: ")}
     assert (
         counted(query, named.format("text", "range", "range_name USING (name_id)") + " WHERE domain = 'module'")
         == modules
     )
     copies = Counter(
-        (start, end) for (_, start, end), n in traces.spans(trace, "memcpy", "memset").items() for _ in range(n)
+        (start, end) for (_, start, end), n in trace_reader.spans(trace, "memcpy", "memset").items() for _ in range(n)
     )
     assert counted(query, "SELECT start_ns, end_ns FROM memop") == copies
 
@@ -70,13 +70,13 @@ def test_every_event_is_there(case: Case) -> None:
 def test_sums_by_operator(case: Case) -> None:
     """Host time by name, and kernels by the operator that their launch names; NCCL's annotation lies inside its."""
     trace, query = case
-    zero = traces.begin(trace)
+    zero = trace_reader.begin(trace)
     operators: dict[int, tuple[str, int, int]] = {}
     total: Counter[str] = Counter()
-    for event in traces.of_kind(trace, "operator"):
-        start = traces.ns(event["ts"]) - zero
-        operators[event["args"].get("External id")] = (event["name"], start, start + traces.ns(event["dur"]))
-        total[event["name"]] += traces.ns(event["dur"])
+    for event in trace_reader.of_kind(trace, "operator"):
+        start = trace_reader.ns(event["ts"]) - zero
+        operators[event["args"].get("External id")] = (event["name"], start, start + trace_reader.ns(event["dur"]))
+        total[event["name"]] += trace_reader.ns(event["dur"])
     assert dict(
         query("""
         SELECT text, sum(end_ns - start_ns)::BIGINT FROM range JOIN operator USING (range_id)
@@ -84,14 +84,14 @@ def test_sums_by_operator(case: Case) -> None:
     """)
     ) == dict(total)
     wanted: dict[tuple[str, int, int], int] = defaultdict(int)
-    for event in traces.of_kind(trace, "kernel"):
+    for event in trace_reader.of_kind(trace, "kernel"):
         one = event["args"]
         if (found := operators.get(one.get("External id", one.get("external id")))) and found[
             0
         ] != "record_param_comms":
-            wanted[found] += traces.ns(event["dur"])
-    calls = traces.launched_by(trace)
-    unlaunched = [e for e in traces.of_kind(trace, "kernel") if e["args"].get("correlation") not in calls]
+            wanted[found] += trace_reader.ns(event["dur"])
+    calls = trace_reader.launched_by(trace)
+    unlaunched = [e for e in trace_reader.of_kind(trace, "kernel") if e["args"].get("correlation") not in calls]
     got = {
         tuple(row[:3]): row[3]
         for row in query("""
@@ -109,11 +109,11 @@ def test_sums_by_operator(case: Case) -> None:
 def test_backward_operators_know_their_forward_ones(case: Case) -> None:
     """The arrows that the profiler drew say the same as the sequence numbers."""
     trace, query = case
-    zero = traces.begin(trace)
+    zero = trace_reader.begin(trace)
     arrows: dict[Any, dict[str, tuple[Any, int]]] = defaultdict(dict)
     for event in trace["traceEvents"]:
         if event.get("cat") == "fwdbwd":
-            arrows[event["id"]][event["ph"]] = (event["tid"], traces.ns(event["ts"]) - zero)
+            arrows[event["id"]][event["ph"]] = (event["tid"], trace_reader.ns(event["ts"]) - zero)
     pairs = {(a["s"][1], a["f"][1]) for a in arrows.values() if len(a) == 2}
     known = set(
         query("""
@@ -127,25 +127,27 @@ def test_backward_operators_know_their_forward_ones(case: Case) -> None:
 
 def test_memory_and_steps(case: Case) -> None:
     trace, query = case
-    zero = traces.begin(trace)
+    zero = trace_reader.begin(trace)
     events = [e for e in trace["traceEvents"] if e.get("name") == "[memory]"]
     wanted = Counter(
-        (traces.ns(e["ts"]) - zero, e["args"]["Bytes"], e["args"]["Total Allocated"], e["args"]["Addr"]) for e in events
+        (trace_reader.ns(e["ts"]) - zero, e["args"]["Bytes"], e["args"]["Total Allocated"], e["args"]["Addr"])
+        for e in events
     )
     assert counted(query, "SELECT time_ns, bytes, allocated_bytes, address FROM tensor_event") == wanted
-    for step in traces.of_kind(trace, "annotation"):
-        name, start = step["name"], traces.ns(step["ts"]) - zero
+    for step in trace_reader.of_kind(trace, "annotation"):
+        name, start = step["name"], trace_reader.ns(step["ts"]) - zero
         if name.startswith(("step_", "ProfilerStep#")):
-            end = start + traces.ns(step["dur"])
-            calls = traces.launched_by(trace, step["pid"])
+            end = start + trace_reader.ns(step["dur"])
+            calls = trace_reader.launched_by(trace, step["pid"])
             inside = {
                 number for number, call in calls.items()
-                if start <= (begun := traces.ns(call["ts"]) - zero) and begun + traces.ns(call["dur"]) <= end
+                if start <= (begun := trace_reader.ns(call["ts"]) - zero)
+                and begun + trace_reader.ns(call["dur"]) <= end
             }  # fmt: skip
-            kernels = [e for e in traces.of_kind(trace, "kernel") if e["args"].get("correlation") in inside]
+            kernels = [e for e in trace_reader.of_kind(trace, "kernel") if e["args"].get("correlation") in inside]
             got = query(f"""
                 SELECT coalesce(sum(kernel_ns), 0)::BIGINT FROM projection JOIN range USING (range_id)
                 JOIN range_name USING (name_id)
                 WHERE mode = 'process' AND text = '{name}' AND range.start_ns = {start}
             """)
-            assert got == [(sum(traces.ns(e["dur"]) for e in kernels),)], name
+            assert got == [(sum(trace_reader.ns(e["dur"]) for e in kernels),)], name

@@ -11,8 +11,8 @@ from ingest.xplane.hlo import RESULT_LAST, Module
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import CORPUS, Ingest
-from tests.support.bounded import converted
-from tests.support.dropped import needs_corpus
+from tests.support.bounded_conversion import converted
+from tests.support.dropped_files import needs_corpus
 from tests.support.xspace import BFLOAT, ModuleWriter, PlaneWriter, field, metadata
 
 DOT = field(1, 1)

@@ -8,8 +8,8 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.conftest import CORPUS, SAMPLES, Ingest
-from tests.support.bounded import converted
-from tests.support.dropped import job_of, needs_corpus
+from tests.support.bounded_conversion import converted
+from tests.support.dropped_files import job_of, needs_corpus
 from tests.support.xspace import PlaneWriter, read
 
 LONGEST = 4000

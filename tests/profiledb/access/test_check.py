@@ -12,7 +12,7 @@ from profiledb.access.cli.main import main
 from profiledb.library.library import Library
 from profiledb.studies.trends.measures import MEASURES
 from profiledb.studies.trends.summary_store import Row
-from tests.support import serial
+from tests.support import series_summaries
 
 NEW = f"{50:016x}"
 
@@ -20,13 +20,15 @@ NEW = f"{50:016x}"
 @pytest.fixture
 def library(empty_library: Library) -> Library:
     for number in range(1, 9):
-        meta = {**serial.facts(number).meta, "options.attention": "fused"}
-        serial.put(empty_library, serial.facts(number, meta=meta), figures(1 + 0.001 * (number % 3)))
+        meta = {**series_summaries.facts(number).meta, "options.attention": "fused"}
+        series_summaries.put(
+            empty_library, series_summaries.facts(number, meta=meta), figures(1 + 0.001 * (number % 3))
+        )
     return empty_library
 
 
 def figures(scale: float = 1.0, softmax: float = 1e6) -> list[Row]:
-    return serial.rows(8e6 * scale + softmax, {"gemm": 5e6 * scale, "softmax": softmax})
+    return series_summaries.rows(8e6 * scale + softmax, {"gemm": 5e6 * scale, "softmax": softmax})
 
 
 def run(library: Library, *arguments: str) -> int:
@@ -38,7 +40,7 @@ def test_measures_are_those_of_the_summaries() -> None:
 
 
 def test_what_is_as_before_passes(library: Library, capsys: pytest.CaptureFixture[str]) -> None:
-    serial.put(library, serial.facts(50), figures(1.001))
+    series_summaries.put(library, series_summaries.facts(50), figures(1.001))
     assert run(library, "--against", "series") == 0
     said = capsys.readouterr().out
     assert said.startswith("### Warpdeck: within all limits")
@@ -46,8 +48,10 @@ def test_what_is_as_before_passes(library: Library, capsys: pytest.CaptureFixtur
 
 
 def test_what_is_slower_fails_and_says_why(library: Library, capsys: pytest.CaptureFixture[str]) -> None:
-    meta = {**serial.facts(50).meta, "options.attention": "naive"}
-    serial.put(library, serial.facts(50, meta=meta, name="new|`x`\n.nsys-rep"), figures(softmax=2e6))
+    meta = {**series_summaries.facts(50).meta, "options.attention": "naive"}
+    series_summaries.put(
+        library, series_summaries.facts(50, meta=meta, name="new|`x`\n.nsys-rep"), figures(softmax=2e6)
+    )
     assert run(library, "--against", "series", "--url", "https://deck.example/") == 1
     said = capsys.readouterr().out
     assert said.startswith("### Warpdeck: step time +11.")
@@ -59,7 +63,7 @@ def test_what_is_slower_fails_and_says_why(library: Library, capsys: pytest.Capt
 
 
 def test_json_and_junit_say_the_same(library: Library, capsys: pytest.CaptureFixture[str]) -> None:
-    serial.put(library, serial.facts(50), figures(softmax=2e6))
+    series_summaries.put(library, series_summaries.facts(50), figures(softmax=2e6))
     assert run(library, "--against", "series", "--format", "json") == 1
     told = json.loads(capsys.readouterr().out)
     (wall,) = [one for one in told["measures"] if one["fails"]]
@@ -73,7 +77,7 @@ def test_json_and_junit_say_the_same(library: Library, capsys: pytest.CaptureFix
 
 
 def test_against_a_label_or_a_report(library: Library, capsys: pytest.CaptureFixture[str]) -> None:
-    serial.put(library, serial.facts(50), figures(1.03))
+    series_summaries.put(library, series_summaries.facts(50), figures(1.03))
     library.catalog.set_labels(f"{3:016x}", ["release"])
     assert run(library, "--against", "release") == 0, "5 % are allowed where nothing tells the scatter"
     assert "label release" in capsys.readouterr().out
@@ -83,7 +87,7 @@ def test_against_a_label_or_a_report(library: Library, capsys: pytest.CaptureFix
 
 
 def test_what_ran_elsewhere_is_not_compared(library: Library, capsys: pytest.CaptureFixture[str]) -> None:
-    serial.put(library, serial.facts(50, driver="590.2"), figures(1.2))
+    series_summaries.put(library, series_summaries.facts(50, driver="590.2"), figures(1.2))
     assert run(library, "--against", "series") == 2
     assert "driver: 580.1 → 590.2" in capsys.readouterr().err
     assert run(library, "--against", "series", "--anywhere") == 1
@@ -92,8 +96,12 @@ def test_what_ran_elsewhere_is_not_compared(library: Library, capsys: pytest.Cap
 def series_of(library: Library, *steps: float, of: int = 100, **changed: object) -> None:
     """Reports from number ``of`` on whose step time, in ms, these are, in a series of their own."""
     for number, step in enumerate(steps, start=of):
-        meta = {**serial.facts(number).meta, "workload": "creeping"}
-        serial.put(library, serial.facts(number, meta=meta, **changed), serial.rows(step * 1e6, {"gemm": step * 1e6}))
+        meta = {**series_summaries.facts(number).meta, "workload": "creeping"}
+        series_summaries.put(
+            library,
+            series_summaries.facts(number, meta=meta, **changed),
+            series_summaries.rows(step * 1e6, {"gemm": step * 1e6}),
+        )
 
 
 def check_of(library: Library, number: int, *arguments: str) -> int:
@@ -117,8 +125,8 @@ def test_captures_of_one_moment_are_in_the_order_of_the_catalog(
     """The ids run against the order in which the catalog took the reports in."""
     at = "2026-03-01T00:00:00+00:00"
     for number, step in ((9, 10.0), (5, 30.0), (7, 11.0)):
-        facts = serial.facts(number, captured_at=at, meta={"workload": "same"})
-        serial.put(empty_library, facts, serial.rows(step * 1e6, {}))
+        facts = series_summaries.facts(number, captured_at=at, meta={"workload": "same"})
+        series_summaries.put(empty_library, facts, series_summaries.rows(step * 1e6, {}))
         listed = next(one for one in empty_library.list() if one.id == facts.report_id)
         empty_library.catalog.add_report(replace(listed, ingested_at=f"2026-04-{20 - number:02}T00:00:00+00:00"))
     assert check_of(empty_library, 7, "--format", "json") == 1
@@ -193,7 +201,7 @@ def test_a_series_that_changes_its_gpu(empty_library: Library, capsys: pytest.Ca
 
 def test_budgets(library: Library, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [*figures(), Row("findings", 1), Row("finding", 12.0, "launch_bound")]
-    serial.put(library, serial.facts(50), rows)
+    series_summaries.put(library, series_summaries.facts(50), rows)
     budget = tmp_path / "budget.toml"
     budget.write_text(
         "never = ['launch_bound', 'pageable_copies']\n[most]\nstep_ms = 9.5\nlaunches = 1\n"
@@ -205,7 +213,7 @@ def test_budgets(library: Library, tmp_path: Path, capsys: pytest.CaptureFixture
         "step_ms": True, "launches": False, "range_ms forward": True, "launch_bound": False, "pageable_copies": True,
     }  # fmt: skip
     budget.write_text("[growth_pct]\nwall_ns = 50")
-    serial.put(library, serial.facts(50), figures(1.3))
+    series_summaries.put(library, series_summaries.facts(50), figures(1.3))
     assert run(library, "--budget", str(budget), "--against", "series") == 0
 
 
@@ -229,7 +237,7 @@ def test_budgets(library: Library, tmp_path: Path, capsys: pytest.CaptureFixture
 def test_wrong_budgets_say_what_is_wrong(
     library: Library, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
 ) -> None:
-    serial.put(library, serial.facts(50), figures())
+    series_summaries.put(library, series_summaries.facts(50), figures())
     budget = tmp_path / "budget.toml"
     budget.write_text(text)
     assert run(library, "--budget", str(budget)) == 2
@@ -237,7 +245,7 @@ def test_wrong_budgets_say_what_is_wrong(
 
 
 def test_a_bad_address_is_refused(library: Library, capsys: pytest.CaptureFixture[str]) -> None:
-    serial.put(library, serial.facts(50), figures())
+    series_summaries.put(library, series_summaries.facts(50), figures())
     assert run(library, "--against", "series", "--url", "javascript:alert(1)") == 2
     assert run(library) == 2
     assert "needs --against or --budget" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
 from tests.conftest import SAMPLES
 from tests.support.page_reports import H100, Publish, picked, run
-from tests.support.ranged import Capture, Range, Work
+from tests.support.range_captures import Capture, Range, Work
 
 CLASSES = {"one": "matmul", "two": "softmax", "three": "attention"}
 GPU = H100 | {"name": "NVIDIA H200", "clock_hz": 1_980_000_000, "memory_bandwidth_bytes_per_s": 4_800_000_000_000}

@@ -10,7 +10,7 @@ from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query.analysis import query
 from tests.support.page_reports import Publish, insert, picked, records, run
-from tests.support.powered import at_once, put_log, reading, report
+from tests.support.power_log_reports import at_once, put_log, reading, report
 
 LOOPED = "SELECT range_path.path, title FROM looped_path JOIN range_path USING (path_id)"
 CHANGES = [(0.0, 100.0), (100.0, 110.0), (200.0, 140.0), (300.0, 180.0), (400.0, 190.0)]

@@ -6,7 +6,7 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.support.page_reports import Publish, picked, run
-from tests.support.powered import Span, at_once, put_log, reading, report
+from tests.support.power_log_reports import Span, at_once, put_log, reading, report
 
 LOW, HIGH, LENGTH = 80.0, 700.0, 3000
 

@@ -11,7 +11,7 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.conftest import SAMPLES, run_ingest
-from tests.support import oracle
+from tests.support import nsys_oracle
 from tests.support.page_reports import run
 
 NAMES = sorted(path.name.removesuffix("_ncu") for path in (SAMPLES / "oracle").glob("*_ncu"))
@@ -52,7 +52,9 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 
 def rows_of(name: str) -> Iterator[dict[str, str]]:
-    yield from csv.DictReader(io.StringIO(oracle.printed(SAMPLES / "oracle" / f"{name}_ncu", "details"), newline=""))
+    yield from csv.DictReader(
+        io.StringIO(nsys_oracle.printed(SAMPLES / "oracle" / f"{name}_ncu", "details"), newline="")
+    )
 
 
 @pytest.fixture(scope="module", params=NAMES)

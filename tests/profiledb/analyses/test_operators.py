@@ -12,7 +12,7 @@ import torch
 from profiledb.library.library import Library
 from profiledb.query.analysis import run
 from tests.conftest import CORPUS, ROOT, SAMPLES, Once, ingest_files
-from tests.support import made_traces, operator_oracle, traces
+from tests.support import made_traces, operator_oracle, trace_reader
 from tests.support.every_report import slow_but
 from tests.support.made_traces import PRODUCT, launch, operator, python
 
@@ -51,7 +51,7 @@ def by_shape(library: Library, report: str) -> dict[tuple[str, str | None], tupl
 
 @pytest.mark.parametrize("path", slow_but(SOME, FILES, "every trace"), ids=lambda path: path.name)
 def test_times_are_those_of_the_second_computation(once: Once, path: Path) -> None:
-    names, shapes = operator_oracle.averages(traces.read(path))
+    names, shapes = operator_oracle.averages(trace_reader.read(path))
     library, report = taken_in(once, path)
     if not names:
         assert not library.find(report).rows.get("operator")

@@ -13,7 +13,7 @@ from profiledb.query import header as asked
 from profiledb.report import schema, sidecar, store
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.support.page_reports import Publish, empty, insert, of_kind, picked, run
-from tests.support.powered import put_log, reading
+from tests.support.power_log_reports import put_log, reading
 
 UNFILLED = ("BOOLEAN", "TIMESTAMP")
 

@@ -2,7 +2,7 @@
 
 from profiledb.library.library import Library
 from tests.support.page_reports import picked, run
-from tests.support.ranged import Capture
+from tests.support.range_captures import Capture
 
 US = 1_000
 STEPS = [(1_000 * US * n, 1_000 * US * n + 990 * US, f"step_{n}") for n in range(4)]

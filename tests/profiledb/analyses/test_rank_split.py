@@ -8,7 +8,7 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.support.page_reports import H100, Publish, insert, kernel, name, run
-from tests.support.ranged import Capture
+from tests.support.range_captures import Capture
 
 PARTS = ("compute_ns", "exposed_ns", "hidden_ns", "copy_ns", "idle_ns")
 Interval = tuple[str, int, int]

@@ -6,7 +6,7 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.support.page_reports import run
-from tests.support.ranged import Capture, Range, Work
+from tests.support.range_captures import Capture, Range, Work
 
 STEPS = 3
 

@@ -6,7 +6,7 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.conftest import CORPUS
-from tests.support import looping, step_set
+from tests.support import kernel_sequences, step_set
 from tests.support.page_reports import Publish
 from tests.support.step_set import Told, precision_and_recall
 
@@ -21,12 +21,12 @@ BEYOND = {"solver_that_converges", "strang_splitting"}
 def test_the_set_is_large_enough() -> None:
     parts = {part: step_set.truth(part) for part in ("generated", "samples", "ddp", "corpus")}
     assert sum(map(len, parts.values())) >= 60
-    assert parts["generated"].keys() == looping.PROGRAMS.keys()
+    assert parts["generated"].keys() == kernel_sequences.PROGRAMS.keys()
 
 
 def test_generated_programs(library: Library, publish: Publish, record_property: Record) -> None:
     told = [
-        step_set.told(library, publish(lambda db, name=name: looping.fill(db, name)), name, true)
+        step_set.told(library, publish(lambda db, name=name: kernel_sequences.fill(db, name)), name, true)
         for name, true in step_set.truth("generated").items()
     ]
     _hold(told, BEYOND, record_property)

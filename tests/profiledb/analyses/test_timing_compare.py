@@ -12,7 +12,7 @@ from profiledb.query import analysis
 from tests.conftest import SAMPLES, ingest_files
 from tests.ingest.torch.test_trace_load import event, text
 from tests.support.page_reports import Publish, picked, run
-from tests.support.ranged import Capture, Range
+from tests.support.range_captures import Capture, Range
 
 Timings = Callable[[str, Sequence[tuple[str, int | str, float]]], None]
 RANGES: list[Range] = [

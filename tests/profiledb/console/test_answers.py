@@ -24,7 +24,7 @@ from profiledb.query import analysis
 from profiledb.report import schema
 from profiledb.report.derived_files import SUMMARIES
 from tests.conftest import ROOT
-from tests.support import asked, needs, serial
+from tests.support import needs, question_report, series_summaries
 from tests.support.postgres import PASSWORD, Server
 
 KINDS = """
@@ -37,12 +37,12 @@ FROM kernel
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Library, Manifest]:
-    return asked.small(tmp_path_factory.mktemp("asked"))
+    return question_report.small(tmp_path_factory.mktemp("asked"))
 
 
 @pytest.fixture(scope="module")
 def kinds(place: tuple[Library, Manifest]) -> Answer:
-    return ask(place[0], place[1].id, KINDS, asked.limits())
+    return ask(place[0], place[1].id, KINDS, question_report.limits())
 
 
 def test_every_type_has_a_plain_one(kinds: Answer) -> None:
@@ -75,24 +75,24 @@ def test_a_question_sees_views_macros_and_what_lies_beside_the_report(place: tup
         SELECT (SELECT max(duration_ns) FROM selected_named_kernel WHERE short = 'add') AS longest,
             (SELECT value FROM meta_fact(['batch'])) AS batch, (SELECT seconds FROM timing) AS seconds
     """
-    assert ask(library, report.id, asking, asked.limits()).rows.to_pylist() == [
+    assert ask(library, report.id, asking, question_report.limits()).rows.to_pylist() == [
         {"longest": 30, "batch": "32", "seconds": 0.5}
     ]
-    shown = ask(library, report.id, "DESCRIBE kernel", asked.limits()).rows["column_name"].to_pylist()
+    shown = ask(library, report.id, "DESCRIBE kernel", question_report.limits()).rows["column_name"].to_pylist()
     assert shown[:2] == ["kernel_id", "start_ns"]
 
 
 def test_a_question_sees_the_summaries_of_all_reports(place: tuple[Library, Manifest]) -> None:
     library, report = place
     asking = "SELECT name, value FROM library_summary JOIN library_measure USING (report_id, name) ORDER BY ALL"
-    assert ask(library, report.id, asking, asked.limits()).rows.num_rows == 0, "nothing was summarized yet"
+    assert ask(library, report.id, asking, question_report.limits()).rows.num_rows == 0, "nothing was summarized yet"
     (library.folder / SUMMARIES).parent.mkdir(exist_ok=True)
     with closing(sqlite3.connect(library.folder / SUMMARIES)) as db, db:
         db.executescript(schema.read_sql("summaries.sql", "profiledb.studies.trends"))
         texts = "x", 1, "", "one", "nsys", "", 1, "", "", "", "", "", "", "", "{}"
         db.execute(f"INSERT INTO summary VALUES ({', '.join('?' * len(texts))})", texts)
         db.execute("INSERT INTO measure VALUES ('x', 'wall_ns', 'one', 1.5, NULL, NULL, NULL)")
-    assert ask(library, report.id, asking, asked.limits()).rows.to_pylist() == [{"name": "one", "value": 1.5}]
+    assert ask(library, report.id, asking, question_report.limits()).rows.to_pylist() == [{"name": "one", "value": 1.5}]
 
 
 @pytest.fixture
@@ -107,20 +107,20 @@ def guarded() -> Iterator[Server]:
 def test_a_question_reads_the_summaries_of_a_team(
     guarded: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, report = asked.small(tmp_path / "made")
+    made, report = question_report.small(tmp_path / "made")
     monkeypatch.delenv("PGPASSWORD", raising=False)
     (tmp_path / "password").write_text(PASSWORD)
     monkeypatch.setenv("PGPASSWORD_FILE", str(tmp_path / "password"))
     shared = team_database.open_database(guarded.create().replace(f":{PASSWORD}@", "@"))
     library = Library(made.folder, Catalog(shared))
     library.catalog.add_report(report)
-    serial.put(library, serial.facts(1), serial.rows(1e6, {"gemm": 1e5}))
+    series_summaries.put(library, series_summaries.facts(1), series_summaries.rows(1e6, {"gemm": 1e5}))
     asking = "SELECT name FROM library_summary"
-    assert ask(library, report.id, asking, asked.limits()).rows.to_pylist() == [{"name": "train_1.nsys-rep"}]
+    assert ask(library, report.id, asking, question_report.limits()).rows.to_pylist() == [{"name": "train_1.nsys-rep"}]
     guarded.stop()
     with pytest.raises(AnalysisError, match="summaries of all reports cannot be read"):
-        ask(library, report.id, asking, asked.limits())
-    assert ask(library, report.id, "SELECT count(*) AS n FROM kernel", asked.limits()).rows.num_rows == 1
+        ask(library, report.id, asking, question_report.limits())
+    assert ask(library, report.id, "SELECT count(*) AS n FROM kernel", question_report.limits()).rows.num_rows == 1
 
 
 def test_what_cannot_be_understood_is_said_in_the_words_of_the_database(place: tuple[Library, Manifest]) -> None:
@@ -132,21 +132,21 @@ def test_what_cannot_be_understood_is_said_in_the_words_of_the_database(place: t
     }
     for asking, said in wrong.items():
         with pytest.raises(AnalysisError, match=said):
-            ask(place[0], place[1].id, asking, asked.limits())
+            ask(place[0], place[1].id, asking, question_report.limits())
 
 
 def test_whole_numbers_stay_whole_beside_missing_ones(place: tuple[Library, Manifest]) -> None:
     asking = "SELECT unnest([1, NULL, 9007199254740993]) AS n"
-    rows = ask(place[0], place[1].id, asking, asked.limits()).rows
+    rows = ask(place[0], place[1].id, asking, question_report.limits()).rows
     assert answer_file.encode_rows(rows, "csv") == b'n\n1\n""\n9007199254740993\n'
     assert analysis.convert_frame(rows)["n"].tolist()[2] == 9007199254740993
 
 
 def test_a_damaged_report_says_so(tmp_path: Path) -> None:
-    library, report = asked.small(tmp_path)
+    library, report = question_report.small(tmp_path)
     library.path(report.id).write_bytes(b"no database" * 1000)
     with pytest.raises(DamagedError):
-        ask(library, report.id, "SELECT 1", asked.limits())
+        ask(library, report.id, "SELECT 1", question_report.limits())
 
 
 @pytest.mark.skipif(not (ROOT / "sample_reports").is_dir(), reason="no samples here")
@@ -169,7 +169,7 @@ def test_the_views_that_are_listed_are_there(place: tuple[Library, Manifest]) ->
 
 
 def test_a_question_sees_no_summary_of_a_report_that_its_asker_may_not_see(tmp_path: Path) -> None:
-    library, report = asked.small(tmp_path)
+    library, report = question_report.small(tmp_path)
     hidden = replace(report, id="b" * 16, name="secret.nsys-rep", space="kernels")
     library.catalog.add_report(hidden)
     library.catalog.spaces.put("kernels", ["kernel-team"])
@@ -183,7 +183,7 @@ def test_a_question_sees_no_summary_of_a_report_that_its_asker_may_not_see(tmp_p
     (slowest, figures) = table_list.list_library_examples()
     for groups, names in (({"kernel-team"}, {report.name, hidden.name}), ({"others"}, {report.name})):
         visible = library.asked_by(Visitor("Ann", "login", frozenset(groups)))
-        rows = ask(visible, report.id, slowest.sql, asked.limits()).rows.to_pylist()
+        rows = ask(visible, report.id, slowest.sql, question_report.limits()).rows.to_pylist()
         assert {row["name"] for row in rows} == names
-        (row,) = ask(visible, report.id, figures.sql, asked.limits()).rows.to_pylist()
+        (row,) = ask(visible, report.id, figures.sql, question_report.limits()).rows.to_pylist()
         assert (row["measure"], row["reports"]) == ("kernel_ns", len(names))

@@ -34,7 +34,7 @@ from profiledb.library.workers import WorkerInfo, Workers
 from profiledb.report.schema import read_sql
 from profiledb.studies.trends.summary_store import Row
 from tests.conftest import ROOT
-from tests.support import serial
+from tests.support import series_summaries
 from tests.support.postgres import PASSWORD, Server
 
 FILE_JOB = Job("/inbox/a", "a", "1", "failed", message="bad")
@@ -246,7 +246,11 @@ def test_tokens_are_a_row_each(catalog: Catalog, tmp_path: Path) -> None:
 
 def test_questions_in_sql_see_its_summaries(team: Shared, tmp_path: Path) -> None:
     library = Library(tmp_path, Catalog(team))
-    serial.put(library, serial.facts(1), [*serial.rows(1e6, {"gemm": 1e5}), Row("kernel", 1.0, "long " * 3_000)])
+    series_summaries.put(
+        library,
+        series_summaries.facts(1),
+        [*series_summaries.rows(1e6, {"gemm": 1e5}), Row("kernel", 1.0, "long " * 3_000)],
+    )
     tables = library_tables.read_tables(team.url)
     assert tables["library_summary"].column("name").to_pylist() == ["train_1.nsys-rep"]
     assert "wall_ns" in tables["library_measure"].column("measure").to_pylist()

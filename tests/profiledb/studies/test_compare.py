@@ -17,7 +17,7 @@ from profiledb.studies.compare import matching, verdict
 from profiledb.studies.compare import rows as compare_rows
 from profiledb.studies.compare import totals as compare_summary
 from profiledb.studies.compare.matching import Basis, Side
-from tests.support.compared import command, process, side
+from tests.support.comparison import command, process, side
 from tests.support.page_reports import H100, V100, Fill, Publish, insert, kernel, name, records
 
 NAMES = {

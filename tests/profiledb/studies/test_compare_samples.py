@@ -11,7 +11,7 @@ import pytest
 from profiledb.library.library import Library
 from profiledb.studies.compare import verdict
 from tests.conftest import SAMPLES, Ingest
-from tests.support.compared import command, side
+from tests.support.comparison import command, side
 
 
 def raw(report: str, query: str) -> list[Any]:

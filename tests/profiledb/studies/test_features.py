@@ -12,9 +12,9 @@ import pytest
 from profiledb.access.cli import main as cli
 from profiledb.library.library import Library
 from profiledb.studies.cpu_vs_gpu import features
-from tests.support import powered
+from tests.support import power_log_reports
 from tests.support.page_reports import H100, Publish, records, run
-from tests.support.ranged import Capture, Range, Work
+from tests.support.range_captures import Capture, Range, Work
 
 TIMES = (
     "task,size,device,part,seconds\nmm,8,cpu,compute,0.004\nmm,8,gpu,to_device,0.001\nmm,8,gpu,compute,0.001\n"
@@ -196,15 +196,15 @@ def equal(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> bool:
 
 def test_energy_of_repeated_tasks_by_hand(library: Library, publish: Publish) -> None:
     """400 W over the stretches within a second of 1,000 repetitions: 0.4 J each; what reaches out of it counts not."""
-    report = powered.report(publish, end_ms=3000)
-    second = powered.CAPTURED_NS + 1000 * powered.MS
+    report = power_log_reports.report(publish, end_ms=3000)
+    second = power_log_reports.CAPTURED_NS + 1000 * power_log_reports.MS
     times = (
         "task,size,device,part,seconds,time_ns,repetitions\nmm,8,cpu,compute,0.004,,\nmm,8,gpu,compute,0.001,,\n"
         f"mm,9,gpu,compute,0.001,,\nmm,8,none,repeated,1,{second},1000\nmm,9,none,repeated,0.05,{second},10\n"
     )
     library.put_sidecar(report, "tasks", times)
     changes = [(0, 0.0), (500, 50.0), (950, 95.0), (1150, 175.0), (1550, 335.0), (1950, 495.0), (2150, 545.0)]
-    powered.put_log(library, report, powered.at_once(changes, 100, 400))
+    power_log_reports.put_log(library, report, power_log_reports.at_once(changes, 100, 400))
     one, other = run(library, report, "task_features")
     assert one["gpu_energy_j"] == pytest.approx(0.4)
     assert (one["gpu_mean_w"], one["gpu_idle_w"]) == (pytest.approx(400), 100)

@@ -28,7 +28,7 @@ from profiledb.studies.trends.team_summary_store import open_summaries
 from tests.conftest import ROOT, SAMPLES, run_ingest
 from tests.profiledb.library.test_library import publish
 from tests.profiledb.studies.trends.test_series import SLOW, filled
-from tests.support.dropped import made
+from tests.support.dropped_files import made
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 

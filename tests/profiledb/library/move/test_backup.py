@@ -13,7 +13,7 @@ from profiledb.library.move.backup import backup
 from profiledb.query import analysis
 from tests.conftest import wait_until
 from tests.profiledb.library.test_library import publish
-from tests.support.dropped import made
+from tests.support.dropped_files import made
 from tests.support.processes import start_worker
 
 

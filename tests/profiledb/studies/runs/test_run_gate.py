@@ -11,7 +11,7 @@ from profiledb.access.cli.main import main
 from profiledb.library.library import Library
 from profiledb.studies import run_gate, run_lookup
 from profiledb.studies.run_figures import RUN_MEASURES
-from tests.support import serial
+from tests.support import series_summaries
 from tests.support.made_ranks import MS, real
 
 DAY_NS = 24 * 3_600_000_000_000
@@ -20,13 +20,13 @@ DAY_NS = 24 * 3_600_000_000_000
 def put_run(library: Library, number: int, late: Late | None = None, size: int = 4, gpu: str = "H100") -> None:
     """List a run of 30 steps with figures alone, captured on the day of its number."""
     for one in vary(real(), size, 30, late, seed=number):
-        facts = serial.facts(1_000 * number + (one.rank or 0), name=f"train_{number}_rank{one.rank}.sqlite")
+        facts = series_summaries.facts(1_000 * number + (one.rank or 0), name=f"train_{number}_rank{one.rank}.sqlite")
         begin = number * DAY_NS
         named = replace(
             one, report_id=facts.report_id, run=f"train_{number}", run_id=f"job {number}", gpu=gpu, begin_ns=begin,
             end_ns=begin + 1,
         )  # fmt: skip
-        serial.put(library, facts, [], [named])
+        series_summaries.put(library, facts, [], [named])
 
 
 @pytest.fixture(name="library")

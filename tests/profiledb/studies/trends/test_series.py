@@ -26,7 +26,7 @@ from profiledb.studies.trends.series_changes import Trend
 from profiledb.studies.trends.series_lines import LISTED, RECENT
 from profiledb.studies.trends.summary_store import Facts, Row, Summaries
 from profiledb.studies.trends.team_summary_store import open_summaries
-from tests.support import serial
+from tests.support import series_summaries
 
 SERIES = "train · nsys · NVIDIA H200"
 SLOW = 21
@@ -44,8 +44,8 @@ def filled(library: Library, count: int = 40, slow: int = SLOW) -> Library:
     for number in range(1, count + 1):
         gemm = 5e6 * float(random.normal(1, 0.01))
         softmax = (2e6 if number >= slow else 1e6) * float(random.normal(1, 0.01))
-        figures = serial.rows(gemm + softmax + 3e6, {"gemm": gemm, "softmax": softmax})
-        serial.put(library, serial.facts(number), figures)
+        figures = series_summaries.rows(gemm + softmax + 3e6, {"gemm": gemm, "softmax": softmax})
+        series_summaries.put(library, series_summaries.facts(number), figures)
     return library
 
 
@@ -60,11 +60,11 @@ def test_the_same_program_on_the_same_gpu_is_a_series(library: Library) -> None:
         {"meta": {}, "command": None, "name": "train-2026-03-05.nsys-rep"},
         {"meta": {"workload": "train", "options.mode": "inference"}},
     )
-    known = {number: serial.facts(number, **changed) for number, changed in enumerate(changes, 1)}
+    known = {number: series_summaries.facts(number, **changed) for number, changed in enumerate(changes, 1)}
     for one in known.values():
-        serial.put(library, one, serial.rows(1e6, {"k": 1e5}))
+        series_summaries.put(library, one, series_summaries.rows(1e6, {"k": 1e5}))
     library.catalog.set_labels(known[8].report_id, ["series=by label"])
-    found = serial.all_series(Board(library))
+    found = series_summaries.all_series(Board(library))
     assert {name: [int(point.id, 16) for point in one.points] for name, one in found.items()} == {
         SERIES: [1, 6, 7],
         "train · nsys · NVIDIA A100": [2],
@@ -75,13 +75,13 @@ def test_the_same_program_on_the_same_gpu_is_a_series(library: Library) -> None:
 
 
 def test_commit_and_date_order_the_points(library: Library) -> None:
-    late = serial.facts(
+    late = series_summaries.facts(
         1, meta={"workload": "train", "GITHUB_SHA": "beef" * 10, "commit_date": "2027-01-01T10:00:00+02:00"}
     )
-    serial.put(library, late, serial.rows(1e6, {}))
-    odd = serial.facts(2, meta={"workload": "train", "commit": "<b>x</b> `", "commit_date": "9999-99-99"})
-    serial.put(library, odd, serial.rows(1e6, {}))
-    (one,) = serial.all_series(Board(library)).values()
+    series_summaries.put(library, late, series_summaries.rows(1e6, {}))
+    odd = series_summaries.facts(2, meta={"workload": "train", "commit": "<b>x</b> `", "commit_date": "9999-99-99"})
+    series_summaries.put(library, odd, series_summaries.rows(1e6, {}))
+    (one,) = series_summaries.all_series(Board(library)).values()
     assert [point.id for point in one.points] == [odd.report_id, late.report_id]
     assert (one.points[0].commit, one.points[1].commit) == (None, "beef" * 10), "what is no commit is none"
     assert one.points[1].at.isoformat() == "2027-01-01T08:00:00+00:00"
@@ -92,7 +92,7 @@ def test_people_move_a_report_and_leave_one_out(library: Library) -> None:
     decided = library.catalog.decisions
     decided.choose(f"{1:016x}", "  mine\nis\x1b[31m  ")
     decided.choose(f"{2:016x}", LEFT_OUT)
-    found = serial.all_series(Board(library))
+    found = series_summaries.all_series(Board(library))
     assert {name: [int(point.id, 16) for point in one.points] for name, one in found.items()} == {
         "mine is [31m": [1],
         SERIES: [3],
@@ -166,7 +166,7 @@ def test_a_change_of_the_driver_is_no_regression(library: Library) -> None:
     kept = open_summaries(library)
     every = kept.of([f"{n:016x}" for n in range(SLOW, 41)])
     for number in range(SLOW, 41):
-        serial.put(library, serial.facts(number, driver="590.2"), every[f"{number:016x}"])
+        series_summaries.put(library, series_summaries.facts(number, driver="590.2"), every[f"{number:016x}"])
     (line,) = Board(library).listed
     assert line.change
     assert line.change.around == ("driver: 580.1 → 590.2",)
@@ -200,7 +200,7 @@ def require_as_made_anew(board: Board, library: Library) -> None:
     built = series.build_series(
         facts, rules.read_current(), catalog.listing.labels_with_values(), catalog.decisions.choices()
     )
-    assert serial.all_series(board) == built
+    assert series_summaries.all_series(board) == built
     assert board.names == list(built)
     assert board.names_by_report() == {point.id: name for name, one in built.items() for point in one.points}
     lines = {(line.series, line.measure.name): line for every in board._lines.values() for line in every}
@@ -229,7 +229,11 @@ def test_what_is_kept_of_series_is_what_is_made_anew(library: Library) -> None:
     def put(one: int) -> None:
         workload = random.choice(["train", "serve", "tune"])
         meta = {"workload": workload, "commit_date": f"2026-04-{1 + one % 28:02}"}
-        serial.put(library, serial.facts(one, meta=meta), serial.rows(9e6 * random.uniform(1, 1.2), {"gemm": 5e6}))
+        series_summaries.put(
+            library,
+            series_summaries.facts(one, meta=meta),
+            series_summaries.rows(9e6 * random.uniform(1, 1.2), {"gemm": 5e6}),
+        )
 
     for step in range(40):
         one = random.choice([report.id for report in library.list()])
@@ -302,9 +306,9 @@ def test_a_hidden_report_joins_no_series_of_a_board_made_from_the_one_before(lib
     filled(library, 3)
     board = Board(otto)
     assert board.listed
-    hidden = serial.facts(4)
+    hidden = series_summaries.facts(4)
     library.catalog.add_report(replace(library.list()[0], id=hidden.report_id, space="kernels"))
-    open_summaries(library).put(hidden, "x", serial.rows(1e6, {"k": 1e5}))
+    open_summaries(library).put(hidden, "x", series_summaries.rows(1e6, {"k": 1e5}))
     board = Board(otto, board)
     assert len(board.find(SERIES).points) == 3
     assert board.listed[0].reports == 3
@@ -327,7 +331,7 @@ def test_a_damaged_file_is_set_aside(empty_library: Library) -> None:
         assert kept.values("wall_ns") == {}
         assert not kept.path.exists(), "the worker makes a new one where there is none"
         assert len(list(library.derived.answers.parent.glob("summaries.damaged-*.sqlite"))) == 1
-        kept.put(serial.facts(1), "x", serial.rows(1e6, {}))
+        kept.put(series_summaries.facts(1), "x", series_summaries.rows(1e6, {}))
         assert list(kept.values("wall_ns")) == [f"{1:016x}"]
 
 
@@ -355,7 +359,7 @@ def test_summaries_of_another_version_are_made_again(empty_library: Library) -> 
 def _write_many(folder: str, begin: int) -> None:
     kept = Summaries(Path(folder))
     for number in range(begin, begin + 40):
-        kept.put(serial.facts(number), "x", serial.rows(1e6, {"k": 1e5}))
+        kept.put(series_summaries.facts(number), "x", series_summaries.rows(1e6, {"k": 1e5}))
 
 
 @pytest.mark.slow("several processes that import all of ours")
@@ -375,9 +379,9 @@ def test_several_processes_write_at_once(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_hostile_values_do_nothing(empty_library: Library) -> None:
     nasty = "'; DROP TABLE measure; --<script>\x1b"
-    one = serial.facts(1, meta={"workload": nasty, "commit": nasty})
-    serial.put(empty_library, one, [*serial.rows(1e6, {}), Row("kernel", 1.0, nasty, title=nasty)])
-    (found,) = serial.all_series(Board(empty_library)).values()
+    one = series_summaries.facts(1, meta={"workload": nasty, "commit": nasty})
+    series_summaries.put(empty_library, one, [*series_summaries.rows(1e6, {}), Row("kernel", 1.0, nasty, title=nasty)])
+    (found,) = series_summaries.all_series(Board(empty_library)).values()
     assert "\x1b" not in found.name
     kept = Summaries(empty_library.folder)
     with sqlite3.connect(kept.path) as db:
@@ -399,7 +403,7 @@ def test_attention_that_is_no_longer_fused_is_found_and_explained(empty_library:
         kernels = [Row("kernel", ns, name, title=title) for (name, title), ns in named]
         rows = [Row(measure, value, name, low, high) for measure, value, name, low, high in report["rows"]]
         of = Facts(**{key: value for key, value in report.items() if key not in ("rows", "kernels")})
-        serial.put(empty_library, of, rows + kernels)
+        series_summaries.put(empty_library, of, rows + kernels)
     board = Board(empty_library)
     trend = trend_of(board)
     (shift,) = trend.shifts

@@ -13,7 +13,7 @@ from profiledb.studies.trends.measures import MEASURES
 from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.summary_store import Summaries
 from tests.conftest import SAMPLES, Once, ingest_files
-from tests.support import serial
+from tests.support import series_summaries
 
 SAMPLE = SAMPLES / "transformer_inference.sqlite"
 pytestmark = pytest.mark.skipif(not SAMPLE.is_file(), reason="no sample reports here")
@@ -44,7 +44,7 @@ def test_figures_are_those_of_compare_and_parts_add_up(library: Library) -> None
         parts = sum(row.value for (measure, _), row in rows.items() if measure == kind)
         assert parts == pytest.approx(rows["kernel_ns", ""].value, rel=0.01), kind
     assert kept.facts()[report.id].basis == "step_*"
-    (series,) = serial.all_series(Board(library)).values()
+    (series,) = series_summaries.all_series(Board(library)).values()
     assert series.name.startswith("python3 -m workloads run transformer")
 
 
@@ -55,7 +55,7 @@ def test_a_summary_is_made_again_where_a_file_beside_the_report_changes(library:
     try:
         beside.write_text('{"workload": "said later", "commit": "0123abcd"}')
         assert summary_refresh.refresh(library) == 1
-        (series,) = serial.all_series(Board(library)).values()
+        (series,) = series_summaries.all_series(Board(library)).values()
         assert series.name.startswith("said later")
         assert series.points[0].commit == "0123abcd"
     finally:

@@ -1,5 +1,5 @@
 // An OpenID provider for tests: npm's oidc-provider, whose forms ask for a login and for consent.
-// usage: node certified.mjs MODULES PORT DASHBOARD PEOPLE   (PEOPLE: JSON, claims by login; any password will do)
+// usage: node certified_provider.mjs MODULES PORT DASHBOARD PEOPLE   (PEOPLE: JSON, claims by login; any password will do)
 import { createServer } from "node:http";
 import { pathToFileURL } from "node:url";
 

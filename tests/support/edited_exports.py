@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.exports import MAIN, OTHER, PID
-from tests.support.oracle import RANGE_STATS, TABLE_STATS, WORK_STATS, Case, by_name
+from tests.support.nsys_oracle import RANGE_STATS, TABLE_STATS, WORK_STATS, Case, by_name
 
 # Cases that no report of the corpus has: start/end ranges, one without an end, equal totals, functions that differ
 # only in their version, names with two ids, wide grids, durations of 0, huge and unknown copies, unknown GPUs,

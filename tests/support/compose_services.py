@@ -29,8 +29,8 @@ from profiledb.library.database import Shared
 from profiledb.library.team_database import open_database
 from tests.conftest import ROOT
 from tests.support import needs, s3
+from tests.support.nginx_proxy import proxied
 from tests.support.postgres import Server
-from tests.support.proxied import proxied
 
 PORTS = {"database": 5432, "storage": 9000, "worker": 9102, "app1": 8501, "app2": 8501, "proxy": 8080}
 """The container port of each service."""

@@ -17,7 +17,7 @@ _NO_NEW_PRIVS, _SECCOMP, _FILTER = 38, 22, 2
 
 def without(*calls: int) -> list[str]:
     """Return the command prefix that runs a program without these system calls."""
-    start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.support import kernels; kernels.run({calls})"
+    start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.support.linux_kernels import run; run({calls})"
     return [sys.executable, "-c", start]
 
 

@@ -1,4 +1,4 @@
-"""Run the OpenID provider of certified.mjs locally, and fill in its forms without a browser."""
+"""Run the OpenID provider of certified_provider.mjs locally, and fill in its forms without a browser."""
 
 from __future__ import annotations
 
