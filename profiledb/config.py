@@ -58,7 +58,7 @@ SETTINGS = (
         "",
         "folder of the converted reports, or s3://BUCKET/PREFIX (default: DATA/library)",
     ),
-    Setting("cache", "WARPDECK_CACHE", "", "folder for copies of what is in a bucket (default: DATA/cache)"),
+    Setting("cache", "WARPDECK_CACHE", "", "folder for copies of a bucket's files (default: DATA/cache)"),
     Setting("cache_mb", "WARPDECK_CACHE_MB", "20480", "size of the copies of reports that are in a bucket, in MB"),
     Setting(
         "database",

@@ -243,7 +243,7 @@ def load_trace(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     diagnostics.note_damage(db, "The trace", damage, counted(events.count, "event"))
     if trace.packets.strange:
         text = f"{counted(trace.packets.strange, 'packet')} with fields that the format does not have: damaged, or of a"
-        diagnostics.note(db, "warning", f"{text} later version. What these fields hold is missing in this report.")
+        diagnostics.note(db, "warning", f"{text} later version. The values of these fields are missing in this report.")
     if trace.unknown_texts:
         text = f"{counted(trace.unknown_texts, 'reference')} to texts that are missing in the trace."
         diagnostics.note(db, "warning", f"{text} It lost packets, or is damaged.")

@@ -145,7 +145,7 @@ def _format_setting(value: Any) -> str:
 
 def _note_missing(db: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
     for name in names:
-        diagnostics.note(db, "warning", f"The snapshot has no `{name}`, so it is damaged: what they hold is missing.")
+        diagnostics.note(db, "warning", f"The snapshot has no `{name}`, so it is damaged: these parts are missing.")
 
 
 def _note_limits(db: duckdb.DuckDBPyConnection, parts: SnapshotParts, damage: str) -> None:
@@ -155,10 +155,10 @@ def _note_limits(db: duckdb.DuckDBPyConnection, parts: SnapshotParts, damage: st
     if parts.damaged:
         diagnostics.note(db, "warning", f"{counted(parts.damaged, 'part')} of the snapshot could not be read.")
     if not events:
-        text = "The snapshot has no history: only what was held when it was taken. torch.cuda.memory"
+        text = "The snapshot has no history, only the memory held when it was taken. torch.cuda.memory"
         diagnostics.note(db, "info", f"{text}._record_memory_history() records allocations and their stacks.")
     for device, missing in db.execute("SELECT device, missing FROM held WHERE missing > 0 ORDER BY 1").fetchall():
-        text = f"The events of GPU {device} do not lead to what it held when the snapshot was taken:"
+        text = f"The events of GPU {device} do not lead to the memory that it held when the snapshot was taken:"
         text = f"{text} {counted(missing, 'allocation')} differ, as where recording ended before."
         diagnostics.note(db, "warning", f"{text} Memory in use is allocations minus releases.")
     (timed,) = db.execute("SELECT is_timed FROM session").fetchone() or (False,)

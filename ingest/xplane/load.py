@@ -131,7 +131,7 @@ def load_profile(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     complete_events(db, events, keys, XLA, "xla", "XSpace (xplane.pb)")
     if profile.ByteSize() != size:
         text = "The profile has fields that its format does not have: it is damaged, or of a later version."
-        diagnostics.note(db, "warning", f"{text} What they hold is missing in this report.")
+        diagnostics.note(db, "warning", f"{text} Their values are missing in this report.")
     if count := sum(plane.excluded for plane in planes):
         diagnostics.note(
             db, "warning", f"{counted(count, 'event')} without a name or with an impossible time excluded."

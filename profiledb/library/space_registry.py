@@ -104,7 +104,7 @@ class SpaceRegistry:
         if len(cleaned) > MOST_GROUPS or any(len(group) > LONGEST_GROUP or group == "*" for group in cleaned):
             raise AnalysisError(
                 f"A space takes up to {MOST_GROUPS} groups of at most {LONGEST_GROUP} characters, and no *.",
-                hint="What everybody may see needs no space.",
+                hint="Reports for everybody need no space.",
             )
         with self._connect() as db:
             known = read_groups(db)

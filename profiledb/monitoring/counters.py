@@ -92,7 +92,7 @@ ANSWERS = Counts("warpdeck_answers", "Answers to questions of pages, by where th
 HTTP = Counts("warpdeck_http_answers", "Answers to HTTP requests, by the class of their status.", "status")
 CONVERSIONS = Seconds(
     "warpdeck_conversion_seconds",
-    "Time in which a file was worked on, by what became of it.",
+    "Time that a file took, by its outcome.",
     "state",
     (0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0, 1800.0),
 )

@@ -13,7 +13,7 @@ from profiledb.errors import AnalysisError
 
 HELP = {
     "range": (
-        "keeps what runs inside this range: its path as nvtx_tree prints it, or its name anywhere; #3 or #2-5 after"
+        "keeps everything inside this range: its path as nvtx_tree prints it, or its name anywhere; #3 or #2-5 after"
         " it selects instances of each thread; may be given several times"
     ),
     "skip_first": "skips this many first instances of each chosen range",
@@ -23,13 +23,13 @@ HELP = {
         " those of its thread (thread); analyses named like an nsys report use thread by default"
     ),
     "within": (
-        "keeps what runs in the steps that count (steps), or in any range (ranges); `iterations` finds the steps,"
+        "keeps everything in the steps that count (steps), or in any range (ranges); `iterations` finds the steps,"
         " closed and not warm-up"
     ),
     "device": "keeps operations on the GPU with this number",
     "stream": "keeps operations on the CUDA stream with this number",
-    "from_ns": "keeps what starts at or after this time in the capture",
-    "to_ns": "keeps what starts before this time in the capture",
+    "from_ns": "keeps everything that starts at or after this time in the capture",
+    "to_ns": "keeps everything that starts before this time in the capture",
 }
 CHOICES = {
     "warmup": ("include", "exclude"),

@@ -27,7 +27,7 @@ def draw_page() -> None:
                 fmt.count(len(costly)),
                 "Rules that fire and cost time, without those that stand under another one.",
             ),
-            ("Remarks", fmt.count(len(remarks)), "On the capture, and on what its figures are worth."),
+            ("Remarks", fmt.count(len(remarks)), "About the capture and the quality of its figures."),
             ("Clear", fmt.count(len(clear)), "Rules that were checked and do not fire."),
             ("Not judged", fmt.count(len(open_)), "Rules for which the report lacks data."),
         ]

@@ -15,7 +15,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         commands, "backup", "copy the library into a folder, while a worker may write", "/backup/warpdeck",
         parents=[common],
         description="The copy is a library itself: WARPDECK_LIBRARY=DIR serves it. A second copy into the same folder"
-        " takes only what is new. Kept answers are left out: they are worked out again.",
+        " copies new files only. Stored answers are left out, because Warpdeck computes them again.",
     )  # fmt: skip
     command.add_argument("to", metavar="DIR", type=Path, help="an empty folder, or one with an earlier copy")
     command.set_defaults(command=run)

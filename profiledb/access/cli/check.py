@@ -19,8 +19,8 @@ MEASURES = (
 )  # fmt: skip
 RUN_MEASURES = ("wall_ns", "compute_ns", "exposed_ns", "held_ns", "late_ns", "idle_ns", "copy_ns", "findings")
 _ABOUT = (
-    "Holds a report against the last level of a series, the reports of a label, or one report, and against budgets."
-    " What is worse by more than is allowed and by more than the reports scatter fails."
+    "Compares a report with the last level of a series, the reports of a label, or one report, and with budgets."
+    " It fails if a measure is worse by more than its limit and by more than the scatter of the reports."
 )
 _STATUS = "Exit status: 0; 1 if the report is worse or above a budget; 2 after any error, and where nothing compares."
 
@@ -34,7 +34,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     command.add_argument("report", metavar="NEW", help=f"the new report: {REPORT}")
     command.add_argument(
         "--against", default="", metavar="SERIES|LABEL|REPORT",
-        help="what it is held against; 'series' is its own one; series:, label: or report: before a name says which",
+        help="basis of the comparison: 'series' is that of NEW; series:, label: or report: before a name says which",
     )  # fmt: skip
     command.add_argument("--budget", type=Path, metavar="FILE", help="TOML file of budgets (docs/ci.md)")
     command.add_argument(
@@ -44,7 +44,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     command.add_argument(
         "--measure", action="append", choices=sorted({*MEASURES, *RUN_MEASURES}), metavar="MEASURE",
-        help=f"what may not be worse; may be repeated (default: wall_ns): {', '.join(MEASURES)}; of a run"
+        help=f"measure that may not be worse; may be repeated (default: wall_ns): {', '.join(MEASURES)}; of a run"
         f" {', '.join(RUN_MEASURES)}",
     )  # fmt: skip
     command.add_argument(

@@ -53,7 +53,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--metric",
         choices=METRICS,
-        help="what --fail-above judges, per step if both have steps (default: wall, the figure of the headline)",
+        help="measure of --fail-above, per step if both have steps (default: wall, the figure of the headline)",
     )
     command.set_defaults(command=run, trouble=TROUBLE)
 

@@ -20,7 +20,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         "tasks.nsys-rep -o features.parquet", parents=[common],
     )  # fmt: skip
     command.add_argument("reports", metavar="REPORT", nargs="+", help=REPORT)
-    command.add_argument("--format", choices=("csv", "parquet"), help="default: what FILE ends with, else csv")
+    command.add_argument("--format", choices=("csv", "parquet"), help="default: by the ending of FILE, else csv")
     command.add_argument("-o", "--output", type=Path, metavar="FILE", help=OUTPUT)
     command.set_defaults(command=run)
 

@@ -21,8 +21,8 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         commands, "move", "take a folder library, or a copy by backup, into this library", "/srv/warpdeck/library",
         parents=[common],
         description="Takes reports, labels, marks, links, decisions, questions, tokens and the audit into the library"
-        " and the database that the settings name. The source stays as it is. What is there already is left: run it"
-        " again after it was stopped. docs/team.md has more.",
+        " and the database that the settings name. The source stays as it is. Reports that are there already stay:"
+        " run the command again after it was stopped. docs/team.md has more.",
     )  # fmt: skip
     command.add_argument("source", metavar="FROM", type=Path, help="the folder of the library")
     command.set_defaults(command=run)

@@ -20,8 +20,8 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         " keeps the figures of removed reports. The worker does this every hour.",
     )  # fmt: skip
     command.add_argument("--inbox", metavar="DIR", help="folder or bucket of the uploads (default: WARPDECK_INBOX)")
-    command.add_argument("--dry-run", action="store_true", help="list what goes and when, and remove nothing")
-    command.add_argument("--now", action="store_true", help="remove what is old enough without waiting for its notice")
+    command.add_argument("--dry-run", action="store_true", help="list removals with their dates, and remove nothing")
+    command.add_argument("--now", action="store_true", help="remove without waiting for the days of notice")
     command.add_argument("--by-worker", action="store_true", help=argparse.SUPPRESS)  # recorded in the audit
     command.set_defaults(command=run)
 

@@ -28,11 +28,11 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--accept",
         metavar="REPORT",
-        help="accept what a measure has drifted to: the gate finds drifts from this report on",
+        help="accept the present level of a drifted measure: the gate finds drifts from this report on",
     )
     command.add_argument(
         "--measure", choices=MEASURES, default=MEASURES[0], metavar="MEASURE",
-        help=f"what --accept is about {DEFAULT}: {', '.join(MEASURES)}",
+        help=f"measure of --accept {DEFAULT}: {', '.join(MEASURES)}",
     )  # fmt: skip
     command.add_argument("--format", choices=("text", "json"), default="text", help=DEFAULT)
     command.set_defaults(command=run)

@@ -73,14 +73,14 @@ def _describe_get(one: Operation) -> dict[str, Any]:
 
 
 def _describe_upload() -> dict[str, Any]:
-    name = Param("name", "name of the file; what lies beside a report has the report's name", required=True)
+    name = Param("name", "name of the file; a file beside a report has the report's name", required=True)
     space = Param("space", "space for the report; everybody's without one")
     sha256 = Param("sha256", "SHA-256 of the whole file in hexadecimal: the upload can be resumed, and is checked")
     offset = Param("offset", "bytes of the file that have arrived before; the body is the rest")
     return {
         "operationId": "upload",
         "summary": "Upload a file",
-        "description": "Puts a file into the inbox. list_jobs tells what becomes of it. Needs the role editor.",
+        "description": "Puts a file into the inbox. list_jobs reports its progress. Needs the role editor.",
         "parameters": [describe_parameter(one) for one in (name, space, sha256, offset)],
         "requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {}}}},
         "responses": {

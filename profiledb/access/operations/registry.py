@@ -263,12 +263,12 @@ def _list_library_operations() -> tuple[Operation, ...]:
         ),
         Operation(
             "list_analyses", "/analyses", "List the analyses",
-            "What can be asked of a report: the name of each analysis and its parameters; and those of a selection,"
-            " which most of them take besides.", (Param("topic", "only those of a topic"),), _answer_analyses,
+            "The name of each analysis and its parameters, and the parameters of a selection, which most analyses also"
+            " take.", (Param("topic", "only those of a topic"),), _answer_analyses,
         ),
         Operation(
             "describe_analysis", "/analyses/{analysis}", "Describe an analysis",
-            "What it answers, its parameters with defaults and choices, and its columns with units.", (_ANALYSIS,),
+            "Its answer, its parameters with defaults and choices, and its columns with units.", (_ANALYSIS,),
             _answer_description,
         ),
         Operation(
@@ -277,7 +277,8 @@ def _list_library_operations() -> tuple[Operation, ...]:
             (
                 Param("a", "report before the change", required=True),
                 Param("b", "report after the change", required=True),
-                Param("table", "rows to tell", choices=TABLES), Param("basis", "what is compared", choices=BASES),
+                Param("table", "rows to return", choices=TABLES),
+                Param("basis", "basis of the comparison", choices=BASES),
             ),
             _answer_comparison, further=True, rows=True,
         ),
@@ -287,7 +288,7 @@ def _list_library_operations() -> tuple[Operation, ...]:
             _list_runs,
         ),
         Operation(
-            "list_jobs", "/jobs", "Tell what becomes of files",
+            "list_jobs", "/jobs", "List files and their progress",
             "Files that were dropped or uploaded: waiting, converting, ready (with the id of the report), or failed.",
             (Param("name", "only files of this name"),), _answer_jobs,
         ),
@@ -319,8 +320,8 @@ def _list_replay_operations() -> tuple[Operation, ...]:
 def _list_report_operations() -> tuple[Operation, ...]:
     return (
         Operation(
-            "get_report", "/reports/{report}", "Tell the facts of a report",
-            "What was captured, with what, on what, how many rows each table has, and what the capture lacks.",
+            "get_report", "/reports/{report}", "Describe a report",
+            "The capture, its tool and machine, the number of rows of each table, and the data that the capture lacks.",
             (_REPORT,), _answer_report,
         ),
         Operation(
