@@ -21,7 +21,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     command.add_argument("--inbox", metavar="DIR", help="folder or bucket of the uploads (default: WARPDECK_INBOX)")
     command.add_argument("--dry-run", action="store_true", help="list removals with their dates, and remove nothing")
-    command.add_argument("--now", action="store_true", help="remove without waiting for the days of notice")
+    command.add_argument("--now", action="store_true", help="remove everything that is old enough, without notice")
     command.add_argument("--by-worker", action="store_true", help=argparse.SUPPRESS)  # recorded in the audit
     command.set_defaults(command=run)
 
