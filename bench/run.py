@@ -40,11 +40,11 @@ CROWD_KERNELS = 1_000_000
 LAUNCHES = 1000
 """Launches of the large Compute report, of 2,184 metrics each."""
 PAGES = (
-    *(f"/{page}?report={{id}}" for page in ("overview", "kernels", "nvtx", "idle", "memory", "api")),
+    *(f"/{page}?report={{id}}" for page in ("summary", "kernels", "ranges", "idle", "memory", "api")),
     *(f"/{page}?report={{id}}" for page in ("phases", "attention", "timer_check", "energy", "scaling")),
     "/compare?report={id}&other={other}",
 )
-CROWD_PAGES = tuple(f"/{page}?report={{id}}" for page in ("overview", "kernels", "idle", "nvtx", "phases", "memory"))
+CROWD_PAGES = tuple(f"/{page}?report={{id}}" for page in ("summary", "kernels", "idle", "ranges", "phases", "memory"))
 """Pages that are viewed without a browser: first by one session, then by many at once."""
 NCU_PAGES = ("/roofline?report={id}", "/kernel_profiles?report={id}", "/kernel_profiles?report={id}&launch=5")
 _SAMPLE_SUFFIXES = (".nsys-rep", ".ncu-rep", ".pt.trace.json.gz")

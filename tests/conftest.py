@@ -57,7 +57,7 @@ __all__ = [  # hooks, and names for tests
     "team",
 ]
 
-pytest_plugins = [f"tests.support.{name}" for name in ("bounded", "ddp_samples", "torch_samples")]
+pytest_plugins = [f"tests.support.{name}" for name in ("bounded_conversion", "ddp_samples", "torch_samples")]
 """Modules of fixtures that import this one."""
 
 os.environ["WARPDECK_SAMPLES"] = "off"

@@ -17,12 +17,10 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.element_tree import Selectbox
 from streamlit.util import calc_hash
 
-from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
-from profiledb.report import store
-from profiledb.report.schema import SCHEMA_VERSION
 from tests.conftest import Once, copy_data, put_together, run_ingest
-from tests.support import conversion_cache, page_reports
+from tests.support import conversion_cache
+from tests.support.page_reports import Publish
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MAIN = ROOT / "app" / "dashboard.py"
@@ -36,7 +34,6 @@ HOSTILE = "<script>alert(1)</script>$x$ **b** [c](http://d) :red[e]"
 
 Dashboard = Callable[..., AppTest]
 Open = Callable[..., AppTest]
-Publish = Callable[..., str]
 
 # Set as in app/.streamlit/config.toml, which only a server reads: by default, Streamlit collects garbage after each
 # script and rewrites scripts for "magic".
@@ -136,20 +133,17 @@ def page(dashboard: Dashboard) -> Open:
 
 
 @pytest.fixture
-def publish(library: Library, tmp_path: Path) -> Publish:
-    """Return a function that adds a small report to the dashboard's library; ``fill`` writes it."""
+def small_report(publish: Publish) -> Publish:
+    """Return a function that publishes a report of a millisecond whose other tables ``fill`` writes."""
 
-    def publish_(fill: Callable[[duckdb.DuckDBPyConnection], None], kind: str = "nsys", name: str = "small") -> str:
-        report_id = f"{len(library.list()):016x}"
-        path = tmp_path / f"{report_id}.duckdb"
-        with store.create(path, ready=page_reports.empty()) as db:
+    def publish_(fill: Callable[[duckdb.DuckDBPyConnection], None], kind: str = "nsys") -> str:
+        def fill_all(db: duckdb.DuckDBPyConnection) -> None:
             db.execute(
                 "INSERT INTO report (kind, start_ns, stop_ns, duration_ns) VALUES (?, 0, 1000000, 1000000)", [kind]
             )
             fill(db)
-        rows = page_reports.of_kind(kind)
-        library.publish(path, Manifest(report_id, SCHEMA_VERSION, name, kind, report_id, 1, rows=rows))
-        return report_id
+
+        return publish(fill_all, kind)
 
     return publish_
 

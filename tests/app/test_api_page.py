@@ -3,7 +3,8 @@
 import pytest
 
 from profiledb.library.library import Library
-from tests.app.conftest import HOSTILE, Open, Publish, calls_alone, check_empty_page, nothing, of
+from tests.app.conftest import HOSTILE, Open, calls_alone, check_empty_page, nothing, of
+from tests.support.page_reports import Publish
 
 
 def test_a_report_with_everything(page: Open, library: Library) -> None:
@@ -13,12 +14,14 @@ def test_a_report_with_everything(page: Open, library: Library) -> None:
     assert [table["share_pct"].sum() for table in tables] == [pytest.approx(100)] * 2
 
 
-def test_a_report_with_nothing_says_so_once(page: Open, publish: Publish) -> None:
-    check_empty_page(page("api", publish(nothing)), "CUDA API calls", "No CUDA API calls in", "No OS runtime calls in")
+def test_a_report_with_nothing_says_so_once(page: Open, small_report: Publish) -> None:
+    check_empty_page(
+        page("api", small_report(nothing)), "CUDA API calls", "No CUDA API calls in", "No OS runtime calls in"
+    )
 
 
-def test_calls_of_a_report_without_gpu_activity(page: Open, publish: Publish) -> None:
-    at = page("api", publish(calls_alone))
+def test_calls_of_a_report_without_gpu_activity(page: Open, small_report: Publish) -> None:
+    at = page("api", small_report(calls_alone))
     assert [element.value for element in at.subheader] == ["CUDA API calls"]
     assert at.dataframe[0].value["function"].iloc[0] == HOSTILE
 

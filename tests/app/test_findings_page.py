@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from profiledb.library.library import Library
-from tests.app.conftest import HOSTILE, Open, Publish, hostile, metrics, nothing, of, texts
+from tests.app.conftest import HOSTILE, Open, hostile, metrics, nothing, of, texts
+from tests.support.page_reports import Publish
 
 
 def test_what_starves_the_gpu_comes_first(page: Open, library: Library) -> None:
@@ -30,15 +31,15 @@ def test_a_compute_report_is_judged_by_its_own_time(page: Open, library: Library
     assert "GPU idle" not in said
 
 
-def test_a_report_with_nothing_says_what_to_capture(page: Open, publish: Publish) -> None:
-    at = page("findings", publish(nothing))
+def test_a_report_with_nothing_says_what_to_capture(page: Open, small_report: Publish) -> None:
+    at = page("findings", small_report(nothing))
     assert metrics(at)["Findings"] == "0"
     assert "This report lacks the data that the rules need." in texts(at)
     assert any(code.value.startswith("warpdeck profile --with ") for code in at.code)
 
 
-def test_hostile_names_stay_text(page: Open, publish: Publish) -> None:
-    at = page("findings", publish(hostile))
+def test_hostile_names_stay_text(page: Open, small_report: Publish) -> None:
+    at = page("findings", small_report(hostile))
     assert not at.exception
     shown = texts(at)
     assert HOSTILE not in shown.replace(f"`{HOSTILE}`", "")

@@ -8,7 +8,8 @@ from app.views.idle.gaps import find_usual_gap
 from app.views.idle.launch import describe_launches
 from app.views.idle.sentences import choose_advice
 from profiledb.library.library import Library
-from tests.app.conftest import HOSTILE, Open, Publish, check_empty_page, metrics, nothing, of, texts
+from tests.app.conftest import HOSTILE, Open, check_empty_page, metrics, nothing, of, texts
+from tests.support.page_reports import Publish
 
 
 def test_a_report_with_everything(page: Open, library: Library) -> None:
@@ -25,8 +26,8 @@ def test_a_report_with_everything(page: Open, library: Library) -> None:
     assert reasons["share_pct"].sum() == pytest.approx(100)
 
 
-def test_a_report_with_nothing_says_so_once(page: Open, publish: Publish) -> None:
-    check_empty_page(page("idle", publish(nothing)), "GPU idle", "No CUDA kernels in", "No GPU metrics in")
+def test_a_report_with_nothing_says_so_once(page: Open, small_report: Publish) -> None:
+    check_empty_page(page("idle", small_report(nothing)), "GPU idle", "No CUDA kernels in", "No GPU metrics in")
 
 
 def test_metrics_are_chosen_in_the_address(page: Open, library: Library) -> None:
@@ -40,7 +41,7 @@ def test_metrics_are_chosen_in_the_address(page: Open, library: Library) -> None
     assert len(page("idle", report_id, metrics="nonsense").multiselect[0].value) == 4
 
 
-def test_kernels_without_copies_calls_and_ranges(page: Open, publish: Publish) -> None:
+def test_kernels_without_copies_calls_and_ranges(page: Open, small_report: Publish) -> None:
     def kernels(db: duckdb.DuckDBPyConnection) -> None:
         db.execute("INSERT INTO kernel_name VALUES (1, ?, ?, NULL, 'other')", [HOSTILE, HOSTILE])
         for number, start in enumerate((9000, 19000)):
@@ -50,7 +51,7 @@ def test_kernels_without_copies_calls_and_ranges(page: Open, publish: Publish) -
             )
             db.execute("INSERT INTO busy VALUES (0, ?, ?)", [start, start + 500])
 
-    at = page("idle", publish(kernels))
+    at = page("idle", small_report(kernels))
     assert "GPU idle" in [element.value for element in at.subheader]
     gaps = next(table.value for table in at.dataframe if "covered_pct" in table.value)
     assert list(gaps["words"]) == ["Unknown"]

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from profiledb.library.library import Library
-from tests.app.conftest import HOSTILE, Dashboard, Open, Publish, check_names_are_text, hostile, nothing, of, texts
+from tests.app.conftest import HOSTILE, Dashboard, Open, check_names_are_text, hostile, nothing, of, texts
 from tests.conftest import ingest_files
+from tests.support.page_reports import Publish
 from tests.support.rocpd import write_rocpd
 
 
@@ -35,15 +36,15 @@ def test_a_training(page: Open, library: Library) -> None:
     assert "no such kernel" in page("kernel", report_id, kernel="1; DROP TABLE kernel").info[0].value
 
 
-def test_an_empty_report_says_what_to_capture(page: Open, publish: Publish) -> None:
-    at = page("kernel", publish(nothing))
+def test_an_empty_report_says_what_to_capture(page: Open, small_report: Publish) -> None:
+    at = page("kernel", small_report(nothing))
     assert "No CUDA kernels in this report." in texts(at).replace("\\", "")
     assert not at.dataframe
     assert not at.metric
 
 
-def test_hostile_names_stay_text(page: Open, publish: Publish) -> None:
-    at = page("kernel", publish(hostile))
+def test_hostile_names_stay_text(page: Open, small_report: Publish) -> None:
+    at = page("kernel", small_report(hostile))
     check_names_are_text(at)
     assert "too little about its GPU" in texts(at)
     assert HOSTILE in [code.value for code in at.code]

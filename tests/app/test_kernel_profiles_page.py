@@ -14,8 +14,8 @@ from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.report import store
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.app.conftest import CORPUS, HOSTILE, Open, Publish, nothing, of, plain_texts
-from tests.support.page_reports import empty
+from tests.app.conftest import CORPUS, HOSTILE, Open, nothing, of, plain_texts
+from tests.support.page_reports import Publish, empty
 
 PARTS = ("Speed of light", "What warps wait for", "Occupancy", "Memory", "Launch", "Instruction mix")
 

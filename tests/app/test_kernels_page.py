@@ -1,7 +1,8 @@
 """The page "Kernels": filters in its address, and a report without kernels."""
 
 from profiledb.library.library import Library
-from tests.app.conftest import Open, Publish, nothing, of, texts
+from tests.app.conftest import Open, nothing, of, texts
+from tests.support.page_reports import Publish
 
 
 def test_the_address_filters_kernels(page: Open, library: Library) -> None:
@@ -15,8 +16,8 @@ def test_the_address_filters_kernels(page: Open, library: Library) -> None:
     assert len(page("kernels", report_id, **{"class": "nonsense"}).dataframe[0].value) == len(every)
 
 
-def test_an_empty_report_says_what_to_capture(page: Open, publish: Publish) -> None:
-    at = page("kernels", publish(nothing))
+def test_an_empty_report_says_what_to_capture(page: Open, small_report: Publish) -> None:
+    at = page("kernels", small_report(nothing))
     assert "No CUDA kernels in this report." in texts(at).replace("\\", "")
     assert not at.dataframe
     assert not at.metric

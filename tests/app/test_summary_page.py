@@ -7,7 +7,8 @@ import pytest
 
 from app.views.summary.kernels import describe_others
 from profiledb.library.library import Library
-from tests.app.conftest import Open, Publish, check_names_are_text, hostile, nothing, of, texts
+from tests.app.conftest import Open, check_names_are_text, hostile, nothing, of, texts
+from tests.support.page_reports import Publish
 
 
 def test_a_training(page: Open, library: Library) -> None:
@@ -28,15 +29,15 @@ def test_a_training(page: Open, library: Library) -> None:
     assert top["share_pct"].is_monotonic_decreasing
 
 
-def test_an_empty_report_says_what_to_capture(page: Open, publish: Publish) -> None:
-    at = page("summary", publish(nothing))
+def test_an_empty_report_says_what_to_capture(page: Open, small_report: Publish) -> None:
+    at = page("summary", small_report(nothing))
     assert "No CUDA kernels in this report." in texts(at).replace("\\", "")
     assert not at.dataframe
     assert not at.metric
 
 
-def test_hostile_names_stay_text(page: Open, publish: Publish) -> None:
-    check_names_are_text(page("summary", publish(hostile)))
+def test_hostile_names_stay_text(page: Open, small_report: Publish) -> None:
+    check_names_are_text(page("summary", small_report(hostile)))
 
 
 def test_the_share_of_other_is_said() -> None:
