@@ -15,8 +15,8 @@ from profiledb.findings.finding import Finding
 from profiledb.findings.rule import Rule
 from profiledb.library.library import Library
 from tests.findings.test_rulebook import HEADER
+from tests.support.gaps import by_hand
 from tests.support.page_reports import Publish
-from tests.support.wait_captures import by_hand
 
 REPORT = "streams_serial.nsys-rep"
 

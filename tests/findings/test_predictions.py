@@ -15,8 +15,8 @@ from profiledb.findings.rule import PLACE, Rule
 from profiledb.library.library import Library
 from profiledb.replay import prediction
 from tests.findings.test_rulebook import HEADER
+from tests.support.gaps import by_hand
 from tests.support.page_reports import Publish
-from tests.support.wait_captures import by_hand
 
 SAMPLE = "transformer_inference.nsys-rep"
 TWICE = "faster_kernels=matmul:2"

@@ -7,9 +7,9 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
+from tests.support.gaps import MS, by_hand, sampled
 from tests.support.judged_rules import judged
 from tests.support.page_reports import H100, Publish, insert, kernel, name
-from tests.support.wait_captures import MS, by_hand, sampled
 
 US = 1_000
 FILL = "vectorized_elementwise_kernel<4, FillFunctor<float>>"

@@ -13,11 +13,11 @@ from profiledb.findings.sentences import strip_sentence
 from profiledb.library.library import Library
 from tests.conftest import SAMPLES
 from tests.support import memory_reports as made
+from tests.support.gaps import by_hand
 from tests.support.judged_rules import Span, judged, rows, spans, union
 from tests.support.memory_reports import MAIN, PID, call
 from tests.support.page_reports import Publish, insert, kernel
 from tests.support.power_log_reports import CAPTURED_NS, MS, put_log
-from tests.support.wait_captures import by_hand
 
 ENERGY, TINY, GRAPH = "energy.nsys-rep", "launches_tiny.nsys-rep", "launches_graph.nsys-rep"
 

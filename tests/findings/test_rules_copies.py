@@ -9,10 +9,10 @@ from profiledb.findings import rulebook
 from profiledb.findings.sentences import strip_sentence
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
+from tests.support.gaps import by_hand
 from tests.support.judged_rules import Span, bare, judged, pct, rows, spans, union, window
 from tests.support.memory_reports import PID, call, copy
 from tests.support.page_reports import H100, Publish, insert, kernel
-from tests.support.wait_captures import by_hand
 
 SERIAL, OVERLAPPED = "streams_serial.nsys-rep", "streams_overlapped.nsys-rep"
 LINK = 32e9 * 16 / 8 * 128 / 130

@@ -15,21 +15,9 @@ from profiledb.library.library import Library
 from tests.second import openmp
 from tests.second.raw import Capture
 from tests.support import memory_reports as made
+from tests.support.gaps import LAUNCH, MS, SEM, by_hand, capture, during, looked_into, ranges, sampled, share, waited
 from tests.support.judged_rules import Span, bare, judged, rows
 from tests.support.page_reports import Publish
-from tests.support.wait_captures import (
-    LAUNCH,
-    MS,
-    SEM,
-    by_hand,
-    capture,
-    during,
-    looked_into,
-    ranges,
-    sampled,
-    share,
-    waited,
-)
 
 KERNELS = [(0, 10, 20, 40_020), (80_000, 80_005, 80_010, 110_020)]
 """A gap from 40.02 to 80.01 µs, in 110 µs."""

@@ -10,10 +10,7 @@ from profiledb.findings import sentences
 from profiledb.findings.sentences import strip_sentence
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
-from tests.support.judged_rules import judged, rows, spans, union, window
-from tests.support.page_reports import Publish, insert, kernel, run
-from tests.support.range_captures import Capture
-from tests.support.wait_captures import (
+from tests.support.gaps import (
     LOAD,
     MS,
     SEM,
@@ -27,6 +24,9 @@ from tests.support.wait_captures import (
     sampled,
     share,
 )
+from tests.support.judged_rules import judged, rows, spans, union, window
+from tests.support.page_reports import Publish, insert, kernel, run
+from tests.support.range_captures import Capture
 
 
 def test_host_work(nsys_samples: Library) -> None:

@@ -11,9 +11,9 @@ from profiledb.library.library import Library
 from tests.second import idle
 from tests.second.raw import Call, Capture
 from tests.support import memory_reports as made
+from tests.support.gaps import SYNC, by_hand, capture, gained, looked_into, outermost, ranges, sampled, share
 from tests.support.judged_rules import judged, union
 from tests.support.page_reports import Publish, kernel
-from tests.support.wait_captures import SYNC, by_hand, capture, gained, looked_into, outermost, ranges, sampled, share
 
 LAUNCHING = {"launch call", "launch latency", "host code", "other CUDA call"}
 

@@ -6,9 +6,9 @@ from profiledb.findings import judge, rulebook, sentences
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.support.exports import MAIN
+from tests.support.gaps import MS, sampled
 from tests.support.judged_rules import judged
 from tests.support.range_captures import Capture
-from tests.support.wait_captures import MS, sampled
 
 
 def test_optimizer_per_parameter(nsys_samples: Library, library: Library, capture: Capture) -> None:

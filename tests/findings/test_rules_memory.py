@@ -9,9 +9,9 @@ from profiledb.library.library import Library
 from tests.conftest import Once
 from tests.findings.test_rules_copies import H200, small
 from tests.profiledb.analyses import test_tensors
+from tests.support.gaps import by_hand, ranges
 from tests.support.judged_rules import judged
 from tests.support.page_reports import Publish
-from tests.support.wait_captures import by_hand, ranges
 
 __all__ = ["small"]  # fixture
 NAME = "by_hand.pt.trace.json"

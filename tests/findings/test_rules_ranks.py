@@ -10,10 +10,10 @@ import pytest
 from profiledb.findings import judge, rulebook, sentences
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
+from tests.support.gaps import ranges
 from tests.support.judged_rules import Span, bare, judged
 from tests.support.memory_reports import MAIN, PID, call, copy
 from tests.support.page_reports import H100, Publish, insert, kernel, name
-from tests.support.wait_captures import ranges
 
 US = 1_000
 GEMM, REDUCED, SENT, LISTED = 1, 3, 4, 5

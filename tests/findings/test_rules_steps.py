@@ -12,10 +12,10 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.second import steps as told
 from tests.second.nesting import ran
+from tests.support.gaps import capture as export
+from tests.support.gaps import sampled
 from tests.support.judged_rules import judged
 from tests.support.range_captures import Capture
-from tests.support.wait_captures import capture as export
-from tests.support.wait_captures import sampled
 
 US = 1000
 

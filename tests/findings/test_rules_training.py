@@ -9,9 +9,9 @@ import pytest
 from profiledb.findings.finding import Finding
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
+from tests.support.gaps import MS, by_hand, ranges, sampled
 from tests.support.judged_rules import judged
 from tests.support.page_reports import H100, Publish, insert, kernel, name
-from tests.support.wait_captures import MS, by_hand, ranges, sampled
 
 NAMES = {
     "gemm": "matmul", "GeluCUDAKernelImpl": "elementwise", "GeluBackwardCUDAKernelImpl": "elementwise",

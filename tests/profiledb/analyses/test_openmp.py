@@ -7,9 +7,9 @@ import pytest
 
 from profiledb.library.library import Library
 from profiledb.query import captures, views
+from tests.support.gaps import ranges
 from tests.support.memory_reports import MAIN, WORKER, fill
 from tests.support.page_reports import Publish, insert, run
-from tests.support.wait_captures import ranges
 
 SESSION = 100_000
 BARRIER, REDUCTION = 2, 7

@@ -10,10 +10,10 @@ from profiledb.library.library import Library
 from profiledb.studies.summary import document
 from tests.conftest import CORPUS, ROOT, Once, ingest_files
 from tests.support.every_report import FILES, slow_but
+from tests.support.gaps import MS
 from tests.support.made_traces import event, launch, operator, taken_in
 from tests.support.range_captures import Capture
 from tests.support.summary_shares import Said, table, told
-from tests.support.wait_captures import MS
 
 SUMMARIZED = "transformer_training.nsys-rep"
 """The report whose summary says most."""
