@@ -3,13 +3,14 @@
 import pytest
 
 from profiledb.library.library import Library
-from tests.app.conftest import HOSTILE, Open, calls_alone, check_empty_page, nothing, of
+from tests.app.conftest import HOSTILE, Open, calls_alone, check_empty_page, nothing, of, texts
 from tests.support.page_reports import Publish
 
 
 def test_a_report_with_everything(page: Open, library: Library) -> None:
     at = page("api", of(library, "transformer_training.nsys-rep"), warmup="include")
     assert [element.value for element in at.subheader] == ["CUDA API calls", "OS runtime calls"]
+    assert "module loading" in texts(at)
     tables = [table.value for table in at.dataframe if "share_pct" in table.value]
     assert [table["share_pct"].sum() for table in tables] == [pytest.approx(100)] * 2
 
