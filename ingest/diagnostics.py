@@ -11,7 +11,7 @@ def note(db: duckdb.DuckDBPyConnection, severity: str, text: str) -> None:
 
 
 def note_damage(db: duckdb.DuckDBPyConnection, subject: str, damage: str, read: str) -> None:
-    """Note that the subject is cut off or damaged, with counts of the parts that were read; a whole one gets no note."""
+    """Note that the subject is cut off or damaged, with counts of its readable parts; a whole one gets no note."""
     if damage:
         note(db, "warning", f"{subject} is {damage}. {read} could be read. The rest is missing in this report.")
 

@@ -173,7 +173,7 @@ def _answer_rules(library: Library, bundle: Bundle, asked: list[Request], *, com
 
 
 def _answer_rule(bundle: Bundle, part: shared_rows.Part, asked: Request) -> Row:
-    """Run one rule and keep its answer in the bundle, or the data that the report lacks. A failed query is not stored."""
+    """Run a rule and keep its answer in the bundle, or the data that the report lacks. A failed query is not."""
     analysis = asked.analysis
     try:
         part.check(analysis)

@@ -30,7 +30,7 @@ Objects = dict[str, Object]
 
 
 def recover(store: ObjectStore, folder: ReportFolder, catalog: Catalog) -> None:
-    """List published reports, forget lost ones, and remove leftovers of unfinished work in the bucket and in ``folder``.
+    """List published reports, forget lost ones, and remove leftovers of unfinished work in bucket and ``folder``.
 
     Lists every object of the bucket. Several workers may recover at the same time, and others publish meanwhile.
     """

@@ -141,7 +141,7 @@ def find_following(start: Integers, calls: Integers, wanted: Flags, chain: Integ
 def find_led(graph: Graph) -> Integers:
     """Return, for each call, the call that it leads to: the next one of its chain that launches or waits, or itself.
 
-    The work of a framework before a launch includes small calls, such as cuKernelGetName. The last calls of a chain lead
+    A framework's work before a launch includes small calls, such as cuKernelGetName. The last calls of a chain lead
     to none (-1).
     """
     found = np.full(len(graph.chain), -1, np.int64)

@@ -53,7 +53,7 @@ class Deletion:
 
 
 def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime) -> list[Deletion]:
-    """Return the removals that the rules demand now, oldest first, without changing anything. ``now`` has a time zone."""
+    """Return the removals that rules demand now, oldest first, without changing anything. ``now`` has a time zone."""
     kept_ids = _find_kept(library)
     reports = [one for one in library.list() if one.id not in kept_ids and not one.sample]
     sizes = library.report_bytes()

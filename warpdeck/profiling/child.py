@@ -206,7 +206,7 @@ class Child:
                 _take_terminal()
 
     def _pass_on(self, number: int) -> None:
-        """Signal the program alone by the first Ctrl-C: a profiler that ends before the program loses its unsaved data."""
+        """Signal the program alone by the first Ctrl-C: a profiler that ends first loses its unsaved data."""
         assert self._process is not None
         first = self.is_profiler and number == signal.SIGINT and len(self._signals) == 1
         program = _list_program(self._process.pid) if first else []

@@ -202,7 +202,7 @@ def _measure_excess(tables: RunTables, measure: str, late: Rows, columns: Column
 
 
 def _has_own_work(tables: RunTables, late: Rows, columns: Columns, late_ns: float) -> bool:
-    """Return True if a CPU differs from those of the other ranks: by a long pause in its calls, or by other launches."""
+    """Return True if a CPU differs from those of the other ranks: by a long pause in its calls, or other launches."""
     rows = _divide_by_steps(tables, tables.kernels, ["calls"])
     calls = rows.groupby("rank")["calls"].sum().reindex(tables.numbers, fill_value=0).to_numpy(dtype=float)
     own, usual = float(calls[late].mean()), float(np.median(np.delete(calls, late)))

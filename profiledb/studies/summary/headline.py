@@ -130,7 +130,7 @@ def state_idle(ask: Ask) -> Statement | None:
 
 
 def _describe_basis(ask: Ask, idle_ns: float) -> str:
-    """Name the time that idle time is a share of, unless it is all of it, one GPU's whole capture, or in a statement."""
+    """Name the time that idle time is a share of, unless it is all of it, a GPU's whole capture, or in a statement."""
     rows = rows_or_none(ask, "gpu_busy")
     used = rows[rows["operations"] > 0] if len(rows) else rows
     if used.empty:
