@@ -26,7 +26,7 @@ WITH summary AS (
         count(*) FILTER (return_value <> 0) AS failed
     FROM selected_api_call AS api_call GROUP BY name_id
 )
-SELECT function, category, 100.0 * total_ns / nullif((SELECT sum(total_ns) FROM summary), 0) AS share_pct,
+SELECT function, category, 100.0 * total_ns / nullif(sum(total_ns) OVER (), 0) AS share_pct,
     total_ns, calls, avg_ns, median_ns, min_ns, max_ns, failed
 FROM summary LEFT JOIN api_function USING (name_id)
 ORDER BY total_ns DESC, function, name_id;

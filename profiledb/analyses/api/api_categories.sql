@@ -16,7 +16,7 @@ WITH summary AS (
     FROM selected_api_call AS api_call GROUP BY name_id
 )
 SELECT coalesce(category, 'other') AS category, sum(ns)::BIGINT AS total_ns,
-    100.0 * total_ns / nullif((SELECT sum(ns) FROM summary), 0) AS share_pct, sum(summary.calls)::BIGINT AS calls,
+    100.0 * total_ns / nullif(sum(sum(ns)) OVER (), 0) AS share_pct, sum(summary.calls)::BIGINT AS calls,
     arg_max(function, ns) AS function
 FROM summary LEFT JOIN api_function USING (name_id)
 GROUP BY ALL ORDER BY total_ns DESC, category;

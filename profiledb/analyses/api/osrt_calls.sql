@@ -20,7 +20,7 @@ WITH summary AS (
         median(end_ns - start_ns) AS median_ns, max(end_ns - start_ns) AS max_ns, count(DISTINCT global_tid) AS threads
     FROM selected_osrt_call AS osrt_call WHERE event_class = 27 GROUP BY name_id
 )
-SELECT value AS function, 100.0 * total_ns / nullif((SELECT sum(total_ns) FROM summary), 0) AS share_pct,
+SELECT value AS function, 100.0 * total_ns / nullif(sum(total_ns) OVER (), 0) AS share_pct,
     total_ns, calls, avg_ns, median_ns, max_ns, threads
 FROM summary LEFT JOIN string ON string_id = name_id
 ORDER BY total_ns DESC, function, name_id;

@@ -47,10 +47,12 @@ WITH RECURSIVE idle AS MATERIALIZED (FROM selected_idle($min_ns::BIGINT, NULL)
     )
     GROUP BY range, level
 ), whole AS (
-    SELECT (SELECT coalesce(sum(ns), 0) FROM idle)
-        + (SELECT coalesce(sum(b - a), 0) FROM selected_hole(1) WHERE b - a < $min_ns::BIGINT) AS ns
+    SELECT long_ns + short_ns AS ns FROM (SELECT coalesce(sum(ns), 0) AS long_ns FROM idle) CROSS JOIN (
+        SELECT coalesce(sum(b - a), 0) AS short_ns FROM selected_hole(1) WHERE b - a < $min_ns::BIGINT
+    )
 )
-SELECT total.range, total.level, idle_ns, 100.0 * idle_ns / (SELECT ns FROM whole) AS share_pct, self_ns, reason, gaps,
+SELECT total.range, total.level, idle_ns, 100.0 * idle_ns / whole.ns AS share_pct, self_ns, reason, gaps,
     longest_ns
 FROM total JOIN counted ON counted.range IS NOT DISTINCT FROM total.range AND counted.level = total.level
+CROSS JOIN whole
 ORDER BY idle_ns DESC, total.level, total.range;

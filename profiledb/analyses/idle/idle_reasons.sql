@@ -51,6 +51,6 @@ WITH idle AS MATERIALIZED (FROM selected_idle($min_ns::BIGINT, NULL)
     UNION ALL SELECT reason, ns, gaps, longest_ns, NULL, NULL FROM short
 ), covered AS (SELECT sum(end_ns - start_ns) AS ns FROM selected_active
 )
-SELECT reason, ns AS idle_ns, 100.0 * ns / (SELECT sum(ns) FROM every) AS share_pct,
-    100.0 * idle_ns / nullif((SELECT ns FROM covered), 0) AS window_pct, gaps, longest_ns, function, range
-FROM every ORDER BY idle_ns DESC, reason;
+SELECT reason, every.ns AS idle_ns, 100.0 * every.ns / sum(every.ns) OVER () AS share_pct,
+    100.0 * idle_ns / nullif(covered.ns, 0) AS window_pct, gaps, longest_ns, function, range
+FROM every CROSS JOIN covered ORDER BY idle_ns DESC, reason;

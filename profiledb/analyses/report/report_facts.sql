@@ -20,15 +20,13 @@
 -- column: processes | count | | number of recorded processes
 SELECT kind, tool, tool_version, converter, strftime(captured_at, '%Y-%m-%dT%H:%M:%S') AS captured_at,
     epoch_ns(captured_at) AS session_ns, duration_ns,
-    command, (SELECT nullif(count(*), 0) FROM gpu) AS gpus,
-    (SELECT string_agg(DISTINCT name, ', ' ORDER BY name) FROM gpu WHERE name <> '') AS gpu_names,
-    (
-        SELECT string_agg(n || coalesce(' × ' || name, IF(n = 1, ' GPU', ' GPUs') || ' of unknown model'), ', '
-            ORDER BY n DESC, name)
-        FROM (SELECT nullif(name, '') AS name, count(*) AS n FROM gpu GROUP BY ALL)
-    ) AS gpu_list,
+    command, gpus, gpu_names, gpu_list,
     regexp_replace(
         regexp_replace(driver_version, '^(\d{3})(\d{2})$', '\1.\2'), '^(\d{3})(\d{2,3})(\d{2})$', '\1.\2.\3'
-    ) AS driver_version, cuda_version, os, cpu,
-    (SELECT nullif(count(*), 0) FROM process) AS processes
-FROM report;
+    ) AS driver_version, cuda_version, os, cpu, processes
+FROM report CROSS JOIN (
+    SELECT nullif(sum(n), 0)::BIGINT AS gpus, string_agg(name, ', ' ORDER BY name) AS gpu_names,
+        string_agg(n || coalesce(' × ' || name, IF(n = 1, ' GPU', ' GPUs') || ' of unknown model'), ', '
+            ORDER BY n DESC, name) AS gpu_list
+    FROM (SELECT nullif(name, '') AS name, count(*) AS n FROM gpu GROUP BY ALL)
+) CROSS JOIN (SELECT nullif(count(*), 0) AS processes FROM process);

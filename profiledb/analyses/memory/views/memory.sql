@@ -9,8 +9,10 @@ CREATE OR REPLACE VIEW api_function AS
 SELECT name_id, function, match.vendor AS vendor, coalesce(match.kind, 'other') AS call_kind,
     category_of(match.kind) AS category
 FROM (
-    SELECT string_id AS name_id, function_name(value) AS function, api_match(value) AS match
-    FROM string WHERE string_id IN (SELECT DISTINCT name_id FROM api_call)
+    SELECT string_id AS name_id, function_name(value) AS function,
+        arg_min({'vendor': vendor, 'kind': kind}, place) AS match
+    FROM (FROM string WHERE string_id IN (SELECT DISTINCT name_id FROM api_call))
+    LEFT JOIN api_pattern ON regexp_matches(value, pattern) GROUP BY string_id, value
 );
 
 -- Whether the CPU waits in a call of this length: for the GPU, for room in its queue, or for pageable memory.

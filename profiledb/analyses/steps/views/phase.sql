@@ -23,6 +23,9 @@ WITH RECURSIVE path_phase AS (
     FROM path_phase JOIN range_path ON range_path.parent_id = path_phase.path_id
 ), pass AS MATERIALIZED (
     SELECT pre, post, rank, start_ns, until_ns FROM selected_pass(mode_of_range)
+), passed AS (
+    SELECT min(start_ns) AS from_ns, max(until_ns) AS to_ns, nullif(count(*) FILTER (rank = 1), 0) AS passes
+    FROM pass
 ), place AS MATERIALIZED (
     SELECT range.pre, phase, coalesce(range.pre <= pass.post, false) AS in_pass
     FROM range LEFT JOIN path_phase USING (path_id) ASOF LEFT JOIN pass ON range.pre >= pass.pre
@@ -33,8 +36,8 @@ WITH RECURSIVE path_phase AS (
 ), placed AS (
     SELECT coalesce(place.phase, further.phase, 'none') AS phase, name_id, end_ns - start_ns AS ns,
         coalesce(place.in_pass, false) OR coalesce(further.in_pass, false) AS in_pass,
-        start_ns BETWEEN (SELECT min(start_ns) FROM pass) AND (SELECT max(until_ns) FROM pass) AS beside
-    FROM selected_kernel AS kernel
+        start_ns BETWEEN from_ns AND to_ns AS beside
+    FROM selected_kernel AS kernel CROSS JOIN passed
     LEFT JOIN place ON pre = CASE mode_of_range WHEN 'process' THEN process_range ELSE thread_range END
     LEFT JOIN further USING (call_id)
 ), summed AS (
@@ -44,5 +47,5 @@ WITH RECURSIVE path_phase AS (
 )
 SELECT phase, name_id, in_pass, total_ns, calls,
     CASE WHEN mode_of_range = 'thread' OR 4 * sum(inside_ns) OVER () >= sum(all_ns) OVER ()
-        THEN (SELECT nullif(count(*), 0) FROM pass WHERE rank = 1) END AS passes
-FROM summed;
+        THEN passed.passes END AS passes
+FROM summed CROSS JOIN passed;

@@ -54,9 +54,10 @@ WITH piece AS MATERIALIZED (
 ), numbered AS MATERIALIZED (  -- numbers to group by, and each pattern tested once: names are few and pieces many
     SELECT path_id, pattern, min(path_id) OVER (PARTITION BY pattern) AS pattern_id FROM path_pattern
 ), work AS MATERIALIZED (
-    SELECT path_id, pattern_id FROM numbered
-    WHERE pattern_id NOT IN (SELECT pattern_id FROM numbered WHERE path_id = pattern_id
-            AND (is_loading(pattern) OR regexp_matches(pattern, '(^|/)command_buffer::')))
+    SELECT path_id, pattern_id FROM numbered ANTI JOIN (
+        SELECT pattern_id FROM numbered
+        WHERE path_id = pattern_id AND (is_loading(pattern) OR regexp_matches(pattern, '(^|/)command_buffer::'))
+    ) USING (pattern_id)
 ), by_range AS (
     SELECT pattern_id, sum(ns)::BIGINT AS ns, count(DISTINCT gap_id) AS gaps FROM piece JOIN work USING (path_id)
     GROUP BY pattern_id
@@ -70,17 +71,16 @@ WITH piece AS MATERIALIZED (
 ), whole AS (  -- ranges that are steps
     SELECT DISTINCT pattern FROM selected_range JOIN path_pattern USING (path_id)
     SEMI JOIN finding_step USING (start_ns, end_ns)
+), within AS (
+    SELECT path_id, numbered.pattern = main.pattern AS is_main FROM numbered
+    JOIN main ON numbered.pattern = main.pattern OR starts_with(numbered.pattern, main.pattern || '/')
 ), busy AS (  -- operations that the ranges and those inside of them launch, and gaps in them
     SELECT kernels >= $kernels::INTEGER * ranges AS launches, gaps >= $most::INTEGER * ranges AS between_launches
-    FROM (
-        SELECT main.gaps, (
-                SELECT count(*) FROM selected_kernel JOIN (SELECT pre, path_id FROM range) ON pre = process_range
-                JOIN numbered USING (path_id)
-                WHERE numbered.pattern = main.pattern OR starts_with(numbered.pattern, main.pattern || '/')
-            ) AS kernels, (
-                SELECT count(*) FROM selected_range JOIN numbered USING (path_id) WHERE numbered.pattern = main.pattern
-            ) AS ranges
-        FROM main
+    FROM main CROSS JOIN (
+        SELECT count(*) AS kernels FROM selected_kernel JOIN (SELECT pre, path_id FROM range) ON pre = process_range
+        JOIN within USING (path_id)
+    ) CROSS JOIN (
+        SELECT count(*) AS ranges FROM selected_range JOIN (FROM within WHERE is_main) USING (path_id)
     )
 ), shown AS (
     SELECT gap_id, sum(ns)::BIGINT AS ns, {

@@ -63,10 +63,10 @@ WITH kind AS MATERIALIZED (
     WHERE fills AND start_ns < last_ns AND end_ns - start_ns >= $least_ns::BIGINT
     QUALIFY 2 * (end_ns - start_ns) >= max(end_ns - start_ns) OVER (PARTITION BY device_id, stream_id, segment)
 ), sized AS MATERIALIZED (
-    SELECT filled.*, coalesce(bytes // 4, (
-            SELECT max(blocks * 128 * one.each) FROM (VALUES (4), (8), (16)) AS one (each)
-            WHERE blocks * 128 * one.each * 4 <= 2.5 * coalesce(peak_bytes_per_s, 3e12) * ns / 1e9
-        ), blocks * 512)::BIGINT AS numbers
+    SELECT filled.*, coalesce(bytes // 4, list_max(list_filter(
+            [blocks * 128 * 4, blocks * 128 * 8, blocks * 128 * 16],
+            LAMBDA n: n * 4 <= 2.5 * coalesce(peak_bytes_per_s, 3e12) * ns / 1e9
+        )), blocks * 512)::BIGINT AS numbers
     FROM filled LEFT JOIN gpu_bandwidth ON gpu_id = device_id
 ), by_segment AS (
     SELECT device_id, stream_id, segment, max(numbers) AS numbers, max(blocks) AS blocks FROM sized GROUP BY ALL
@@ -95,8 +95,8 @@ WITH kind AS MATERIALIZED (
     ) JOIN kernel_key USING (name_id) GROUP BY kernel
 )
 SELECT 100.0 * (fill_ns + update_ns) / nullif(finding_window.ns, 0) AS value, fill_ns + update_ns AS saving_ns,
-    fill_ns, update_ns, every.tables, every.most AS numbers, (
-        SELECT readable FROM placed JOIN kernel_key USING (name_id) WHERE looks AND every.tables > 0
-        GROUP BY readable ORDER BY sum(end_ns - start_ns) DESC, readable LIMIT 1
-    ) AS kernel, (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
+    fill_ns, update_ns, every.tables, every.most AS numbers, CASE WHEN every.tables > 0 THEN (
+            SELECT readable FROM placed JOIN kernel_key USING (name_id) WHERE looks
+            GROUP BY readable ORDER BY sum(end_ns - start_ns) DESC, readable LIMIT 1
+        ) END AS kernel, (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN every;
