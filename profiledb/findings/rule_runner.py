@@ -43,15 +43,15 @@ MOST_LOST_PCT = 50.0
 failure, nsys leaves out 25 % at most."""
 _WINDOW = {
     True: "SELECT sum(duration_ns)::BIGINT AS ns, 0::BIGINT AS begin_ns FROM ncu_launch",
-    False: "SELECT CASE WHEN EXISTS (FROM busy) THEN (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_active)"
-    " ELSE duration_ns END AS ns, start_ns AS begin_ns, recorded.*,"
-    " (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_busy WHERE device_id IS NOT NULL) AS busy_ns,"
-    " (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_window) AS covered_ns,"
-    " (SELECT count(DISTINCT device_id) FROM selected_active) AS gpus,"
+    False: "SELECT CASE WHEN has_rows('busy') THEN active_ns ELSE duration_ns END AS ns, start_ns AS begin_ns,"
+    " recorded.*, busy_ns, covered_ns, gpus, lost_pct FROM capture_window CROSS JOIN recorded CROSS JOIN"
+    " (SELECT sum(end_ns - start_ns)::BIGINT AS active_ns, count(DISTINCT device_id) AS gpus FROM selected_active)"
+    " CROSS JOIN"
+    " (SELECT sum(end_ns - start_ns)::BIGINT AS busy_ns FROM selected_busy WHERE device_id IS NOT NULL)"
+    " CROSS JOIN (SELECT sum(end_ns - start_ns)::BIGINT AS covered_ns FROM selected_window) LEFT JOIN"
     " (SELECT 100.0 * (1 - max(TRY_CAST(regexp_extract(text, 'CUDA events collected:\\s*(\\d+)', 1) AS BIGINT))"
-    " / max(TRY_CAST(regexp_extract(text, 'CUPTI events produced:\\s*(\\d+)', 1) AS BIGINT))) FROM diagnostic"
-    " HAVING bool_or(starts_with(text, 'Error when processing events'))) AS lost_pct"
-    " FROM capture_window CROSS JOIN recorded",
+    " / max(TRY_CAST(regexp_extract(text, 'CUPTI events produced:\\s*(\\d+)', 1) AS BIGINT))) AS lost_pct"
+    " FROM diagnostic HAVING bool_or(starts_with(text, 'Error when processing events'))) ON true",
 }
 """The time that savings are a share of and the start of the capture, in ns, for a Compute report and for a timeline. If
 no GPU worked, that time is the capture. For a trace, also the columns that ``slowed`` needs. ``lost_pct`` is the share

@@ -1,7 +1,7 @@
 """Data that a capture may lack: how to explain the gap to the reader, and which command captures the data."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
@@ -194,9 +194,15 @@ class Reader(Protocol):
 
 
 class Facts:
-    """A reader that asks a cursor each question once: a report does not change. Its questions have few rows."""
+    """A reader that asks a cursor each question once: a report does not change. Its questions have few rows.
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
+    Args:
+        cursor: a cursor on the report.
+        tables: whether a table has rows, as far as it is known (filled_tables.py).
+    """
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, tables: Mapping[str, bool]) -> None:
+        self.tables = tables
         self._cursor = cursor
         self._rows: dict[str, list[Any]] = {}
         self._last: list[Any] = []
@@ -216,6 +222,8 @@ class Facts:
 
 def has_rows(cursor: Reader, table: str) -> bool:
     """Return True if a table of this report has any rows; a report that was made before the table existed has none."""
+    if isinstance(cursor, Facts) and table in cursor.tables:
+        return cursor.tables[table]
     try:
         return cursor.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone() is not None
     except duckdb.CatalogException:
@@ -230,8 +238,8 @@ def was_asked_for(cursor: Reader, table: str) -> bool:
         return True
     if table not in TRACED:
         return False
-    asked = f"SELECT 1 FROM capture_setting WHERE concat(name, '=', value) = {quote(TRACED[table])} LIMIT 1"
-    return cursor.execute(asked).fetchone() is not None
+    settings = cursor.execute("SELECT concat(name, '=', value) FROM capture_setting").fetchall()
+    return (TRACED[table],) in settings
 
 
 def _find_own_advice(cursor: Reader) -> Advice | None:

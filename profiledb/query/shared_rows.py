@@ -5,9 +5,10 @@ them to read them instead. Analyses then run on that cursor unchanged. Its heade
 
     -- Prose, any number of lines.
     -- defaults: min_ns          analyses read these rows only with their default for this parameter
-    -- once: steps               files that it builds on
+    -- once: steps, names unless finding_step   files that it builds on, the second one only if a view has no rows
     -- of: finding_communication     nothing is made unless this table has rows
     -- whole: program_sign       the view that it materializes, whose few texts are the same for all parts of a report
+    -- tells: finding_step       views of which a macro, has_finding_step(), is a constant from then on
 
 Analyses and rules list the files that they build on (``once:``). All that is asked of one part of a report, one after
 the other, has one cursor, on which the selection is applied and each file runs once.
@@ -26,7 +27,7 @@ from profiledb import config
 from profiledb.errors import NotCapturedError, NotLinkedError
 from profiledb.library.library import Library
 from profiledb.library.report_links import Partner
-from profiledb.query import captures, header, needs, views
+from profiledb.query import captures, filled_tables, header, needs, views
 from profiledb.query.header import Analysis
 from profiledb.report.attachments import Opened
 from profiledb.report.schema import quote
@@ -38,20 +39,24 @@ ALWAYS = ("active",)
 """Files that all that asks of a part of a report builds on."""
 _FEW = 500
 """Most rows that a statement has as literals."""
-_LINE = re.compile(r"^-- ?(?:(?P<key>defaults|once|of|whole): )?(?P<text>.*)$")
+_LINE = re.compile(r"^-- ?(?:(?P<key>defaults|once|of|whole|tells): )?(?P<text>.*)$")
 
 
 @dataclass(frozen=True)
 class Shared:
-    """SQL that materializes rows, the parameters whose defaults they hold for, and the rows that they build on.
+    """SQL that materializes rows, the parameters whose defaults they hold for, and the rows that they build on; some
+    of these only ``unless`` a view has rows.
 
     If ``of`` names a table, nothing is made unless it has rows. ``whole`` names the view that is read if its rows are
-    the same for all parts of a report.
+    the same for all parts of a report, ``tells`` those whose macros then say as constants
+    whether they have rows.
     """
 
     sql: str
     defaults: tuple[str, ...]
     once: tuple[str, ...]
+    unless: Mapping[str, str]
+    tells: tuple[str, ...]
     of: str
     whole: str
 
@@ -66,8 +71,10 @@ def list_files() -> Mapping[str, Shared]:
 
 def _parse_shared(text: str) -> Shared:
     lines = header.read_header(text, _LINE)
-    defaults, once = (header.split_names(lines.get(key, [])) for key in ("defaults", "once"))
-    return Shared(text, defaults, once, *("".join(lines.get(key, [])) for key in ("of", "whole")))
+    defaults, once, tells = (header.split_names(lines.get(key, [])) for key in ("defaults", "once", "tells"))
+    unless = dict(one.split(" unless ") for one in once if " unless " in one)
+    once = tuple(one.partition(" unless ")[0] for one in once)
+    return Shared(text, defaults, once, unless, tells, *("".join(lines.get(key, [])) for key in ("of", "whole")))
 
 
 def fit(analysis: Analysis, values: Mapping[str, object], selection: Selection) -> bool:
@@ -84,9 +91,18 @@ class Part:
         self.cursor: duckdb.DuckDBPyConnection = opened.cursor
         self._made = opened.made
         self._known = opened.known
-        self._facts: captures.Facts = opened.made.setdefault("facts", captures.Facts(opened.cursor))
+        self._facts: captures.Facts = opened.made.get("facts") or self._learn_facts(opened)
         self._selection = selection
         self._alone = alone
+
+    def _learn_facts(self, opened: Opened) -> captures.Facts:
+        """Look up which tables have rows, once for a report, and tell the cursor."""
+        if "tables" not in self._known:
+            alone = len(opened.catalogs) == 1
+            self._known["tables"] = filled_tables.read(self.cursor, opened.catalogs[0], alone=alone)
+        facts = opened.made["facts"] = captures.Facts(self.cursor, self._known["tables"])
+        filled_tables.declare(self.cursor, facts.tables)
+        return facts
 
     def check(self, analysis: Analysis) -> None:
         """Raise NotCapturedError or NotLinkedError if the report lacks what an analysis needs."""
@@ -97,29 +113,36 @@ class Part:
         self.select()
         if analysis.by_phases:
             self._do_first("phases", lambda: phases.apply(self.cursor))
-        self._make_once((*(ALWAYS if analysis.by_part else ()), *analysis.once))
+        self._make_once((*(ALWAYS if analysis.by_part else ()), *analysis.once), {})
 
     def select(self) -> None:
         """Apply the selection. Raises the errors of ``selection.apply``."""
         self._do_first("selection", lambda: apply.apply(self.cursor, self._selection))
 
-    def _make_once(self, once: Iterable[str]) -> None:
+    def _make_once(self, once: Iterable[str], unless: Mapping[str, str]) -> None:
         for name in once:
-            self._do_first(name, partial(self._make_rows, list_files()[name]))
+            if name not in unless or not captures.has_rows(self._facts, unless[name]):
+                self._do_first(name, partial(self._make_rows, list_files()[name]))
 
     def _make_rows(self, one: Shared) -> None:
-        self._make_once(one.once)
-        if one.of and not captures.has_rows(self.cursor, one.of):
+        self._make_once(one.once, one.unless)
+        if one.of and not captures.has_rows(self._facts, one.of):
             return
         self.cursor.execute(self._known.get(one.whole, one.sql))
         if one.whole and one.whole not in self._known:
             self._known[one.whole] = self._write_rows(one)
+        for view in one.tells:
+            has = captures.has_rows(self._facts, view)
+            self.cursor.execute(f"CREATE OR REPLACE TEMP MACRO has_{view}() AS {has}")
 
     def _write_rows(self, one: Shared) -> str:
-        """Return SQL for another cursor that has the rows of a file, which was run, as literals; its own if many."""
+        """Return SQL for another cursor that has the rows of a file, which was run, as literals; its own if they are
+        many or no texts."""
         rows = self.cursor.execute(f"FROM {one.whole} LIMIT {_FEW + 1}")
         names, texts = ", ".join(name for name, *_ in rows.description or ()), rows.fetchall()
-        if not 0 < len(texts) <= _FEW:
+        if not texts:
+            return one.sql.replace(f"AS FROM {one.whole};", f"AS FROM {one.whole} WHERE false;", 1)
+        if len(texts) > _FEW or not isinstance(texts[0][0], str):
             return one.sql
         values = ", ".join(f"({', '.join(map(quote, row))})" for row in texts)
         return one.sql.replace(f"AS FROM {one.whole};", f"AS FROM (VALUES {values}) AS given ({names});", 1)

@@ -7,6 +7,10 @@ CREATE OR REPLACE MACRO tid_of(global_tid) AS global_tid & 16777215;
 -- Readable thread id: process and thread id of the operating system.
 CREATE OR REPLACE MACRO thread_label(global_tid) AS pid_of(global_tid) || ' / ' || tid_of(global_tid);
 
+-- Whether a table of the report has rows, given its name as a literal. Where it is known (filled_tables.py), it is a
+-- constant, and nothing is planned that needs the rows of an empty table. Not for tables that begin with ncu_.
+CREATE OR REPLACE MACRO has_rows(name) AS EXISTS (FROM query_table(name));
+
 -- Rows of each table that a selection keeps; without one all of them. views.py overrides these views.
 CREATE OR REPLACE MACRO selected_mode() AS 'process';
 CREATE OR REPLACE MACRO selected_warmup() AS 'include';
@@ -36,11 +40,10 @@ FROM selected_kernel AS kernel LEFT JOIN kernel_name USING (name_id);
 CREATE OR REPLACE VIEW capture_window AS
 WITH work AS (
     SELECT start_ns, end_ns FROM busy
-    UNION ALL SELECT start_ns, end_ns FROM openmp_event WHERE kind = 'parallel' AND NOT EXISTS (FROM busy)
+    UNION ALL SELECT start_ns, end_ns FROM openmp_event WHERE kind = 'parallel' AND NOT has_rows('busy')
 ), stated AS (
-    SELECT report.start_ns, stop_ns, coalesce(duration_ns, stop_ns - report.start_ns) AS length_ns,
-        (SELECT min(start_ns) FROM work) AS first_ns, (SELECT max(end_ns) FROM work) AS last_ns
-    FROM report
+    SELECT start_ns, stop_ns, coalesce(duration_ns, stop_ns - start_ns) AS length_ns, first_ns, last_ns
+    FROM report CROSS JOIN (SELECT min(start_ns) AS first_ns, max(end_ns) AS last_ns FROM work)
 ), fit AS (
     SELECT *, coalesce(start_ns <= first_ns AND stop_ns >= last_ns, first_ns IS NULL) AS inside,
         coalesce(first_ns >= 0 AND length_ns >= last_ns, false) AS from_zero
@@ -62,21 +65,19 @@ CREATE OR REPLACE VIEW selected_active AS
 SELECT device_id, min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM busy GROUP BY device_id;
 
 -- A kernel name short enough for a table: without templates and arguments, and for generic launchers such as
--- vectorized_elementwise_kernel the function, functor or operation that they run. Numba appends a tag of its ABI.
-CREATE OR REPLACE MACRO readable_name(short, demangled) AS (
-    SELECT CASE WHEN detail NOT IN ('', plain) THEN plain || ' · ' || detail
-        WHEN plain = 'kernel' THEN coalesce(nullif(regexp_extract(demangled, '\w+::kernel\b'), ''), plain)
-        ELSE plain END
-    FROM (
-        SELECT regexp_replace(coalesce(
-            nullif(regexp_extract(demangled, '(\w+)\([^()]*\)(?: const)?::[\[{]lambda', 1), ''),
-            nullif(regexp_extract(demangled, '<.*?\b(\w*Functor_\w+|(?:[C-Z]|Add|Bu)\w*Functor)\b', 1), ''),
-            nullif(regexp_extract(demangled, '<.*?\b(\w+Ops?)\b', 1), ''),
-            nullif(regexp_extract(demangled, '<(cutlass_\w+)', 1), ''), ''
-        ), '(_kernel)?(_cuda|_impl|CUDAKernelImpl|CUDAKernel)?$', '') AS detail,
-            regexp_replace(short, '\[abi:[^\]]*\]$', '') AS plain
-    )
-);
+-- vectorized_elementwise_kernel the function, functor or operation that they run. Numba appends a tag of its ABI. It
+-- goes over a list: a subquery would be a join of all names with themselves.
+CREATE OR REPLACE MACRO readable_name(short, demangled) AS list_transform([{
+    'detail': regexp_replace(coalesce(
+        nullif(regexp_extract(demangled, '(\w+)\([^()]*\)(?: const)?::[\[{]lambda', 1), ''),
+        nullif(regexp_extract(demangled, '<.*?\b(\w*Functor_\w+|(?:[C-Z]|Add|Bu)\w*Functor)\b', 1), ''),
+        nullif(regexp_extract(demangled, '<.*?\b(\w+Ops?)\b', 1), ''),
+        nullif(regexp_extract(demangled, '<(cutlass_\w+)', 1), ''), ''
+    ), '(_kernel)?(_cuda|_impl|CUDAKernelImpl|CUDAKernel)?$', ''),
+    'plain': regexp_replace(short, '\[abi:[^\]]*\]$', '')
+}], LAMBDA one: CASE WHEN one.detail NOT IN ('', one.plain) THEN one.plain || ' · ' || one.detail
+    WHEN one.plain = 'kernel' THEN coalesce(nullif(regexp_extract(demangled, '\w+::kernel\b'), ''), one.plain)
+    ELSE one.plain END)[1];
 
 -- Blocks or threads in three dimensions as text: 132x1x1.
 CREATE OR REPLACE MACRO dimensions(x, y, z) AS x || 'x' || y || 'x' || z;

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import duckdb
 
+from profiledb.report.schema import quote
 from profiledb.selection.model import Selection
 
 OPERATIONS = ("kernel", "memop", "graph_launch")
@@ -12,6 +13,9 @@ OPERATIONS = ("kernel", "memop", "graph_launch")
 
 CALLS = ("api_call", "osrt_call", "mpi_call", "openmp_event", "sync")
 """Tables of events on the host; GPU and stream do not restrict them."""
+
+_RARE = ("graph_launch", "mpi_call", "openmp_event", "tensor_event")
+"""Tables that are empty in most reports."""
 
 _BEGIN = "SELECT coalesce(start_ns, 0) FROM capture_window"
 """Start of the capture; the clock's zero if the capture states none and no GPU worked."""
@@ -131,9 +135,9 @@ def create_views(
         _create_view(cursor, table, [*times, *hardware, *conditions])
     _create_view(cursor, "sync", times)
     _create_view(cursor, "tensor_event", _build_tensor_conditions(selection, begin, kept, skipped))
-    ids = [f"range_id IN (FROM {content.name}_id)" for content in kept]
-    ids += [f"range_id NOT IN (FROM {skipped.name}_id)"] if skipped else []
-    _create_view(cursor, "range", [*times, *ids])
+    joins = [f"SEMI JOIN {content.name}_id USING (range_id)" for content in kept]
+    joins += [f"ANTI JOIN {skipped.name}_id USING (range_id)"] if skipped else []
+    _create_view(cursor, "range", times, joins)
     cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_busy AS {build_busy_sql('selected_')}")
     cursor.execute(_build_window_sql(selection, begin, chosen, skipped, within))
     work = {
@@ -157,9 +161,12 @@ def _read_begin(cursor: duckdb.DuckDBPyConnection) -> int | None:
     return row[0] if row else None
 
 
-def _create_view(cursor: duckdb.DuckDBPyConnection, table: str, conditions: list[str]) -> None:
+def _create_view(
+    cursor: duckdb.DuckDBPyConnection, table: str, conditions: list[str], joins: Sequence[str] = ()
+) -> None:
+    conditions = [f"has_rows({quote(table)})", *conditions] if table in _RARE else conditions
     where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-    cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_{table} AS SELECT * FROM {table} {where}")
+    cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_{table} AS SELECT * FROM {' '.join([table, *joins])} {where}")
 
 
 def _build_time_sql(time_ns: int, begin: int | None) -> str:

@@ -59,13 +59,13 @@ WITH event AS MATERIALIZED (
     SELECT tid, coalesce(sum(ns) FILTER (run > 0), 0)::BIGINT AS running_ns,
         coalesce(sum(ns) FILTER (off > 0 AND calls > 0), 0)::BIGINT AS blocked_ns,
         coalesce(sum(ns) FILTER (off > 0 AND calls = 0), 0)::BIGINT AS waiting_ns
-    FROM state WHERE inside > 0 GROUP BY tid
+    FROM state WHERE inside > 0 AND has_rows('sched_event') GROUP BY tid
 ), switched AS (
     SELECT tid, count(*) AS switches FROM event ASOF JOIN selected_host_window AS part ON t >= part.start_ns
-    WHERE t < part.end_ns AND NOT on_core GROUP BY tid
+    WHERE t < part.end_ns AND NOT on_core AND has_rows('sched_event') GROUP BY tid
 ), sampled AS (
     SELECT global_tid AS tid, count(*) AS samples, count(*) FILTER (idle) AS idle_samples
-    FROM selected_host_sample WHERE source = 'cpu' GROUP BY tid
+    FROM selected_host_sample WHERE source = 'cpu' AND has_rows('cpu_sample') GROUP BY tid
 ), cuda AS (
     SELECT global_tid AS tid, sum(end_ns - start_ns)::BIGINT AS cuda_ns,
         count(*) FILTER (category = 'launch') AS launches
@@ -90,8 +90,8 @@ WITH event AS MATERIALIZED (
 )
 SELECT thread_label(tid) AS thread, name, CASE WHEN cuda.launches > 0 THEN 'launches'
         WHEN loading_ns > 0 THEN 'data loading' ELSE role END AS role,
-    CASE WHEN EXISTS (FROM cpu_sample) THEN coalesce(samples, 0) END AS samples,
-    CASE WHEN EXISTS (FROM cpu_sample) THEN coalesce(idle_samples, 0) END AS idle_samples,
+    CASE WHEN has_rows('cpu_sample') THEN coalesce(samples, 0) END AS samples,
+    CASE WHEN has_rows('cpu_sample') THEN coalesce(idle_samples, 0) END AS idle_samples,
     running_ns, blocked_ns, waiting_ns,
     CASE WHEN scheduled.tid IS NOT NULL THEN coalesce(switches, 0) END AS switches,
     cuda_ns, os_calls, os_ns, os_function, loading_ns

@@ -24,7 +24,8 @@ WITH stack AS (
     SELECT call_id, name_id, end_ns - start_ns AS ns, stack_id, chain.callchain_id
     FROM selected_api_call AS call LEFT JOIN stack USING (global_tid, start_ns)
     LEFT JOIN (SELECT DISTINCT callchain_id FROM callchain WHERE kind = 'cuda') AS chain USING (callchain_id)
-    WHERE stack_id IS NOT NULL OR chain.callchain_id IS NOT NULL
+    WHERE (has_rows('python_sample') OR has_rows('callchain'))
+        AND (stack_id IS NOT NULL OR chain.callchain_id IS NOT NULL)
 ), frame AS (
     SELECT 'cuda' AS kind, * FROM host_frame('cuda') WHERE callchain_id IN (SELECT callchain_id FROM traced)
     UNION ALL

@@ -72,6 +72,6 @@ SELECT left(total.line, 400) AS line, calls, device_ns::BIGINT AS device_ns,
     coalesce(backward_device_ns, 0)::BIGINT AS backward_device_ns, coalesce(host_ns, 0)::BIGINT AS host_ns,
     coalesce(backward_host_ns, 0)::BIGINT AS backward_host_ns, operators
 FROM total LEFT JOIN named ON named.line IS NOT DISTINCT FROM total.line
-WHERE EXISTS (FROM python_call) OR EXISTS (FROM operator WHERE stack_id IS NOT NULL)
+WHERE has_rows('python_call') OR EXISTS (FROM operator WHERE stack_id IS NOT NULL)
 ORDER BY device_ns DESC, host_ns DESC, line
 LIMIT $limit::BIGINT;

@@ -3,7 +3,7 @@
 -- techniques in use that advice could name. Each has the name in the report that proves it. A missing trait is not
 -- known to be in use.
 -- page: findings
--- includes: program, tensor
+-- includes: selection, program, tensor
 -- once: signs
 -- column: trait | text | | property of the program, or technique in use
 -- column: evidence | text | | evidence: kind and name
@@ -14,12 +14,12 @@ WITH named AS MATERIALIZED (
                 'command'], source), length(name), name)) AS evidence
     FROM program_sign WHERE name <> '' GROUP BY trait
 ), world AS (
-    SELECT nullif(greatest(
-            (SELECT max(world_size) FROM distributed), (SELECT max(group_size) FROM collective),
-            (SELECT count(DISTINCT device_id) FROM kernel SEMI JOIN (
-                    SELECT name_id FROM kernel_name WHERE regexp_matches(demangled, '(?i)nccl')
-                ) USING (name_id))
-        ), 1) AS ranks
+    SELECT nullif(max(ranks), 1) AS ranks FROM (
+        SELECT max(world_size) AS ranks FROM distributed UNION ALL SELECT max(group_size) FROM collective
+        UNION ALL SELECT count(DISTINCT device_id) FROM kernel SEMI JOIN (
+            SELECT name_id FROM kernel_name WHERE regexp_matches(demangled, '(?i)nccl')
+        ) USING (name_id)
+    )
 ), copied AS (
     SELECT sum(bytes) AS bytes, sum(bytes) FILTER (CASE copy_kind WHEN 1 THEN src_kind ELSE dst_kind END = 1) AS pinned
     FROM memop WHERE kind = 'memcpy' AND copy_kind IN (1, 2) AND bytes > 64000
@@ -32,10 +32,10 @@ WITH named AS MATERIALIZED (
     )
     WHERE bits < 64 GROUP BY bits
 ), forward_reduce AS (  -- DDP sends gradients, in backward alone
-    SELECT count(*) AS every, count(*) FILTER (
+    SELECT 4 * count(*) FILTER (
             regexp_matches(path, '(?i)(^|[^a-z])(fwd|forward)([^a-z]|$)')
             AND NOT regexp_matches(path, '(?i)bwd|backward')
-        ) AS inside
+        ) >= greatest(1, count(*)) AS in_forward
     FROM kernel SEMI JOIN (
         SELECT name_id FROM kernel_name WHERE regexp_matches(demangled, '(?i)nccl\w*_All_?Reduce')
     ) USING (name_id)
@@ -46,26 +46,36 @@ WITH named AS MATERIALIZED (
     FROM (
         SELECT name, compute_capability AS cc FROM gpu UNION ALL SELECT '', cc FROM ncu_launch
     ) WHERE cc IS NOT NULL
+), classed AS MATERIALIZED (
+    SELECT coalesce(bool_or(class IN ('matmul', 'convolution')), false) AS has_products,
+        coalesce(bool_or(class IN ('normalization', 'pooling')), false) AS has_layers,
+        coalesce(bool_or(class = 'attention'), false) AS has_attention
+    FROM kernel_name
+), titled AS MATERIALIZED (
+    SELECT coalesce(bool_or(starts_with(text, 'FusionExecutor')), false) AS has_fuser,
+        coalesce(bool_or(regexp_matches(text, '^nn\.Module: |(^|\W)forward(\W|$)')), false) AS has_forward
+    FROM range_name
 ), vector AS (  -- products with one row, or next to attention with few, as in a model that decodes a few sequences
     SELECT count(*) FILTER (regexp_matches(demangled, '(?i)gemv')
-            OR EXISTS (FROM kernel_name WHERE class = 'attention') AND is_vector_product(demangled)) AS few,
+            OR has_attention AND is_vector_product(demangled)) AS few,
         count(*) AS products
-    FROM kernel JOIN kernel_name USING (name_id) WHERE class = 'matmul'
+    FROM kernel JOIN kernel_name USING (name_id) CROSS JOIN classed WHERE class = 'matmul'
 ), found AS MATERIALIZED (
     FROM named
-    UNION ALL SELECT 'CUDA graphs', 'whole graphs on the GPU' WHERE EXISTS (FROM graph_launch)
-    UNION ALL SELECT 'CUDA graphs', 'kernels of graph nodes' WHERE EXISTS (FROM kernel WHERE graph_node_id > 0)
+    UNION ALL SELECT 'CUDA graphs', 'whole graphs on the GPU' WHERE has_rows('graph_launch')
+    UNION ALL
+    SELECT 'CUDA graphs', 'kernels of graph nodes' FROM kernel WHERE graph_node_id > 0 HAVING count(*) > 0
     UNION ALL SELECT 'HIP', 'GPU ' || left(name, 100) FROM gpu WHERE regexp_matches(name, 'AMD|Radeon|Instinct')
     UNION ALL SELECT 'SYCL', 'GPU ' || left(name, 100) FROM gpu WHERE regexp_matches(name, '^Intel')
     UNION ALL SELECT 'XLA', 'profiler ' || tool FROM report WHERE starts_with(tool, 'XLA profiler')
     UNION ALL SELECT 'PyTorch', 'profiler ' || tool FROM report WHERE tool = 'PyTorch profiler'
-    UNION ALL SELECT 'OpenACC', 'OpenACC events' WHERE EXISTS (FROM openacc_event)
+    UNION ALL SELECT 'OpenACC', 'OpenACC events' WHERE has_rows('openacc_event')
     UNION ALL
     SELECT 'Fortran', 'source ' || left(min(value), 100) FROM string
     WHERE string_id IN (SELECT source_id FROM openacc_event) AND regexp_matches(value, '\.[fF](90|95|03|08)?$')
     HAVING count(*) > 0
-    UNION ALL SELECT 'OpenMP', 'OpenMP events' WHERE EXISTS (FROM openmp_event)
-    UNION ALL SELECT 'MPI', 'MPI calls' WHERE EXISTS (FROM mpi_call)
+    UNION ALL SELECT 'OpenMP', 'OpenMP events' WHERE has_rows('openmp_event')
+    UNION ALL SELECT 'MPI', 'MPI calls' WHERE has_rows('mpi_call')
     UNION ALL
     SELECT 'decode', format('{} of {} matrix products have eight rows or fewer', few, products) FROM vector
     WHERE products >= 20 AND few >= 0.5 * products
@@ -74,7 +84,7 @@ WITH named AS MATERIALIZED (
     WHERE bytes >= 1000000 AND pinned >= 0.9 * bytes
     UNION ALL
     SELECT 'expandable segments', 'segments of the allocator'
-    WHERE EXISTS (FROM tensor_segment WHERE is_expandable)
+    WHERE has_rows('tensor_segment') AND EXISTS (FROM tensor_segment WHERE is_expandable)
     UNION ALL SELECT 'asynchronous copies', evidence FROM chip WHERE cc >= 8
     UNION ALL SELECT 'TMA', evidence FROM chip WHERE cc >= 9
     UNION ALL SELECT 'old CUDA', 'CUDA ' || cuda_version FROM report WHERE TRY_CAST(cuda_version AS DOUBLE) < 11.2
@@ -85,60 +95,52 @@ WITH named AS MATERIALIZED (
 ), has AS MATERIALIZED (
     SELECT traits, list_has_any(traits, ['PyTorch', 'JAX', 'XLA', 'TensorFlow', 'TensorRT']) AS is_model
     FROM (SELECT coalesce(list(DISTINCT trait), []) AS traits FROM found)
-), derived AS (
-    SELECT found.* FROM found CROSS JOIN has
+), derived AS ( -- traits that only hint at another one take its name
+    SELECT CASE found.trait WHEN 'all-reduce' THEN IF(in_forward, 'tensor parallel', 'DDP')
+            WHEN 'reduce-scatter' THEN 'FSDP' WHEN 'send' THEN 'pipeline parallel'
+            WHEN 'split layers' THEN 'tensor parallel' WHEN 'nhwc' THEN 'channels last' ELSE found.trait END AS trait,
+        evidence || CASE found.trait
+            WHEN 'all-reduce' THEN IF(in_forward, ', in the forward pass, too', ', the only collective of a training')
+            WHEN 'reduce-scatter' THEN ', and an all-gather' WHEN 'send' THEN ', and no all-to-all' ELSE '' END
+            AS evidence
+    FROM found CROSS JOIN has CROSS JOIN forward_reduce CROSS JOIN world
     WHERE CASE
-            WHEN trait = 'vLLM' THEN NOT list_contains(traits, 'SGLang') OR NOT starts_with(evidence, 'kernel')
-            WHEN trait = 'TensorRT' THEN NOT list_has_any(traits, ['vLLM', 'SGLang'])
-            WHEN trait IN ('training', 'checkpointing', 'foreach optimizer', 'fused optimizer') THEN is_model
-            WHEN trait IN ('decode', 'prefill') THEN is_model AND NOT list_contains(traits, 'training')
-            ELSE NOT list_contains([
-                    'all-reduce', 'all-gather', 'reduce-scatter', 'send', 'all-to-all', 'split layers', 'nhwc',
-                    'nchw to nhwc'
-                ], trait)
+            WHEN found.trait = 'vLLM' THEN NOT list_contains(traits, 'SGLang') OR NOT starts_with(evidence, 'kernel')
+            WHEN found.trait = 'TensorRT' THEN NOT list_has_any(traits, ['vLLM', 'SGLang'])
+            WHEN found.trait IN ('training', 'checkpointing', 'foreach optimizer', 'fused optimizer') THEN is_model
+            WHEN found.trait IN ('decode', 'prefill') THEN is_model AND NOT list_contains(traits, 'training')
+            WHEN found.trait = 'all-reduce' THEN list_has_all(traits, ['PyTorch', 'training'])
+                AND NOT list_has_any(traits, [
+                    'DDP', 'all-gather', 'reduce-scatter', 'send', 'FSDP', 'DeepSpeed', 'tensor parallel',
+                    'pipeline parallel'
+                ])
+            WHEN found.trait = 'reduce-scatter' THEN list_has_all(traits, ['PyTorch', 'training', 'all-gather'])
+                AND NOT list_has_any(traits, ['FSDP', 'DDP', 'DeepSpeed', 'tensor parallel', 'split layers'])
+            WHEN found.trait = 'send' THEN list_has_all(traits, ['PyTorch', 'training'])
+                AND NOT list_has_any(traits, ['all-to-all', 'FSDP', 'tensor parallel', 'split layers'])
+            WHEN found.trait = 'split layers' THEN ranks > 1
+            WHEN found.trait = 'nhwc' THEN list_contains(traits, 'PyTorch')
+                AND NOT list_contains(traits, 'nchw to nhwc')
+            ELSE found.trait NOT IN ('all-gather', 'all-to-all', 'nchw to nhwc')
         END
     UNION ALL
-    SELECT 'eager', arg_min('kernel ' || left(name, 100), length(name)) FROM program_sign CROSS JOIN has
+    SELECT 'eager', arg_min('kernel ' || left(name, 100), length(name))
+    FROM program_sign CROSS JOIN has CROSS JOIN titled
     WHERE source = 'kernel' AND trait = 'PyTorch' AND regexp_matches(name, 'at::native::|_ZN2at6native')
-        AND NOT list_has_any(traits, ['torch.compile', 'TensorRT']) AND NOT EXISTS (FROM graph_launch)
-        AND NOT EXISTS (FROM range_name WHERE starts_with(text, 'FusionExecutor'))
+        AND NOT list_has_any(traits, ['torch.compile', 'TensorRT']) AND NOT has_rows('graph_launch')
+        AND NOT has_fuser
     HAVING count(*) > 0
     UNION ALL
-    SELECT 'inference', 'kernels of a model, and none of a backward pass' FROM has
+    SELECT 'inference', 'kernels of a model, and none of a backward pass'
+    FROM has CROSS JOIN titled CROSS JOIN classed
     WHERE is_model AND NOT list_contains(traits, 'training') AND (
-            list_has_any(traits, ['vLLM', 'SGLang', 'TensorRT', 'decode', 'prefill']) OR (
-                EXISTS (FROM kernel_name WHERE class IN ('matmul', 'convolution')) AND (
-                    EXISTS (FROM kernel_name WHERE class IN ('normalization', 'pooling'))
-                    OR EXISTS (FROM range_name WHERE regexp_matches(text, '^nn\.Module: |(^|\W)forward(\W|$)'))
-                )
-            )
+            list_has_any(traits, ['vLLM', 'SGLang', 'TensorRT', 'decode', 'prefill'])
+            OR has_products AND (has_layers OR has_forward)
         )
-    UNION ALL
-    SELECT CASE WHEN 4 * inside >= every AND inside > 0 THEN 'tensor parallel' ELSE 'DDP' END,
-        evidence || CASE WHEN 4 * inside >= every AND inside > 0 THEN ', in the forward pass, too'
-            ELSE ', the only collective of a training' END
-    FROM found CROSS JOIN has CROSS JOIN forward_reduce
-    WHERE trait = 'all-reduce' AND list_has_all(traits, ['PyTorch', 'training']) AND NOT list_has_any(traits, [
-                'DDP', 'all-gather', 'reduce-scatter', 'send', 'FSDP', 'DeepSpeed', 'tensor parallel',
-                'pipeline parallel'
-            ])
-    UNION ALL
-    SELECT 'FSDP', evidence || ', and an all-gather' FROM found CROSS JOIN has
-    WHERE trait = 'reduce-scatter' AND list_has_all(traits, ['PyTorch', 'training', 'all-gather'])
-        AND NOT list_has_any(traits, ['FSDP', 'DDP', 'DeepSpeed', 'tensor parallel', 'split layers'])
-    UNION ALL
-    SELECT 'pipeline parallel', evidence || ', and no all-to-all' FROM found CROSS JOIN has
-    WHERE trait = 'send' AND list_has_all(traits, ['PyTorch', 'training'])
-        AND NOT list_has_any(traits, ['all-to-all', 'FSDP', 'tensor parallel', 'split layers'])
-    UNION ALL
-    SELECT 'tensor parallel', evidence FROM found CROSS JOIN world WHERE trait = 'split layers' AND ranks > 1
-    UNION ALL
-    SELECT 'channels last', evidence FROM found CROSS JOIN has
-    WHERE trait = 'nhwc' AND list_contains(traits, 'PyTorch') AND NOT list_contains(traits, 'nchw to nhwc')
     UNION ALL
     SELECT 'CUDA C++', 'process ' || left(min(name), 100)
     FROM (
-        SELECT name FROM program_process WHERE EXISTS (FROM kernel) UNION SELECT process_name FROM ncu_launch
+        SELECT name FROM program_process WHERE has_rows('kernel') UNION SELECT process_name FROM ncu_launch
     ) AS ran (name) CROSS JOIN has
     WHERE NOT is_model AND NOT list_has_any(
             traits, ['CuPy', 'Numba', 'OpenACC', 'OpenMP offload', 'Fortran', 'HIP', 'SYCL']

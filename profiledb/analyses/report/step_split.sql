@@ -73,5 +73,5 @@ WITH step AS MATERIALIZED (
 )
 SELECT step, low - capture_window.start_ns AS start_ns, part, kind, every.ns::BIGINT AS ns,
     100.0 * every.ns / nullif(whole.ns, 0) AS share_pct
-FROM every JOIN whole USING (place) CROSS JOIN capture_window WHERE every.ns > 0
+FROM every JOIN whole USING (place) CROSS JOIN capture_window WHERE every.ns > 0 AND has_finding_step()
 ORDER BY place, list_position(['kernels', 'communication', 'copies', 'idle'], kind), every.ns DESC, part;

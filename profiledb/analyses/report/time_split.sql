@@ -10,7 +10,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle, finding, work, waiting
 -- selects: part
--- once: functions, idle, compute, communication, sums
+-- once: functions, idle, compute, communication, exposed, sums
 -- param: min_ns = 2000 shorter gaps count as "between operations"
 -- column: part | text | | kernel class, communication, copies, or activity of the launching thread while the GPU was idle
 -- column: kind | text | | kernels, communication, copies, unknown or idle
@@ -30,10 +30,8 @@ WITH hole AS (
     SELECT finding_window.ns - hole.ns AS busy_ns, short_ns, least(bare_ns, finding_window.ns - hole.ns) AS bare_ns
     FROM finding_window CROSS JOIN hole CROSS JOIN finding_exposed
 ), worked AS (
-    SELECT busy_ns, short_ns, bare_ns, least(busy_ns - bare_ns, (
-            SELECT coalesce(sum(end_ns - start_ns), 0) FROM finding_compute
-        ))::BIGINT AS compute_ns
-    FROM whole
+    SELECT busy_ns, short_ns, bare_ns, least(busy_ns - bare_ns, all_ns)::BIGINT AS compute_ns
+    FROM whole CROSS JOIN (SELECT coalesce(sum(end_ns - start_ns), 0) AS all_ns FROM finding_compute)
 ), class AS (
     SELECT class AS part, sum(ns) AS ns FROM finding_kernel_sum JOIN kernel_name USING (name_id)
     WHERE NOT coalesce(is_communication(short, class), false) GROUP BY class
@@ -49,6 +47,6 @@ WITH hole AS (
     UNION ALL SELECT 'between operations', 'idle', short_ns, NULL FROM worked
     UNION ALL SELECT 'earlier work', 'unknown', earlier_ns, NULL FROM hole
 )
-SELECT part, kind, ns, 100.0 * ns / nullif((SELECT ns FROM finding_window), 0) AS share_pct, range
-FROM every WHERE ns > 0
-ORDER BY list_position(['kernels', 'communication', 'copies', 'unknown', 'idle'], kind), ns DESC, part;
+SELECT part, kind, every.ns, 100.0 * every.ns / nullif(finding_window.ns, 0) AS share_pct, range
+FROM every CROSS JOIN finding_window WHERE every.ns > 0
+ORDER BY list_position(['kernels', 'communication', 'copies', 'unknown', 'idle'], kind), every.ns DESC, part;

@@ -94,8 +94,8 @@ WITH program AS (
         source AS peak_from
     FROM program LEFT JOIN gpu USING (gpu_id) LEFT JOIN gpu_peak((SELECT precision FROM program)) AS peak USING (gpu_id)
 ), traced AS (
-    SELECT EXISTS (FROM kernel) OR EXISTS (FROM memop) OR EXISTS (FROM graph_launch) AS gpu,
-        EXISTS (FROM api_call) AS calls  -- noqa: LT01,LT06
+    SELECT has_rows('kernel') OR has_rows('memop') OR has_rows('graph_launch') AS gpu,
+        has_rows('api_call') AS calls  -- noqa: LT01,LT06
 ), span AS MATERIALIZED (FROM task_range
 ), call AS MATERIALIZED (FROM task_call
 ), ran AS MATERIALIZED (

@@ -148,6 +148,9 @@ def test_iterations_of_kernels_are_looked_for_where_ranges_tell_no_steps(
         part.prepare(asked)
         assert part.cursor.execute("SELECT getvariable('unnamed')").fetchone() == (read,)
         assert captures.has_rows(part.cursor, "finding_step") == (read == "no_iteration")
+        made = part.cursor.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'once_iteration_start'").fetchall()
+        assert bool(made) == (read == "unnamed_iteration")
+    nsys_samples._attached.close(nsys_samples.find(name).id)
 
 
 def test_two_at_once_have_a_cursor_each(library: Library, gaps: str) -> None:

@@ -50,7 +50,7 @@ SELECT precision AS peak_precision, min(peak_flops_per_s) AS peak_flops_per_s, a
     peak_flops_per_s) AS peak_from,
     min(memory_bandwidth_bytes_per_s) AS peak_bytes_per_s
 FROM gpu_peaks JOIN gpu USING (gpu_id)
-WHERE list_contains(precisions, precision) AND (gpu_id IN (SELECT device_id FROM busy) OR NOT EXISTS (FROM busy))
+WHERE list_contains(precisions, precision) AND (gpu_id IN (SELECT device_id FROM busy) OR NOT has_rows('busy'))
 GROUP BY precision;
 
 -- Every path with its attention part, or the part that encloses it: the outermost one whose name matches a pattern. The

@@ -7,7 +7,7 @@ WITH used AS (SELECT DISTINCT device_id AS gpu_id FROM busy)
 SELECT gpu_id FROM used WHERE selected_device() IS NULL
 UNION SELECT gpu_id FROM gpu WHERE selected_device() IS NULL AND NOT EXISTS (FROM used)
 UNION SELECT DISTINCT device FROM power_log
-WHERE selected_device() IS NULL AND NOT EXISTS (FROM used) AND NOT EXISTS (FROM gpu)
+WHERE selected_device() IS NULL AND NOT EXISTS (FROM used) AND NOT has_rows('gpu')
 UNION SELECT selected_device() WHERE selected_device() IS NOT NULL;
 
 -- Readings of these GPUs on the report's clock, whose time 0 is the start of the session. The uuid identifies a GPU,

@@ -33,12 +33,14 @@ WITH lane AS (
     FROM (
         SELECT device_id, stream_id, start_ns, call_id FROM kernel
         UNION ALL SELECT device_id, stream_id, start_ns, call_id FROM memop
-        UNION ALL SELECT device_id, stream_id, start_ns, call_id FROM graph_launch
+        UNION ALL SELECT device_id, stream_id, start_ns, call_id FROM graph_launch WHERE has_rows('graph_launch')
     ) GROUP BY device_id, stream_id
 )
 SELECT device_id, call.end_ns AS launched_ns, b
 FROM (SELECT *, min(b) OVER (PARTITION BY device_id) AS first_ns FROM lane) JOIN api_call AS call USING (call_id)
 WHERE b > first_ns AND b - call.end_ns > 1000000 AND 100 * (call.end_ns - first_ns) <= b - call.end_ns;
+
+CREATE OR REPLACE MACRO has_earlier_work() AS EXISTS (FROM earlier_work);
 
 -- Stretches of selected_active without selected_busy, of at least `min_ns`, from `a` to `b`; `is_earlier` if
 -- `earlier_work` may run for 90 % or more of one.
@@ -58,7 +60,8 @@ WITH stretch AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM selected_a
 SELECT device_id, a, b, coalesce(list_bool_or(list_transform(works, LAMBDA one:
     b <= one.b AND 10 * (b - greatest(a, one.launched_ns)) >= 9 * (b - a))), false) AS is_earlier
 FROM hole LEFT JOIN (
-    SELECT device_id, list({'launched_ns': launched_ns, 'b': b}) AS works FROM earlier_work GROUP BY device_id
+    SELECT device_id, list({'launched_ns': launched_ns, 'b': b}) AS works FROM earlier_work
+    WHERE has_earlier_work() GROUP BY device_id
 ) USING (device_id) WHERE b > a AND b - a >= min_ns;
 
 -- The gaps of each GPU: the stretches in which it is idle.
@@ -73,6 +76,7 @@ WITH gap AS MATERIALIZED (
     SELECT device_id, start_ns, call_id, name_id, NULL AS operation, process_range FROM kernel
     UNION ALL SELECT device_id, start_ns, call_id, NULL, operation, process_range FROM memop
     UNION ALL SELECT device_id, start_ns, call_id, NULL, 'CUDA graph', process_range FROM graph_launch
+    WHERE has_rows('graph_launch')
 ), met AS MATERIALIZED (  -- a gap ends at the start of an operation, unless a selection cuts it
     SELECT gap_id, device_id, b AS start_ns FROM gap
     SEMI JOIN operation ON gap.device_id = operation.device_id AND b = operation.start_ns
@@ -146,8 +150,8 @@ WITH host AS MATERIALIZED (
     UNION ALL
     SELECT tid, kind, t, NULL, NULL, pre, true FROM changed WHERE slot IN (SELECT slot FROM near)
     UNION ALL  -- the last change in each slot that no gap touches, which may hold until a gap starts
-    SELECT tid, kind, max(t), NULL, NULL, arg_max(pre, t), false FROM changed
-    WHERE slot NOT IN (SELECT slot FROM near) GROUP BY tid, kind, slot
+    SELECT tid, kind, max(t), NULL, NULL, arg_max(pre, t), false FROM changed ANTI JOIN near USING (slot)
+    GROUP BY tid, kind, slot
 ), at_edge AS (  -- the state at the start of a gap, and changes in it: few rows, however long the capture is
     SELECT gap_id, a AS s, host.kind, name_id, source, pre
     FROM (SELECT host.*, unnest(['call', 'own', 'driver']) AS kind FROM host WHERE tid IS NOT NULL) AS host
@@ -196,8 +200,8 @@ WHERE e > s;
 -- The functions that launch CUDA graphs, if most kernels are nodes of graphs: tracing each node makes them slow.
 CREATE OR REPLACE MACRO traced_launch() AS TABLE
 SELECT DISTINCT function FROM api_function
-WHERE call_kind = 'graph launch'
-    AND (SELECT 2 * count(*) FILTER (graph_node_id > 0) > count(*) FROM selected_kernel);
+CROSS JOIN (SELECT 2 * count(*) FILTER (graph_node_id > 0) > count(*) AS mostly FROM selected_kernel)
+WHERE call_kind = 'graph launch' AND mostly;
 
 -- Paths of ranges with a star for the last number of each name, which merges step_0/load and step_1/load: `pattern`.
 CREATE OR REPLACE VIEW path_pattern AS

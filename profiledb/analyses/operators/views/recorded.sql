@@ -7,14 +7,14 @@ CREATE OR REPLACE VIEW recorded AS
 SELECT
     (
         SELECT list(option ORDER BY place) FROM (VALUES
-            (1, 'with_stack', EXISTS (FROM python_call)),
+            (1, 'with_stack', has_rows('python_call')),
             (2, 'record_shapes', EXISTS (
                 FROM string WHERE string_id IN (SELECT dims_id FROM operator) AND regexp_matches(value, '\d')
             )),
-            (3, 'with_modules', EXISTS (FROM module_call)),
+            (3, 'with_modules', has_rows('module_call')),
             (4, 'profile_memory', EXISTS (FROM tensor_event WHERE kind = 'memory'))
         ) AS one (place, option, shown)
-        WHERE EXISTS (FROM operator) AND (
+        WHERE has_rows('operator') AND (
                 shown OR EXISTS (FROM capture_setting WHERE name = option AND lower(value) IN ('1', 'true'))
             )
     ) AS options,

@@ -66,7 +66,7 @@ FROM tree LEFT JOIN several USING (region);
 CREATE OR REPLACE MACRO selected_timed_range(mode_of_gpu) AS TABLE
 SELECT range.range_id, parent_id, path_id, pre, global_tid, style, closed, range.start_ns, range.end_ns,
     range.end_ns - range.start_ns AS cpu_ns, ran.start_ns AS gpu_start_ns, ran.end_ns - ran.start_ns AS gpu_ns,
-    ran.busy_ns, ran.kernel_ns, coalesce(ran.operations, CASE WHEN EXISTS (FROM projection) THEN 0 END) AS operations
+    ran.busy_ns, ran.kernel_ns, coalesce(ran.operations, CASE WHEN has_rows('projection') THEN 0 END) AS operations
 FROM selected_range AS range LEFT JOIN (FROM projection WHERE mode = mode_of_gpu) AS ran USING (range_id);
 
 -- Instances of the paths that a text means (a path, or a name at any position), each with its number on its thread, as
@@ -160,12 +160,12 @@ FROM starred LEFT JOIN apart USING (above, star);
 -- annotation.
 CREATE OR REPLACE VIEW operator_name AS
 SELECT DISTINCT name FROM range_name
-WHERE domain = 'operator' AND EXISTS (FROM operator) AND (step_likeness(name) = 0 OR contains(name, '::'));
+WHERE domain = 'operator' AND has_rows('operator') AND (step_likeness(name) = 0 OR contains(name, '::'));
 
 -- Working times of a training, by kind: operators of its forward and backward pass, and its optimizer.
 CREATE OR REPLACE VIEW training_work AS
 SELECT 'forward' AS kind, pid_of(global_tid) AS pid, start_ns FROM selected_range
-WHERE range_id IN (SELECT forward_range_id FROM operator)
+WHERE has_rows('operator') AND range_id IN (SELECT forward_range_id FROM operator)
 UNION ALL
 SELECT CASE WHEN starts_with(name, 'Optimizer.step#') THEN 'optimizer' ELSE 'backward' END, pid_of(global_tid), start_ns
 FROM selected_range JOIN (

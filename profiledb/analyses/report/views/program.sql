@@ -1,5 +1,5 @@
 -- Facts of a report about the program and its machine.
--- includes: sidecar
+-- includes: selection, sidecar
 
 -- A word as a shell takes it (shlex.quote).
 CREATE OR REPLACE MACRO quoted_for_shell(word) AS
@@ -13,8 +13,8 @@ WITH of_sidecar AS (
     SELECT list(value ORDER BY regexp_extract(key, '\d+')::INTEGER) AS words FROM meta
     WHERE regexp_full_match(key, 'command\.\d{1,4}') OR key = 'command'
 ), recorded AS (
-    SELECT coalesce((SELECT words FROM of_sidecar), string_split_regex(trim(command), '\s+')) AS words
-    FROM report WHERE kind <> 'ncu' OR (SELECT words FROM of_sidecar) IS NOT NULL
+    SELECT coalesce(of_sidecar.words, string_split_regex(trim(command), '\s+')) AS words
+    FROM report CROSS JOIN of_sidecar WHERE kind <> 'ncu' OR of_sidecar.words IS NOT NULL
 )
 SELECT array_to_string(list_transform(words, LAMBDA word: quoted_for_shell(word)), ' ') AS command
 FROM recorded
@@ -179,8 +179,10 @@ CREATE OR REPLACE MACRO traits_by_command(name) AS [
 -- Processes with CUDA calls or GPU work: a capture of a whole machine names others, too. If there are none, all.
 CREATE OR REPLACE VIEW program_process AS
 WITH used AS (
-    SELECT global_pid FROM kernel UNION SELECT global_pid FROM memop
-    UNION SELECT global_pid FROM thread WHERE global_tid IN (SELECT DISTINCT global_tid FROM api_call)
+    SELECT DISTINCT global_pid FROM (
+        SELECT global_pid FROM kernel UNION ALL SELECT global_pid FROM memop UNION ALL
+        SELECT global_pid FROM thread WHERE global_tid IN (SELECT DISTINCT global_tid FROM api_call)
+    )
 )
 SELECT global_pid, name FROM process
 WHERE global_pid IN (FROM used) OR NOT EXISTS (FROM used WHERE global_pid IS NOT NULL);
@@ -204,9 +206,10 @@ WITH task AS (
             SELECT file AS name FROM python_frame
             UNION SELECT regexp_replace(value, '\(\d+\): .*$', '') FROM string
             WHERE string_id IN (SELECT name_id FROM python_call)
-        )
+        ) WHERE has_rows('python_frame') OR has_rows('python_call')
     UNION ALL
     SELECT 'library', value, traits_by_library(value) FROM string JOIN chain ON string_id = module_id
+    WHERE has_rows('callchain')
     UNION ALL
     SELECT 'thread', name, traits_by_task(name) FROM (SELECT DISTINCT name FROM task)
     UNION ALL
@@ -217,8 +220,10 @@ WITH task AS (
     UNION ALL
     SELECT 'process group', name, traits_by_collective(name)
     FROM (SELECT description AS name FROM process_group UNION SELECT description FROM collective)
+    WHERE has_rows('process_group') OR has_rows('collective')
     UNION ALL
     SELECT 'collective', name, traits_by_collective(name) FROM (SELECT DISTINCT name FROM collective)
+    WHERE has_rows('collective')
     UNION ALL
     SELECT 'command', command, traits_by_command(command) FROM report
 )

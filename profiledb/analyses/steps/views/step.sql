@@ -11,10 +11,10 @@ CREATE OR REPLACE MACRO is_spike(value, before, after, times) AS before IS NOT N
 
 CREATE OR REPLACE MACRO two_to_64() AS 18446744073709551616::HUGEINT;
 
--- Iterations derived from kernels (method: detected_iterations), in report time; none if they lie in one step of a
--- range. A period starts with every so many launches of a name; sums of hashes identify its kernels, which avoids a set
--- of kernels for each.
-CREATE OR REPLACE VIEW selected_iteration AS
+-- Starts of iterations derived from kernels (method: detected_iterations), in report time: the launches of the marker,
+-- with the marker and where it was looked for (`lane`). A period starts with every so many launches of a name; sums of
+-- hashes identify its kernels, which avoids a set of kernels for each.
+CREATE OR REPLACE VIEW iteration_start AS
 WITH stream AS (
     SELECT global_pid, device_id, stream_id, sum(end_ns - start_ns) AS ns, count(*) AS kernels
     FROM selected_kernel GROUP BY ALL
@@ -25,14 +25,16 @@ WITH stream AS (
 ), here AS MATERIALIZED (
     SELECT name_id, start_ns, row_number() OVER one AS position, sum((hash(name_id) >> 28)::HUGEINT
             + (hash(name_id, grid_x, grid_y, grid_z, block_x) >> 28)::HUGEINT * two_to_64()) OVER one AS ran
-    FROM selected_kernel WHERE global_pid IS NOT DISTINCT FROM (SELECT global_pid FROM lane)
-        AND device_id IS NOT DISTINCT FROM (SELECT device_id FROM lane)
-        AND ((SELECT shared FROM lane) OR stream_id IS NOT DISTINCT FROM (SELECT stream_id FROM lane))
+    FROM (SELECT *, (SELECT lane FROM lane) AS lane FROM selected_kernel)
+    WHERE global_pid IS NOT DISTINCT FROM lane.global_pid AND device_id IS NOT DISTINCT FROM lane.device_id
+        AND (lane.shared OR stream_id IS NOT DISTINCT FROM lane.stream_id)
     WINDOW one AS (ORDER BY start_ns, kernel_id)
+), size AS (SELECT count(*) AS launches FROM here
 ), candidate AS (
-    SELECT name_id FROM here GROUP BY name_id
-    HAVING count(*) BETWEEN 3 AND 10000
-        AND max(position) - min(position) >= 0.5 * (SELECT count(*) FROM here)
+    SELECT name_id FROM (
+        SELECT name_id, max(position) - min(position) AS apart FROM here GROUP BY name_id
+        HAVING count(*) BETWEEN 3 AND 10000
+    ) CROSS JOIN size WHERE apart >= 0.5 * launches
 ), call AS MATERIALIZED (
     SELECT name_id, start_ns, position, ran, row_number() OVER one - 1 AS nth,
         lead(position) OVER one - position AS gap, lead(start_ns) OVER one - start_ns AS gap_ns
@@ -74,10 +76,10 @@ WITH stream AS (
         100 * stddev_samp(kernels) / avg(kernels) AS kernels_cv_pct,
         (quantile_cont(ns, 0.9) - quantile_cont(ns, 0.1)) / nullif(median(ns), 0) AS deviation,
         count(*) - any_value(by_name) AS unlike, count(*) - any_value(by_shape) AS unlike_shapes,
-        any_value(by_name * usual_kernels) / (SELECT count(*) FROM here) AS explained
+        any_value(by_name * usual_kernels) AS usual
     FROM period JOIN equal USING (name_id, every) GROUP BY name_id, every
 ), fit AS ( -- 0: nearly all periods run the same, 1: most do, 2: each runs about as many kernels
-    SELECT *, kernels_cv_pct * sqrt(every) AS spread_pct, kernels < 4 * every AS is_few,
+    SELECT *, usual / launches AS explained, kernels_cv_pct * sqrt(every) AS spread_pct, kernels < 4 * every AS is_few,
         periods >= 3 AND is_regular(unlike_shapes, periods, kernels_cv_pct) AS same_shapes,
         CASE
             WHEN explained < 0.5 THEN 2
@@ -85,7 +87,7 @@ WITH stream AS (
             WHEN 2 * unlike <= periods AND periods >= 5 THEN 1
             ELSE 2
         END AS tier
-    FROM steady
+    FROM steady CROSS JOIN size
     WHERE kernels_cv_pct <= 25 AND periods >= 2
         AND (tier < 2 OR every = 1 AND kernels >= 4 AND periods >= CASE kernels_cv_pct WHEN 0 THEN 3 ELSE 8 END)
         AND (every = 1 OR kernels >= 2 * every OR deviation <= 0.2)
@@ -105,20 +107,30 @@ WITH stream AS (
         FROM told WHERE tier = best
     ) WHERE spread_pct <= least_pct + 1 AND unlike / periods <= least_unlike + 0.1
     ORDER BY every <= 12, NOT same_shapes, periods DESC, every, first LIMIT 1
-), edge AS MATERIALIZED (
-    SELECT start_ns AS ns, position FROM call JOIN marker USING (name_id) LEFT JOIN paused USING (name_id, every)
-    WHERE nth % every = coalesce(phase, 0)
-), begun AS ( -- other work of the GPU; no join with lane here: DuckDB would take 1 M rows for one, and loop
+)
+SELECT start_ns AS ns, position, name_id, every, kernels_cv_pct, lane
+FROM call JOIN marker USING (name_id) LEFT JOIN paused USING (name_id, every) CROSS JOIN lane
+WHERE nth % every = coalesce(phase, 0);
+
+-- These iterations; none if they lie in one step of a range.
+CREATE OR REPLACE VIEW selected_iteration AS
+WITH edge AS MATERIALIZED (FROM iteration_start
+), marker AS MATERIALIZED (
+    SELECT any_value(name_id) AS name_id, any_value(every) AS every, any_value(kernels_cv_pct) AS kernels_cv_pct,
+        any_value(lane) AS lane
+    FROM edge
+), begun AS ( -- other work of the GPU; no join with marker here: DuckDB would take 1 M rows for one, and loop
     SELECT edge.ns, count(*) AS others FROM (
-        SELECT start_ns FROM selected_kernel WHERE device_id IS NOT DISTINCT FROM (SELECT device_id FROM lane)
-            AND (
-                global_pid IS DISTINCT FROM (SELECT global_pid FROM lane)
-                OR NOT (SELECT shared FROM lane) AND stream_id IS DISTINCT FROM (SELECT stream_id FROM lane)
+        SELECT start_ns FROM (SELECT *, (SELECT lane FROM marker) AS lane FROM selected_kernel)
+        WHERE device_id IS NOT DISTINCT FROM lane.device_id AND (
+                global_pid IS DISTINCT FROM lane.global_pid
+                OR NOT lane.shared AND stream_id IS DISTINCT FROM lane.stream_id
             )
     ) AS one ASOF JOIN edge ON one.start_ns >= edge.ns GROUP BY edge.ns
 ), worked AS ( -- by the edge before, if any
     SELECT edge.ns, sum(one.end_ns - one.start_ns) AS busy_ns, max(one.end_ns) AS until_ns FROM (
-        SELECT start_ns, end_ns FROM selected_busy WHERE device_id IS NOT DISTINCT FROM (SELECT device_id FROM lane)
+        SELECT start_ns, end_ns FROM selected_busy
+        WHERE device_id IS NOT DISTINCT FROM (SELECT lane.device_id FROM marker)
     ) AS one ASOF LEFT JOIN edge ON one.start_ns >= edge.ns GROUP BY edge.ns
 ), summed AS ( -- busy_ns is the GPU's working time up to the edge
     SELECT ns, position, coalesce(sum(busy_ns) OVER before, 0) - greatest(0, max(until_ns) OVER before - ns) AS busy_ns
@@ -131,30 +143,35 @@ WITH stream AS (
 )
 SELECT row_number() OVER (ORDER BY low) AS number, low AS start_ns, high AS end_ns, high - low AS duration_ns, kernels,
     busy_ns::BIGINT AS busy_ns, count(*) OVER () AS iterations, every, kernels_cv_pct,
-    100 * stddev_samp(high - low) OVER () / nullif(avg(high - low) OVER (), 0) AS cv_pct, device_id AS gpu_id,
-    CASE WHEN NOT shared THEN stream_id END AS stream, kernel, readable AS marker
-FROM iteration CROSS JOIN marker CROSS JOIN lane LEFT JOIN kernel_key USING (name_id)
+    100 * stddev_samp(high - low) OVER () / nullif(avg(high - low) OVER (), 0) AS cv_pct, lane.device_id AS gpu_id,
+    CASE WHEN NOT lane.shared THEN lane.stream_id END AS stream, kernel, readable AS marker
+FROM iteration CROSS JOIN marker LEFT JOIN kernel_key USING (name_id)
 WHERE high IS NOT NULL AND NOT EXISTS ( -- repetition within one step comes from its layers
         FROM projection JOIN range USING (range_id) JOIN range_path USING (path_id)
+        CROSS JOIN (SELECT min(low) AS first_ns, max(low) AS last_ns FROM iteration)
         WHERE mode = 'process' AND step_likeness(range_path.name) = 2
-            AND projection.start_ns <= (SELECT min(low) FROM iteration)
-            AND projection.end_ns >= (SELECT max(low) FROM iteration)
+            AND projection.start_ns <= first_ns AND projection.end_ns >= last_ns
     );
 
--- Steps of each process as disjoint stretches of time, from `ranges` (selected_counted_step: the best loop of the
--- process), from `kernels` (selected_iteration, a guess), or from `nothing`: one, from its first to its last kernel. A
--- step of ranges starts with its range on the CPU, or later, when the GPU has finished the steps before; it ends with
+-- No iterations: these, where kernels tell none.
+CREATE OR REPLACE VIEW no_kernel_iteration AS
+SELECT NULL::BIGINT AS number, NULL::BIGINT AS start_ns, NULL::BIGINT AS end_ns, NULL::BIGINT AS duration_ns,
+    NULL::BIGINT AS kernels, NULL::BIGINT AS busy_ns, NULL::BIGINT AS iterations, NULL::BIGINT AS every,
+    NULL::DOUBLE AS kernels_cv_pct, NULL::DOUBLE AS cv_pct, NULL::INTEGER AS gpu_id, NULL::BIGINT AS stream,
+    NULL::INTEGER AS kernel, NULL::VARCHAR AS marker WHERE false;
+
+-- Steps of each process that ranges tell (selected_counted_step: the best loop of the process), as disjoint stretches
+-- of time. A step starts with its range on the CPU, or later, when the GPU has finished the steps before; it ends with
 -- its range, or later, with its last operation on the GPU. So steps that wait for the GPU last as long as their ranges,
 -- and steps that only launch as long as their GPU work. Warm-up before the first step that counts is also a step before
 -- it, selected or not. `ns` is the duration of a step: a first step without a predecessor whose work extends into the
--- next step takes as long as its range or that work, because it alone found the GPU idle. Only the requested source is
--- computed.
-CREATE OR REPLACE MACRO selected_step_time(told_by) AS TABLE
+-- next step takes as long as its range or that work, because it alone found the GPU idle.
+CREATE OR REPLACE VIEW selected_named_step AS
 WITH step AS (
     SELECT pid_of(global_tid) AS pid, range_id, number, name, pre, post, start_ns, cpu_ns, busy_ns,
         greatest(end_ns, coalesce(gpu_start_ns + gpu_ns, end_ns)) AS until_ns
     FROM selected_counted_step('process') JOIN (SELECT range_id, post FROM range) USING (range_id)
-    WHERE told_by = 'ranges' AND leads
+    WHERE leads
 ), first AS (
     SELECT step.pid, range.global_tid, range.parent_id, step.start_ns, without_number(step.name) AS title
     FROM step JOIN range USING (range_id) QUALIFY step.start_ns = min(step.start_ns) OVER (PARTITION BY step.pid)
@@ -172,12 +189,18 @@ WITH step AS (
                 AND warmup.until_ns IS NULL THEN greatest(cpu_ns, coalesce(busy_ns, 0)) END AS alone_ns
     FROM step LEFT JOIN warmup USING (pid)
     WINDOW before AS (PARTITION BY pid ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-), process AS (
-    SELECT pid_of(global_pid) AS pid, min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM selected_kernel GROUP BY ALL
 )
 SELECT pid, number, name, pre, post, start_ns, end_ns,
     least(end_ns - start_ns, coalesce(alone_ns, end_ns - start_ns)) AS ns
-FROM told WHERE end_ns > start_ns
+FROM told WHERE end_ns > start_ns;
+
+-- Steps of each process from `ranges` (selected_named_step), from `kernels` (selected_iteration, a guess), or from
+-- `nothing`: one, from its first to its last kernel. Only the requested source is computed.
+CREATE OR REPLACE MACRO selected_step_time(told_by) AS TABLE
+WITH process AS (
+    SELECT pid_of(global_pid) AS pid, min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM selected_kernel GROUP BY ALL
+)
+FROM selected_named_step WHERE told_by = 'ranges'
 UNION ALL
 SELECT pid, number, NULL, NULL, NULL, one.start_ns, one.end_ns, one.end_ns - one.start_ns
 FROM selected_iteration AS one CROSS JOIN (SELECT DISTINCT pid_of(global_pid) AS pid FROM selected_kernel)

@@ -6,7 +6,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
--- once: span, compute, communication, sums
+-- once: span, compute, communication, exposed, sums
 -- unit: %
 -- fires: below
 -- weight: note

@@ -5,7 +5,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
--- once: span, compute, communication, sums, messages
+-- once: span, compute, communication, exposed, sums, messages
 -- parts: communication
 -- level: place
 -- unit: %

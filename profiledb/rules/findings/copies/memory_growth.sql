@@ -36,7 +36,7 @@ WITH step AS (
     FROM selected_counted_step('process') QUALIFY rank = min(rank) OVER ()
 ), late AS (
     SELECT number, start_ns, end_ns, device_id FROM step CROSS JOIN (SELECT DISTINCT device_id FROM memory_held)
-    WHERE 2 * nth > steps AND NOT EXISTS (FROM tensor_event) AND selected_tensor_device(1, device_id)
+    WHERE 2 * nth > steps AND NOT has_rows('tensor_event') AND selected_tensor_device(1, device_id)
 ), held AS (  -- all memory allocated before the capture has the same time
     SELECT device_id, moment_ns, arg_max(held_bytes, event_id) AS held_bytes FROM memory_held GROUP BY ALL
 ), allocated AS MATERIALIZED (
@@ -64,7 +64,7 @@ WITH step AS (
     SELECT * FROM told ORDER BY pct DESC NULLS LAST, device_type = 0, device LIMIT 1
 )
 SELECT pct AS value, CASE WHEN pct IS NULL THEN 'The selection has fewer than three steps'
-        || CASE WHEN EXISTS (FROM tensor_event) THEN '.' ELSE ' in its second half.' END END AS unjudged,
+        || CASE WHEN has_rows('tensor_event') THEN '.' ELSE ' in its second half.' END END AS unjudged,
     CASE holder WHEN 'CUDA allocations' THEN 'growth' END AS cause,
     holder, device, steps, slope AS slope_bytes, first_bytes, last_bytes, left_steps, (
         SELECT list({'name': device, 'bytes': TRY_CAST(slope AS BIGINT), 'count': steps,

@@ -21,7 +21,7 @@
 -- source: nsys um_* reports (no threshold); 5 %: ours
 SELECT 0::DOUBLE AS value, NULL AS unjudged, 0 AS saving_ns, 0 AS faults, 0 AS fault_ns, NULL AS evidence
 FROM finding_window
-WHERE ns > 0 AND NOT EXISTS (FROM um_gpu_page_fault) AND NOT EXISTS (FROM memory_event WHERE mem_kind IN (4, 6));
+WHERE ns > 0 AND NOT has_rows('um_gpu_page_fault') AND NOT EXISTS (FROM memory_event WHERE mem_kind IN (4, 6));
 
 WITH fault AS MATERIALIZED (
     SELECT device_id, greatest(start_ns, low) AS start_ns, least(end_ns, high) AS end_ns, faults, address
@@ -37,7 +37,7 @@ WITH fault AS MATERIALIZED (
         } AS piece
     FROM fault ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
 ), traced AS (
-    SELECT EXISTS (FROM um_gpu_page_fault) OR NOT EXISTS (FROM memory_event WHERE mem_kind IN (4, 6)) AS told
+    SELECT has_rows('um_gpu_page_fault') OR NOT EXISTS (FROM memory_event WHERE mem_kind IN (4, 6)) AS told
 )
 SELECT CASE WHEN told THEN 100.0 * taken.ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN NOT told

@@ -48,7 +48,7 @@ SELECT CASE WHEN NOT EXISTS (FROM selected_idle(2000, NULL)) THEN 0::DOUBLE END 
 FROM finding_window
 WHERE ns > 0 AND $least_calls::BIGINT > 0 AND $held_pct::DOUBLE > 0 AND (
         NOT EXISTS (FROM selected_idle(2000, NULL) WHERE reason IN ('host code', 'OS runtime call'))
-        OR NOT EXISTS (FROM sched_event) AND NOT EXISTS (
+        OR NOT has_rows('sched_event') AND NOT EXISTS (
             FROM selected_osrt_call JOIN string ON string_id = name_id
             WHERE end_ns - start_ns >= 1000000 AND regexp_matches(value, '^(pthread|sem_post)')
         )
@@ -61,11 +61,11 @@ WITH waiting AS MATERIALIZED (
     SELECT device_id, s, e, ns, pre, coalesce(sum(ns) OVER (
             PARTITION BY device_id ORDER BY s ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ), 0)::BIGINT AS before_ns
-    FROM waiting WHERE switches OR NOT EXISTS (FROM sched_event)
+    FROM waiting WHERE switches OR NOT has_rows('sched_event')
 ), told AS MATERIALIZED (
     SELECT function_name(value) AS name, end_ns - start_ns >= 1000000 AS held, start_ns, global_tid
     FROM selected_osrt_call JOIN string ON string_id = name_id
-    WHERE NOT EXISTS (FROM sched_event) AND pid_of(global_tid) IN (SELECT pid_of(tid) FROM waiting)
+    WHERE NOT has_rows('sched_event') AND pid_of(global_tid) IN (SELECT pid_of(tid) FROM waiting)
         AND regexp_matches(
             value, '^(pthread_cond_(signal|broadcast)|sem_post|pthread_(mutex|rwlock|spin)_unlock)$'
         )

@@ -49,7 +49,7 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
 )
 SELECT 100.0 * off_ns / nullif(finding_window.ns, 0) AS value, off_ns AS saving_ns, off_ns,
     CASE WHEN off_ns IS NULL THEN 'The capture has no switches of the threads that launch.' END AS unjudged,
-    CASE WHEN EXISTS (FROM osrt_call) THEN 'calls' ELSE 'no calls' END AS cause,
+    CASE WHEN has_rows('osrt_call') THEN 'calls' ELSE 'no calls' END AS cause,
     100.0 * off_ns / nullif(total.ns, 0) AS idle_pct, (SELECT function FROM main) AS function,
     (SELECT pattern FROM place) AS range, (SELECT list(piece ORDER BY off_ns DESC, s) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total;

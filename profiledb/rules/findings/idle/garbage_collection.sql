@@ -26,7 +26,7 @@ SELECT CASE WHEN 100 * (SELECT coalesce(sum(b - a), 0) FROM selected_hole(1)) < 
     'No range is called gc, and no CPU samples name functions of the Python interpreter.' AS unjudged,
     0 AS saving_ns, 0 AS idle_ns, 'CPU samples' AS told_by, NULL AS evidence
 FROM finding_window
-WHERE ns > 0 AND NOT EXISTS (FROM cpu_sample) AND NOT EXISTS (
+WHERE ns > 0 AND NOT has_rows('cpu_sample') AND NOT EXISTS (
         FROM path_pattern WHERE regexp_matches(pattern, '(?i)gc|garbage')
     );
 

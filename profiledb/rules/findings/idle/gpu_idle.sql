@@ -46,15 +46,24 @@ WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
 ), own AS (FROM piece WHERE coalesce(function NOT IN (FROM traced_launch()), true)
 ), short AS (
     SELECT coalesce(sum(b - a), 0)::BIGINT AS ns FROM selected_hole(1) WHERE b - a < 2000
-), total AS (SELECT (SELECT coalesce(sum(ns), 0) FROM piece) + (SELECT ns FROM short) AS ns
+), summed AS (SELECT sum(ns) AS ns FROM piece
+), total AS (SELECT coalesce(summed.ns, 0) + short.ns AS ns FROM summed CROSS JOIN short
 ), traced AS (
-    SELECT nullif((SELECT sum(ns) FROM piece) - (SELECT coalesce(sum(ns), 0) FROM own), 0)::BIGINT AS ns
+    SELECT nullif(summed.ns - own_ns, 0)::BIGINT AS ns
+    FROM summed CROSS JOIN (SELECT coalesce(sum(ns), 0) AS own_ns FROM own)
 ), rest AS (SELECT total.ns - coalesce(traced.ns, 0) AS ns FROM total CROSS JOIN traced
 ), by_reason AS (
     SELECT reason, sum(ns)::BIGINT AS ns FROM own GROUP BY reason
     UNION ALL SELECT 'between operations', ns FROM short
 ), by_range AS (
     SELECT pattern, reason, sum(ns)::BIGINT AS ns FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern, reason
+), place AS (
+    SELECT pattern FROM (SELECT pattern, sum(ns) AS ns FROM by_range GROUP BY pattern)
+    CROSS JOIN (SELECT ns AS all_ns FROM total) WHERE 2 * ns >= all_ns ORDER BY ns DESC, pattern LIMIT 1
+), within AS (
+    SELECT sum(by_range.ns) AS ns
+    FROM by_range JOIN place ON by_range.pattern = place.pattern
+        OR starts_with(by_range.pattern, place.pattern || '/')
 ), longest AS (
     SELECT gap_id, device_id, start_ns, duration_ns, arg_max(reason, ns) AS reason, arg_max(pre, ns) AS pre
     FROM piece WHERE gap_id <= 10 GROUP BY ALL
@@ -73,20 +82,15 @@ SELECT CASE WHEN $threshold::DOUBLE * finding_window.ns > 100.0 * rest.ns
     'The profiler traces each node of the CUDA graphs, which makes launching them slow and may account for this idle'
         || ' time: capture without `--cuda-graph-trace=node` to see how much remains.' AS unjudged,
     rest.ns AS saving_ns, total.ns AS idle_ns, traced.ns AS traced_ns,
-    CASE WHEN main.reason <> 'unknown' THEN main.reason WHEN NOT EXISTS (FROM api_call) THEN 'no calls' END AS cause,
+    CASE WHEN main.reason <> 'unknown' THEN main.reason WHEN NOT has_rows('api_call') THEN 'no calls' END AS cause,
     nullif(replace(main.reason, 'host code', 'non-CUDA code'), 'unknown') AS reason,
     100.0 * main.ns / nullif(rest.ns, 0) AS reason_pct,
     place.pattern AS range,
-    coalesce(place.pattern, mainly.pattern) AS place, 100.0 * (
-        SELECT sum(ns) FROM by_range WHERE pattern = place.pattern OR starts_with(pattern, place.pattern || '/')
-    ) / nullif(total.ns, 0) AS range_pct,
+    coalesce(place.pattern, mainly.pattern) AS place, 100.0 * within.ns / nullif(total.ns, 0) AS range_pct,
     (SELECT list(piece ORDER BY gap_id) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN traced CROSS JOIN rest
 LEFT JOIN (SELECT reason, ns FROM by_reason ORDER BY ns DESC, reason LIMIT 1) AS main ON true
-LEFT JOIN (
-    SELECT pattern FROM by_range GROUP BY pattern
-    HAVING 2 * sum(ns) >= (SELECT ns FROM total) ORDER BY sum(ns) DESC, pattern LIMIT 1
-) AS place ON true LEFT JOIN (  -- where the main reason holds for most of its time
+LEFT JOIN place ON true CROSS JOIN within LEFT JOIN (  -- where the main reason holds for most of its time
     SELECT by_range.reason, pattern FROM by_range JOIN by_reason USING (reason)
     WHERE 2 * by_range.ns > by_reason.ns
 ) AS mainly ON mainly.reason = main.reason;

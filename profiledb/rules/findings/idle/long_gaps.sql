@@ -37,10 +37,10 @@
 -- advice: The timeline shows what the CPU does in these gaps, as far as the report has it.
 -- source: Nsight Systems rule gpu_gaps (500 ms); share of the time: ours
 SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS idle_ns, 0 AS gaps, NULL AS longest_ns, NULL AS range, CASE
-        WHEN NOT EXISTS (FROM api_call) THEN 'untraced'
-        WHEN EXISTS (FROM cpu_sample) AND EXISTS (FROM osrt_call) THEN 'both'
-        WHEN EXISTS (FROM cpu_sample) THEN 'no calls'
-        WHEN EXISTS (FROM osrt_call) THEN 'no samples'
+        WHEN NOT has_rows('api_call') THEN 'untraced'
+        WHEN has_rows('cpu_sample') AND has_rows('osrt_call') THEN 'both'
+        WHEN has_rows('cpu_sample') THEN 'no calls'
+        WHEN has_rows('osrt_call') THEN 'no samples'
         ELSE 'neither'
     END AS cause, NULL AS reason, NULL AS evidence
 FROM finding_window
@@ -77,10 +77,10 @@ SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS sav
     longest_ns, pattern AS range, CASE
         WHEN 2 * compiling_ns >= total.ns AND total.ns > 0 THEN 'compiling'
         WHEN 2 * inside.ns >= total.ns AND total.ns > 0 THEN 'range'
-        WHEN NOT EXISTS (FROM api_call) THEN 'untraced'
-        WHEN EXISTS (FROM cpu_sample) AND EXISTS (FROM osrt_call) THEN 'both'
-        WHEN EXISTS (FROM cpu_sample) THEN 'no calls'
-        WHEN EXISTS (FROM osrt_call) THEN 'no samples'
+        WHEN NOT has_rows('api_call') THEN 'untraced'
+        WHEN has_rows('cpu_sample') AND has_rows('osrt_call') THEN 'both'
+        WHEN has_rows('cpu_sample') THEN 'no calls'
+        WHEN has_rows('osrt_call') THEN 'no samples'
         ELSE 'neither'
     END AS cause, (
         SELECT nullif(replace(reason, 'host code', 'non-CUDA code'), 'unknown') FROM piece

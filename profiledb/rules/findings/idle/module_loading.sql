@@ -47,6 +47,6 @@ WITH piece AS MATERIALIZED (
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
 SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, total.ns AS idle_ns, calls,
-    CASE WHEN EXISTS (FROM operator) THEN 'trace' ELSE 'nsys' END AS cause,
+    CASE WHEN has_rows('operator') THEN 'trace' ELSE 'nsys' END AS cause,
     (SELECT function FROM main) AS function, (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total;

@@ -34,7 +34,7 @@
 SELECT NULL AS value, 'No thread and no range of the selection is that of a backward pass.' AS unjudged, 0 AS saving_ns,
     NULL AS again_ns, NULL AS launches, NULL AS held_pct, NULL AS kernel, NULL AS evidence
 FROM finding_trained WHERE kind = 'kernel' AND is_backward
-HAVING count(*) = 0 AND NOT EXISTS (FROM memory_event) AND NOT EXISTS (FROM tensor_event);
+HAVING count(*) = 0 AND NOT has_rows('memory_event') AND NOT has_rows('tensor_event');
 
 WITH trained AS MATERIALIZED (
     SELECT is_backward FROM finding_trained WHERE kind = 'kernel' AND is_backward IS NOT NULL

@@ -21,8 +21,8 @@
 -- advice: [trace, else] Record less, and let the profiler start up before the steps that count.
 -- source: nsys PROFILER_OVERHEAD; 5 %: ours
 SELECT NULL AS value, 'The profiler says nothing of its own time in this report.' AS unjudged, 0 AS spent_ns,
-    CASE WHEN EXISTS (FROM operator) THEN 'trace' ELSE 'nsys' END AS cause, NULL AS name, NULL AS evidence
-FROM finding_window WHERE ns IS NOT NULL AND NOT EXISTS (FROM profiler_overhead);
+    CASE WHEN has_rows('operator') THEN 'trace' ELSE 'nsys' END AS cause, NULL AS name, NULL AS evidence
+FROM finding_window WHERE ns IS NOT NULL AND NOT has_rows('profiler_overhead');
 
 WITH span AS (
     SELECT min(low) AS low, max(high) AS high FROM finding_edge
@@ -36,9 +36,9 @@ WITH span AS (
     SELECT {'name': name, 'ns': end_ns - start_ns, 'start_ns': start_ns, 'end_ns': end_ns} AS piece
     FROM spent ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
 )
-SELECT CASE WHEN EXISTS (FROM profiler_overhead) THEN 100.0 * total.ns / nullif(high - low, 0) END AS value,
+SELECT CASE WHEN has_rows('profiler_overhead') THEN 100.0 * total.ns / nullif(high - low, 0) END AS value,
     'The profiler says nothing of its own time in this report.' AS unjudged, total.ns AS spent_ns,
-    CASE WHEN EXISTS (FROM operator) THEN 'trace' ELSE 'nsys' END AS cause,
+    CASE WHEN has_rows('operator') THEN 'trace' ELSE 'nsys' END AS cause,
     (SELECT name FROM spent GROUP BY name ORDER BY sum(end_ns - start_ns) DESC, name LIMIT 1) AS name,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM span CROSS JOIN total WHERE high IS NOT NULL;

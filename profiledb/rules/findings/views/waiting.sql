@@ -17,14 +17,14 @@ CREATE OR REPLACE MACRO is_output(path) AS regexp_matches(path, '(?i)(^|[^a-z])(
     || '|log_?(metric|loss|step|scalar|stat)s?|debug|tensorboard|wandb|add_scalars?|summary_?writer|progress_?bar|tqdm)'
     || '([^a-z]|$)');
 
--- The steps that count of the best loop of each process, with their times (`selected_step_time`) and their medians.
+-- The steps that count of the best loop of each process, with their times (`selected_named_step`) and their medians.
 -- Loops that are not named "step" and whose numbers have holes do not count: tokens_512, tokens_1024 are sizes. Nor do
 -- steps before the first or after the last operation of a GPU, if any worked.
 CREATE OR REPLACE VIEW finding_step AS
 WITH told AS (
     SELECT step.*, range.path_id, range.global_tid,
         TRY_CAST(regexp_extract(name, '(\d{1,9})\D*$', 1) AS BIGINT) AS named
-    FROM selected_step_time('ranges') AS step JOIN range USING (pre)
+    FROM selected_named_step AS step JOIN range USING (pre)
     WHERE NOT EXISTS (FROM selected_active) OR step.end_ns > (SELECT min(start_ns) FROM selected_active)
         AND step.start_ns < (SELECT max(end_ns) FROM selected_active)
 ), loop AS (
@@ -42,6 +42,8 @@ SELECT told.pid, number, told.name, told.start_ns, told.end_ns, ns, steps, media
     row_number() OVER (PARTITION BY told.pid ORDER BY told.start_ns) AS place
 FROM told JOIN loop USING (pid) JOIN instance USING (pre) JOIN range_path USING (path_id)
 WHERE said OR counts;
+
+CREATE OR REPLACE MACRO has_finding_step() AS EXISTS (FROM finding_step);
 
 -- The iterations that kernels tell, once for each process, if ranges tell no steps that count.
 CREATE OR REPLACE VIEW unnamed_iteration AS

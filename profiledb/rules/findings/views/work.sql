@@ -4,15 +4,14 @@
 -- The rows of a table (device_id, start_ns, end_ns) per GPU, merged where they overlap.
 CREATE OR REPLACE MACRO finding_union(rows_of) AS TABLE
 WITH swept AS (
-    SELECT device_id, start_ns, end_ns, max(end_ns) OVER (
-            PARTITION BY device_id ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS reached
+    SELECT device_id, start_ns, end_ns, max(end_ns) OVER (lane ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+            AS reached,
+        max(end_ns) OVER (lane ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS last_ns
     FROM query_table(rows_of) WHERE end_ns > start_ns
-), fresh AS (
-    SELECT *, max(end_ns) OVER (PARTITION BY device_id) AS last_ns FROM swept
+    WINDOW lane AS (PARTITION BY device_id ORDER BY start_ns, end_ns)
 )
 SELECT device_id, start_ns, coalesce(lead(reached) OVER (PARTITION BY device_id ORDER BY start_ns), last_ns) AS end_ns
-FROM fresh WHERE reached IS NULL OR start_ns > reached;
+FROM swept WHERE reached IS NULL OR start_ns > reached;
 
 -- Names of the kernels with which cuDNN converts the layout of tensors.
 CREATE OR REPLACE VIEW layout_kernel AS
@@ -65,7 +64,7 @@ FROM added;
 -- The stretches in which a GPU computes: kernels other than communication, and whole graphs.
 CREATE OR REPLACE VIEW finding_compute_work AS
 SELECT device_id, start_ns, end_ns FROM selected_kernel
-WHERE name_id IS NULL OR name_id NOT IN (SELECT name_id FROM kernel_name WHERE is_communication(short, class))
+ANTI JOIN (SELECT name_id FROM kernel_name WHERE is_communication(short, class)) USING (name_id)
 UNION ALL SELECT device_id, start_ns, end_ns FROM selected_graph_launch;
 
 CREATE OR REPLACE VIEW finding_compute AS FROM finding_union('finding_compute_work');
@@ -79,6 +78,8 @@ FROM selected_kernel GROUP BY device_id, stream_id, name_id;
 CREATE OR REPLACE VIEW finding_communication AS
 SELECT kernel.*, short FROM selected_kernel AS kernel
 JOIN (SELECT name_id, short FROM kernel_name WHERE is_communication(short, class)) USING (name_id);
+
+CREATE OR REPLACE MACRO has_finding_communication() AS EXISTS (FROM finding_communication);
 
 -- Whether most of their time is sends and receives: GPUs exchange data (all-to-all, stages), and reduce little.
 CREATE OR REPLACE VIEW finding_exchange AS
@@ -141,7 +142,6 @@ SELECT * FROM (
             PARTITION BY device_id ORDER BY start_ns, kernel_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ), start_ns)
         AND end_ns <= coalesce(lead(start_ns) OVER (PARTITION BY device_id ORDER BY start_ns, kernel_id), end_ns)
-)
-WHERE name_id IS NULL OR name_id NOT IN (
-        SELECT name_id FROM kernel_name WHERE is_communication(short, class) OR is_spinning(short)
-    );
+) ANTI JOIN (
+    SELECT name_id FROM kernel_name WHERE is_communication(short, class) OR is_spinning(short)
+) USING (name_id);
