@@ -96,6 +96,7 @@ needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="no ../shared/corp
 ELEMENTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int, float)"
 NORM = "void at::native::vectorized_layer_norm_kernel<float, float>(int, float)"
 GEMM, VECTOR = "ampere_sgemm_128x64_tn", "void gemv2T_kernel_val<int>(float)"
+SOFTMAX = "void softmax_warp_forward<float, float, float, 8, false, false>(float*)"
 _COMPILED = "triton_poi_fused_add_relu_0"
 REDUCED, GATHERED, SCATTERED = (
     f"ncclDevKernel_{name}(ncclDevKernelArgsStorage<4096ul>)"
@@ -143,6 +144,8 @@ BY_HAND: list[tuple[str, dict[str, Any], str]] = [
               "command": "vllm serve some/model"}, "PyTorch, vLLM, eager, inference, decode"),
     ("sglang with kernels of vllm", {"kernels": ["void vllm::rms_norm_kernel<float>(float*)"],
                                      "ranges": ["sgl_kernel::rms_norm", "aten::t"]}, "PyTorch, SGLang, inference"),
+    ("generates", {"kernels": [ELEMENTWISE, SOFTMAX], "ranges": ["decode"]}, "PyTorch, eager, inference, decode"),
+    ("decodes images", {"kernels": [ELEMENTWISE, GEMM], "ranges": ["decode"]}, "PyTorch, eager, inference"),
     ("one row", {"kernels": [ELEMENTWISE, NORM, *[VECTOR] * 20]},
      "PyTorch, eager, inference, decode"),
     ("openacc", {"kernels": ["compute_tendencies_z_334_gpu"]}, "OpenACC"),
@@ -210,7 +213,7 @@ def fill(
     process: str = "python3",
 ) -> None:
     """Writes a report in which these names stand, its kernels of the class that real ones of the name have."""
-    classes = {GEMM: "matmul", VECTOR: "matmul", NORM: "normalization"}
+    classes = {GEMM: "matmul", VECTOR: "matmul", NORM: "normalization", SOFTMAX: "softmax"}
     insert(db, "report", [{"kind": "nsys", "command": command or None}])
     insert(db, "process", [{"global_pid": 1, "pid": 1, "name": process}])
     insert(db, "thread", [{"global_tid": 2, "global_pid": 1, "name": "main"}])

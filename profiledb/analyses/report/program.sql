@@ -49,7 +49,8 @@ WITH named AS MATERIALIZED (
 ), classed AS MATERIALIZED (
     SELECT coalesce(bool_or(class IN ('matmul', 'convolution')), false) AS has_products,
         coalesce(bool_or(class IN ('normalization', 'pooling')), false) AS has_layers,
-        coalesce(bool_or(class = 'attention'), false) AS has_attention
+        coalesce(bool_or(class = 'attention'), false) AS has_attention,
+        coalesce(bool_or(class IN ('attention', 'softmax')), false) AS attends
     FROM kernel_name
 ), titled AS MATERIALIZED (
     SELECT coalesce(bool_or(starts_with(text, 'FusionExecutor')), false) AS has_fuser,
@@ -103,12 +104,15 @@ WITH named AS MATERIALIZED (
             WHEN 'all-reduce' THEN IF(in_forward, ', in the forward pass, too', ', the only collective of a training')
             WHEN 'reduce-scatter' THEN ', and an all-gather' WHEN 'send' THEN ', and no all-to-all' ELSE '' END
             AS evidence
-    FROM found CROSS JOIN has CROSS JOIN forward_reduce CROSS JOIN world
+    FROM found CROSS JOIN has CROSS JOIN forward_reduce CROSS JOIN world CROSS JOIN classed
     WHERE CASE
             WHEN found.trait = 'vLLM' THEN NOT list_contains(traits, 'SGLang') OR NOT starts_with(evidence, 'kernel')
             WHEN found.trait = 'TensorRT' THEN NOT list_has_any(traits, ['vLLM', 'SGLang'])
             WHEN found.trait IN ('training', 'checkpointing', 'foreach optimizer', 'fused optimizer') THEN is_model
-            WHEN found.trait IN ('decode', 'prefill') THEN is_model AND NOT list_contains(traits, 'training')
+            WHEN found.trait IN ('decode', 'prefill') THEN is_model AND NOT list_contains(traits, 'training') AND (
+                    attends OR NOT starts_with(evidence, 'range') OR NOT list_contains(traits, 'PyTorch')
+                    OR list_has_any(traits, ['torch.compile', 'CUDA graphs', 'vLLM', 'SGLang', 'TensorRT'])
+                )  -- else it decodes images or the like
             WHEN found.trait = 'all-reduce' THEN list_has_all(traits, ['PyTorch', 'training'])
                 AND NOT list_has_any(traits, [
                     'DDP', 'all-gather', 'reduce-scatter', 'send', 'FSDP', 'DeepSpeed', 'tensor parallel',

@@ -81,6 +81,20 @@ def test_the_split_by_phase_and_class(library: Library, training: str) -> None:
     assert [row["phase_pct"] for row in rows[:2]] == pytest.approx([100 * 2 / 3, 100 / 3])
 
 
+@pytest.mark.parametrize(("kind", "phase"), [("attention", "none"), ("elementwise", "optimizer")])
+def test_a_step_that_is_named_after_the_optimizer_has_no_phase(
+    library: Library, training: str, kind: str, phase: str
+) -> None:
+    """An optimizer updates parameters: a range of its name in which a model attends is the whole step."""
+    with duckdb.connect(str(library.path(training))) as db:
+        db.execute("UPDATE range_path SET name = 'optimizer_step_1' WHERE name LIKE 'step_%'")
+        db.execute("UPDATE range_path SET name = 'part' WHERE name IN ('forward', 'backward', 'opt.step')")
+        db.execute("UPDATE kernel_name SET class = ? WHERE class = 'matmul'", [kind])
+    rows = run(library, training, "phase_split", mode="process")
+    assert {row["phase"] for row in rows} == {phase, "none"}
+    assert sum(row["total_ns"] for row in rows) == 1100
+
+
 def test_by_thread_the_backward_pass_is_empty(library: Library, training: str) -> None:
     rows = run(library, training, "matmul_split", mode="thread")
     assert picked(rows, "phase", "total_ns", "matmul_ns") == [

@@ -14,7 +14,8 @@ CREATE OR REPLACE MACRO is_matmul(class) AS coalesce(class = 'matmul', false);
 -- to the innermost range on its launch path whose name has a phase. If that path has none, a further range around the
 -- call decides (call_range): libraries open their own ranges on the threads of a backward pass. `passes` is empty if
 -- the passes hold less than a quarter of the time of the kernels that start from the first to the last of them: then
--- threads outside the passes launch most kernels, and figures per step would mislead.
+-- threads outside the passes launch most kernels, and figures per step would mislead. If the optimizer is the only
+-- phase and looks up embeddings, convolves or attends, its range is the whole step (optimizer_step_3), which has none.
 CREATE OR REPLACE MACRO selected_phase_time(mode_of_range) AS TABLE
 WITH RECURSIVE path_phase AS (
     SELECT path_id, phase_of(name) AS phase FROM range_path WHERE parent_id IS NULL
@@ -44,8 +45,17 @@ WITH RECURSIVE path_phase AS (
     SELECT phase, name_id, in_pass, sum(ns)::BIGINT AS total_ns, count(*) AS calls,
         coalesce(sum(ns) FILTER (in_pass), 0) AS inside_ns, coalesce(sum(ns) FILTER (beside), 0) AS all_ns
     FROM placed GROUP BY phase, name_id, in_pass
+), whole AS (
+    SELECT coalesce(bool_and(phase IN ('none', 'optimizer'))
+            AND bool_or(phase = 'optimizer' AND class IN ('embedding', 'convolution', 'attention', 'softmax')), false)
+            AS is_step
+    FROM summed LEFT JOIN kernel_name USING (name_id)
+), merged AS (
+    SELECT CASE WHEN is_step THEN 'none' ELSE phase END AS phase, name_id, in_pass, sum(total_ns)::BIGINT AS total_ns,
+        sum(calls)::BIGINT AS calls, sum(inside_ns) AS inside_ns, sum(all_ns) AS all_ns
+    FROM summed CROSS JOIN whole GROUP BY ALL
 )
 SELECT phase, name_id, in_pass, total_ns, calls,
     CASE WHEN mode_of_range = 'thread' OR 4 * sum(inside_ns) OVER () >= sum(all_ns) OVER ()
         THEN passed.passes END AS passes
-FROM summed CROSS JOIN passed;
+FROM merged CROSS JOIN passed;
