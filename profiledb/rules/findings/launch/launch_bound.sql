@@ -25,7 +25,7 @@
 -- column: kernels | count | | kernels in the selection
 -- column: kernel_ns | ns | .1f | median duration of a kernel
 -- column: call_ns | ns | .1f | median duration of a launch call
--- column: range | name | | innermost range with at least half of this time; * stands for its last number
+-- column: range | name | | innermost range with at least four fifths of this time; * stands for its last number
 -- column: range_pct | % | .1f | share of this time in the range, the ranges inside it included
 -- column: reads | count | | copies of at most 64 bytes to the host, if they are many enough to be named
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). The CPU also reads a few bytes back from the GPU {reads} times.
@@ -76,7 +76,7 @@ WITH RECURSIVE piece AS MATERIALIZED (
     SELECT parent_id, ns FROM above JOIN range_path USING (path_id) WHERE parent_id IS NOT NULL
 ), place AS (
     SELECT pattern, sum(above.ns) AS ns FROM above JOIN path_pattern USING (path_id) GROUP BY pattern, level
-    HAVING 2 * sum(above.ns) >= (SELECT ns FROM total) ORDER BY level DESC, ns DESC, pattern LIMIT 1
+    HAVING 5 * sum(above.ns) >= 4 * (SELECT ns FROM total) ORDER BY level DESC, ns DESC, pattern LIMIT 1
 ), by_range AS (
     SELECT pattern, sum(duration_ns) AS ns, count(*) AS gaps, arg_min(start_ns, gap_id) AS start_ns,
         max(duration_ns) AS longest_ns, arg_min(device_id, gap_id) AS device_id, arg_min(pre, gap_id) AS pre

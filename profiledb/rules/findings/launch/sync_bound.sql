@@ -6,7 +6,10 @@
 -- until they are gone (`finding_ahead`): the saving is the time of the calls if the CPU takes longer than the GPU
 -- anyway, else the gaps. Calls followed by less than `least_ns` of CPU work besides launches count only if a function
 -- has at least `times` of them: reading results takes a few. Gaps of up to `gap_ns` in which such a call returns count
--- as explained in full: the trace does not show how long launching takes there without the wait.
+-- as explained in full: the trace does not show how long launching takes there without the wait. A read of a few bytes
+-- is a copy and often a synchronization after it: both are one wait, named after the call that takes longer. The cause
+-- of such reads is `positions` if kernels that list the positions of a mask run as often as half of them, `conditions`
+-- if half of them read one byte.
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
 -- includes: finding, idle, waiting, ranges
@@ -36,7 +39,10 @@
 -- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} in {function} in {range}, and then the GPU waits {gap_ns} for the CPU.
 -- says: CPU and GPU take turns waiting: {calls} {calls|time|times} the CPU waits {waited_ns} in {function}, and then the GPU waits {gap_ns} for the CPU.
 -- clear: Synchronization makes CPU and GPU wait for each other {value} of the time.
--- advice: [few bytes] -> read_later
+-- advice: [positions, PyTorch, not vLLM, not SGLang] Search no masks in {place|the step}: `nonzero`, `torch.where(mask)` and `x[mask]` read on the CPU how many positions they find. Keep shapes fixed: `torch.where(mask, a, b)`, products with the mask, or rows that are sorted by group (`argsort`) and computed in one batch, which spares launches, too.
+-- advice: [else, conditions, PyTorch, not vLLM, not SGLang, training] Check less in {place|the step}: `torch.autograd.set_detect_anomaly(True)`, `if torch.isnan(x).any()` and other conditions on tensors read a truth value each, for which the CPU waits. Turn them off, or check every N steps.
+-- advice: [else, conditions, PyTorch, not vLLM, not SGLang, not decode] Check less in {place|the step}: conditions on tensors (`if x.any()`, `bool(x)`, `torch.equal`) read a truth value each, for which the CPU waits. Keep them on the GPU (`torch.where`), or read them every N steps.
+-- advice: [else, few bytes or positions or conditions] -> read_later
 -- advice: [copy, vLLM or SGLang] -> read_later
 -- advice: [copy, else, PyTorch] Copy results of {place|the step} with `.to("cpu", non_blocking=True)` into pinned memory, and read them a step later, after `event.synchronize()`.
 -- advice: [copy, else, CuPy] Copy results of {place|the loop} with `array.get(out=host, stream=stream, blocking=False)` into a pinned `host`, and read them a step later, after `stream.synchronize()`.
@@ -60,12 +66,21 @@ WITH synced AS MATERIALIZED (
             CASE WHEN e > a AND duration_ns <= $gap_ns::BIGINT THEN duration_ns ELSE ns END
         )::BIGINT AS explains_ns
     FROM held
-), main AS (
+), caller AS (
     SELECT function, pattern, sum(ns) AS ns, count(DISTINCT {'tid': tid, 's': s}) AS calls,
-        CASE WHEN bool_or(few) THEN 'few bytes'
+        sum(waited_ns) FILTER (leads) AS waited_ns, CASE WHEN bool_or(few) THEN 'few bytes'
         WHEN any_value(category) = 'synchronization' THEN 'synchronization' ELSE 'copy' END AS cause
-    FROM held LEFT JOIN idle_pattern ON pre = process_range
-    GROUP BY function, pattern ORDER BY ns DESC, function, pattern LIMIT 1
+    FROM held LEFT JOIN idle_pattern ON pre = process_range GROUP BY function, pattern
+), main AS (
+    SELECT arg_max(function, waited_ns) AS function, pattern, sum(ns) AS ns, sum(calls)::BIGINT AS calls, cause
+    FROM caller GROUP BY pattern, cause, CASE WHEN cause <> 'few bytes' THEN function END
+    ORDER BY ns DESC, function, pattern LIMIT 1
+), read AS (
+    SELECT count(*) AS reads, count_if(bytes = 1) AS truths, (
+            SELECT count(*) FROM selected_kernel JOIN kernel_name USING (name_id)
+            WHERE regexp_matches(short, '^write_indices|^DeviceSelectSweepKernel')
+        ) AS searches
+    FROM selected_memop WHERE kind = 'memcpy' AND copy_kind = 2 AND bytes <= 64
 ), step AS (
     SELECT nullif(count(*), 0) AS steps FROM selected_counted_step('process') WHERE rank = 1
 ), shown AS (
@@ -79,6 +94,8 @@ WITH synced AS MATERIALIZED (
 SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, explains_ns, total.calls, steps,
     main.function, main.pattern AS range,
     CASE WHEN main.calls < total.calls AND 2 * main.calls >= total.calls THEN main.calls END AS main_calls,
-    CASE WHEN 2 * main.calls < total.calls THEN main.calls END AS few_calls, total.waited_ns, total.gap_ns, main.cause,
+    CASE WHEN 2 * main.calls < total.calls THEN main.calls END AS few_calls, total.waited_ns, total.gap_ns,
+    CASE WHEN main.cause <> 'few bytes' THEN main.cause WHEN 2 * searches >= reads THEN 'positions'
+        WHEN 2 * truths >= reads THEN 'conditions' ELSE 'few bytes' END AS cause,
     (SELECT list(piece ORDER BY ns DESC, gap_id) FROM shown) AS evidence
-FROM finding_window CROSS JOIN total CROSS JOIN step LEFT JOIN main ON true;
+FROM finding_window CROSS JOIN total CROSS JOIN step CROSS JOIN read LEFT JOIN main ON true;
