@@ -5,6 +5,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from profiledb.findings.sentences import strip_sentence
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.gaps import MS, by_hand, sampled
@@ -18,9 +19,11 @@ FOREACH = "multi_tensor_apply_kernel<TensorListMetadata<2>, BinaryOpListAlphaFun
 BY_HAND = "vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>"
 ADAM = "multi_tensor_apply_kernel<FusedAdamMathFunctor<float, 4>>(T1)"
 SILU = "vectorized_elementwise_kernel<4, silu_kernel>"
+COPY = "elementwise_kernel<128, 4, direct_copy_kernel_cuda>"
+ADDED = "indexFuncLargeIndex<float, ReduceAdd>"
 CLASSES = {
     FILL: "copy", LOOK: "embedding", FOREACH: "optimizer", ADAM: "optimizer", BY_HAND: "elementwise",
-    SILU: "elementwise", "gemm": "matmul",
+    SILU: "elementwise", COPY: "copy", ADDED: "embedding", "gemm": "matmul",
 }  # fmt: skip
 Op = tuple[str, int, int, int]
 """Name of a kernel, start and end in ns, and its blocks."""
@@ -102,6 +105,34 @@ def test_tokens_recomputed(nsys_samples: Library, library: Library, publish: Pub
     assert found(*range(100, 132, 4), last=ADAM).value == 0, "lengths of a training may grow"
     for sample in ("transformer_inference", "transformer_training"):
         assert sampled(nsys_samples, sample, "tokens_recomputed").verdict == "clear", sample
+
+
+def test_tensors_that_are_copied_whenever_they_get_longer(library: Library, publish: Publish) -> None:
+    """By hand: tokens of two layers, each with a long copy of what there is and a short one of what is joined to it."""
+
+    def found(*blocks: int) -> Any:
+        copies = [(layer, size) for size in blocks for layer in (0, 1)]
+        work: list[Op] = []
+        for i, (_, size) in enumerate(copies):
+            at = 100 * US * i
+            work += [(COPY, at + 10, at + 40 * US, size), (COPY, at + 41 * US, at + 42 * US, 4)]
+        return judged(library, ran(publish, *work, ("gemm", 2 * MS, 2 * MS + US, 1)), "data_movement")
+
+    one = found(*range(1000, 1035, 5))
+    assert (one.verdict, one.cause, one.facts["grown"]) == ("fires", "concatenation", 5)
+    assert "grows by 5 blocks again and again" in strip_sentence(one)
+    assert found(*range(1000, 1020, 5), *range(1000, 1020, 5)).cause == "concatenation", "two texts of three tokens"
+    for other in ([1000] * 7, range(1000, 1025, 5), (1000, 1001, 1003, 1006, 1010, 1015, 1021), range(10, 80, 10)):
+        assert found(*other).cause is None, other
+    cached, trained = (one.rule.advised("concatenation", ("PyTorch", *of)) for of in (("decode",), ("training",)))
+    assert ("cache" in cached[0], "cache" in " ".join(trained)) == (True, False)
+
+
+def test_additions_in_short_kernels_wait_for_nothing(library: Library, publish: Publish) -> None:
+    for lasts, cause in ((11, "atomics"), (9, None)):
+        work = [(ADDED, 20 * US * i, (20 * i + lasts) * US, 100) for i in range(4)]
+        found = judged(library, ran(publish, *work, ("gemm", MS, MS + US, 1)), "data_movement")
+        assert (found.verdict, found.cause) == ("fires", cause)
 
 
 def test_round_trips(nsys_samples: Library, library: Library, publish: Publish) -> None:

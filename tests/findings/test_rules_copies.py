@@ -153,6 +153,17 @@ def test_copies_that_the_link_cannot_carry_in_time_are_the_cause(
     assert (found.verdict, found.is_cause) == ("fires", leads)
 
 
+@pytest.mark.parametrize(("back", "cause"), [(750_000, "to host"), (740_000, None)])
+def test_copies_to_the_host_have_their_own_advice(library: Library, small: Any, back: int, cause: str | None) -> None:
+    moved = [copy(1, 40_000, 90_000, back, (2, 0)), copy(2, 95_000, 99_000, 1_000_000 - back, (0, 2))]
+    calls = [call(1, 4, 39_000, 90_000), call(2, 4, 94_000, 99_000)]
+    found = judged(library, small([(0, 31_000)], memop=moved, api_call=calls), "copies_exceed_compute")
+    assert (found.verdict, found.cause) == ("fires", cause)
+    advised = found.rule.advised(found.cause, ["PyTorch"])
+    assert advised[0].startswith("Copy back only what the CPU needs") == bool(cause)
+    assert ("`host.copy_(" in advised[1]) == bool(cause)
+
+
 def test_synchronous_copies(nsys_samples: Library, library: Library, small: Any) -> None:
     """No sample has one that weighs: by hand. The call lasts from 10 to 70, kernels take 30 to 40 of it."""
     moved = [copy(1, 20, 60, 100_000, (1, 2)), copy(2, 80, 82, 64_000, (1, 2)), copy(3, 84, 86, 900_000, (2, 2))]

@@ -184,6 +184,7 @@ def test_layout_conversions(nsys_samples: Library, library: Library, small: Call
     converted = union((a, b) for a, b, converts in ran if converts)
     found = judged(nsys_samples, FIXED, "layout_conversions")
     assert (found.verdict, found.saving_ns) == ("fires", converted)
+    assert "`Conv1d` has no such format" in found.rule.advised(None, ["PyTorch"])[0]
     assert found.facts["launches"] == sum(converts for *_, converts in ran)
     to_nhwc, back = (f"void cudnn::ops::{name}Kernel<float>(int)" for name in ("nchwToNhwc", "nhwcToNchw"))
     by_hand = small((0, 90, "convolution", "matmul"), (90, 96, to_nhwc, "copy"), (94, 100, back, "copy"))

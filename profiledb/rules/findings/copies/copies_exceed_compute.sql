@@ -5,8 +5,8 @@
 -- copy to the GPU counts the host code ahead of it for which the GPU waits, if the CPU can have filled a buffer of
 -- this size in it (`staged_bytes_per_s` or faster): JAX and others copy into pinned memory of their own first. If the
 -- copies would take `peak_ratio` times as long as the compute even at the peak of the link, this is the cause: faster
--- copies would still take much of the time. The value is 0 if copies run for less than `least_pct` percent of the
--- active span (first to last operation of each GPU).
+-- copies would still take much of the time. The cause is `to host` if three quarters of the bytes go there. The value
+-- is 0 if copies run for less than `least_pct` percent of the active span (first to last operation of each GPU).
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory, idle
 -- selects: part
@@ -35,16 +35,22 @@
 -- advice: [else, Numba] Keep device arrays between kernels (`cuda.to_device` once): a NumPy array as an argument is copied both ways at each launch.
 -- advice: [else, OpenACC] Keep arrays on the GPU around the loop: a `data` region, `present` inside of it.
 -- advice: [else, OpenMP offload] Keep arrays on the GPU around the loop: a `target data` region.
+-- advice: [else, to host, PyTorch] Copy back only what the CPU needs: choose, reduce or convert it on the GPU before the copy (`x[:, ::100].cpu()`, not `x.cpu()[:, ::100]`).
+-- advice: [else, to host] Copy back only what the CPU needs: choose, reduce or convert it on the GPU before the copy.
 -- advice: [else] Keep data on the GPU between steps; copy it once, in the smallest type that will do, and decode or convert it there.
--- advice: [not pinned memory] If each step needs new data, copy it from pinned memory while the GPU computes the step before.
+-- advice: [to host] -> pin_results
+-- advice: [not to host, not pinned memory] If each step needs new data, copy it from pinned memory while the GPU computes the step before.
 -- advice: Do more work per copy, such as several passes over the same data. If there is none, the CPU may be faster (page CPU vs GPU).
 -- source: TraceLens (copies over 5 % of the time); nsys-ai book; ratio: ours
 WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
 ), copied AS (FROM finding_cover('copy', 'finding_compute')
 ), computed AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_compute
 ), total AS (
-    SELECT sum(bytes)::BIGINT AS bytes, max(least_ns) AS least_ns FROM (  -- both directions at the same time
-        SELECT sum(bytes) AS bytes, sum(bytes * 1e9 / peak_bytes_per_s) AS least_ns FROM copy GROUP BY direction
+    SELECT sum(bytes)::BIGINT AS bytes, max(least_ns) AS least_ns,
+        4 * coalesce(sum(bytes) FILTER (copy_kind = 2), 0) >= 3 * sum(bytes) AS back
+    FROM (  -- both directions at the same time
+        SELECT any_value(copy_kind) AS copy_kind, sum(bytes) AS bytes, sum(bytes * 1e9 / peak_bytes_per_s) AS least_ns
+        FROM copy GROUP BY direction
     )
 ), filled AS (
     SELECT any_value(ns) AS ns, sum(bytes) AS bytes
@@ -65,6 +71,7 @@ SELECT CASE WHEN 100.0 * copied.ns < $least_pct::DOUBLE * finding_window.ns OR c
         ELSE (copied.ns + staged.ns) / greatest(1, computed.ns) END AS value,
     bare_ns + staged.ns AS saving_ns,
     coalesce(total.least_ns >= $peak_ratio::DOUBLE * computed.ns, false) AS is_cause,
+    CASE WHEN back THEN 'to host' END AS cause,
     nullif(staged.ns, 0) AS staged_ns,
     CASE WHEN 20 * staged.ns >= copied.ns AND staged.ns > 0 THEN staged.ns END AS ahead_ns,
     copied.ns AS copy_ns, nullif(computed.ns, 0) AS compute_ns,

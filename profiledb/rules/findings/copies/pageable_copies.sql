@@ -18,8 +18,8 @@
 -- column: bytes | bytes | | bytes copied
 -- column: bare_ns | ns | | time in which they or their calls run and the GPU computes nothing
 -- column: rate | bytes/s | .0f | bytes over the time on the GPU
--- says: For {bare_ns} ({value} of the time) the GPU waits for {copies} async {copies|copy|copies} of pageable memory: {bytes} at {rate}.
--- says: For {bare_ns} ({value} of the time) the GPU waits for async copies of pageable memory.
+-- says: For {bare_ns} ({value} of the time) the GPU computes nothing because of {copies} async {copies|copy|copies} of pageable memory: {bytes} at {rate}.
+-- says: For {bare_ns} ({value} of the time) the GPU computes nothing because of async copies of pageable memory.
 -- clear: The GPU waits {value} of the time for async copies of pageable memory.
 -- advice: [to host] -> pin_results
 -- advice: [not to host] -> pin

@@ -22,7 +22,7 @@
 -- column: copies | count | | copies in them
 -- column: bytes | bytes | | bytes of these copies, both ways
 -- column: bare_ns | ns | | time in which they or their calls run and the GPU computes nothing
--- says: The same sizes go to the GPU and back, time after time (round trips: {trips}, copies: {copies}, {bytes}): the GPU waits {bare_ns} for them ({value} of the time).
+-- says: The same sizes go to the GPU and back {trips} {trips|time|times} ({copies} {copies|copy|copies}, {bytes}), and the GPU computes nothing meanwhile for {bare_ns} ({value} of the time).
 -- clear: The GPU waits {value} of the time for data that goes to the GPU and back.
 -- advice: [PyTorch] Leave on the GPU whatever returns to it (weights, state): no `.to("cpu")` after each use. Parts of a pipeline that fit together stay there together (diffusers: `pipe.to("cuda")` instead of `enable_model_cpu_offload()`).
 -- advice: [else, CuPy] Leave arrays on the GPU between operations: no `.get()` and `cupy.asarray` around each.

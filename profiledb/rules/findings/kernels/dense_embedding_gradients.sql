@@ -23,7 +23,7 @@
 -- column: tables | count | | gradients of tables that are filled
 -- column: numbers | count | | numbers of the largest table
 -- column: kernel | name | | kernel of the embedding's backward pass with the most time
--- says: Backward makes a gradient for all rows of a table of which a batch looks up some (numbers in it: about {numbers}): filling it takes {fill_ns}, updating all rows {update_ns}, together {value} of the time.
+-- says: Backward makes a gradient for all rows of a table (about {numbers} numbers), although a batch looks up few of them: filling it takes {fill_ns}, updating all rows {update_ns}, together {value} of the time.
 -- clear: Gradients and updates of whole embedding tables take {value} of the time.
 -- advice: [PyTorch] Make gradients for the rows of the batch alone: `nn.Embedding(..., sparse=True)` (`nn.EmbeddingBag` likewise), with `torch.optim.SparseAdam` or SGD for the tables. Large tables: TorchRec, whose fused optimizers update these rows in the backward pass.
 -- advice: [else, TensorFlow] Keep gradients of tables as `tf.IndexedSlices`: no operation that makes them dense (clipping by a global norm of dense copies), and an optimizer with sparse updates (`LazyAdam`).

@@ -16,7 +16,7 @@
 -- column: kernel | name | | the one with the most time
 -- says: cuDNN converts the layout of tensors {launches} {launches|time|times}, between NCHW and NHWC: {convert_ns}, {value} of the time.
 -- clear: Conversions between NCHW and NHWC take {value} of the time.
--- advice: [PyTorch, not channels last] Keep convolutions in NHWC: `model.to(memory_format=torch.channels_last)`, and the input, too: `x.to(memory_format=torch.channels_last)`.
+-- advice: [PyTorch, not channels last] Keep convolutions in NHWC: `model.to(memory_format=torch.channels_last)`, and the input, too: `x.to(memory_format=torch.channels_last)`. `Conv1d` has no such format: use `Conv2d` on `x[:, :, None]` instead.
 -- advice: [PyTorch] Leave out `.contiguous()`, `.view()` and `permute` between convolutions: they bring the other layout back.
 -- advice: [TensorFlow] Keep convolutions in NHWC: `data_format="channels_last"`.
 -- advice: [not PyTorch, not TensorFlow] Keep tensors in NHWC, the layout in which tensor cores compute convolutions.

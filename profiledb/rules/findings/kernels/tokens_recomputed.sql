@@ -21,7 +21,7 @@
 -- column: pass_ns | ns | | median time of such a pass
 -- column: launch_ns | ns | | median time in which the CPU launches such a pass
 -- column: kernel | name | | kernel whose grid grows
--- says: Each pass computes all earlier tokens again ({pass_ns}, passes: {passes}): the grid of {kernel} grows by the same number of blocks from pass to pass. The CPU launches a pass in {launch_ns}.
+-- says: Each of {passes} passes computes all earlier tokens again, in {pass_ns} (median): the grid of {kernel} grows by the same number of blocks from pass to pass. The CPU launches a pass in {launch_ns}.
 -- clear: Passes that compute earlier tokens again take {value} of the time.
 -- advice: [Hugging Face] Generate with the cache of keys and values: `model.generate(..., use_cache=True)`, `model.config.use_cache = True`. Trainings with `gradient_checkpointing` turn it off.
 -- advice: [else, PyTorch] Keep keys and values of earlier tokens (a KV cache of fixed size), and compute only the new token in each pass.
