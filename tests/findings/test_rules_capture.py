@@ -248,6 +248,10 @@ def test_unclosed_ranges(nsys_samples: Library, library: Library, small: Any) ->
     found = judged(library, small(range_path=paths, range=ranges), "unclosed_ranges")
     assert (found.verdict, found.severity, found.value) == ("fires", "warning", 2)
     assert [piece["range"] for piece in found.evidence] == ["a", "b"]
+    failed = [{"severity": "warning", "source": "Analysis", "text": "Error when processing events: Source ID=\n"}]
+    lost = judged(library, small(range_path=paths, range=ranges, diagnostic=failed), "unclosed_ranges")
+    assert (lost.cause, len(lost.advice)) == ("lost", 1), "the program may well have closed them"
+    assert "another version of nsys" in lost.advice[0]
     pushed = [{**one, "style": "PushPop", "closed": False} for one in ranges]
     own = judged(library, small(range_path=paths, range=pushed), "unclosed_ranges")
     assert not any("start_range" in one for one in own.advice)

@@ -418,11 +418,12 @@ def test_waiting_in_the_operating_system(nsys_samples: Library, library: Library
     waits = by_hand(publish, KERNELS, osrt_call=[made.osrt(1, SEM, 45_000, 75_000)])
     held = judged(library, waits, "os_blocking")
     assert (held.verdict, held.cause, held.facts["function"], held.saving_ns) == ("fires", "lock", "sem_wait", 30_000)
-    launches = made.call(500, LAUNCH, 50_000, 52_000, tid=made.MAIN + 1)
-    handed = by_hand(publish, KERNELS, osrt_call=[made.osrt(1, SEM, 45_000, 75_000)], api_call=[launches])
-    assert judged(library, handed, "os_blocking").saving_ns == 0, (
-        "it waits for a thread that launches, as backward does"
+    timed = [{"string_id": 70, "value": "sem_clockwait"}]
+    queue = judged(
+        library, by_hand(publish, KERNELS, osrt_call=[made.osrt(1, 70, 45_000, 75_000)], string=timed), "os_blocking"
     )
+    assert "for the next batch" in queue.rule.advised(queue.cause, ["PyTorch", "loader workers"])[0]
+    assert queue.rule.advised(queue.cause) == held.rule.advised(held.cause)
     assert sampled(nsys_samples, "transformer_training", "os_blocking", warmup="exclude").verdict == "clear"
     assert sampled(nsys_samples, "transformer_steps", "os_blocking").verdict == "cannot_judge"
 

@@ -81,6 +81,15 @@ def test_host_work_that_launches_kernels_cannot_wait(capture: Capture, library: 
         assert any("Launch the next step" in one for one in found.rule.advised(found.cause)) == (cause is None)
 
 
+def test_a_call_in_which_the_cpu_waits_is_no_work(library: Library, publish: Publish) -> None:
+    kernels = [(at, at + 5, at + 10, at + 20) for at in range(0, 10 * MS, MS)]
+    steps = ranges(*((at, at + MS - 1, f"step_{at // MS}") for at in range(0, 10 * MS, MS)))
+    for lasts, said in ((600_000, "is in `sem_wait` in `step_*`"), (400_000, "works in `step_*`")):
+        waits = [made.osrt(n, SEM, at + 100_000, at + 100_000 + lasts) for n, (at, *_) in enumerate(kernels)]
+        found = judged(library, by_hand(publish, kernels, osrt_call=waits, **steps), "host_work")
+        assert f"while the CPU {said}." in sentences.says(found)
+
+
 def test_updates_of_graphs_by_xla_are_no_host_work(library: Library, publish: Publish) -> None:
     kernels = [(at, at + 5, at + 10, at + 20) for at in range(0, 10 * MS, MS)]
     updates = ranges(*((at + 20, at + MS - 20, "command_buffer::update") for at in range(0, 10 * MS, MS)))

@@ -5,10 +5,12 @@ import pytest
 from profiledb.findings import judge, rulebook, sentences
 from profiledb.library.library import Library
 from profiledb.query import analysis
+from tests.support import memory_reports as made
 from tests.support.exports import MAIN
-from tests.support.gaps import MS, sampled
 from tests.support.judged_rules import judged
-from tests.support.range_captures import Capture
+from tests.support.page_reports import Publish
+from tests.support.ranged import Capture
+from tests.support.waits import MS, by_hand, ranges, sampled
 
 
 def test_optimizer_per_parameter(nsys_samples: Library, library: Library, capture: Capture) -> None:
@@ -59,6 +61,7 @@ def test_compilation_in_steps(nsys_samples: Library, library: Library, capture: 
     found = judged(library, steps(3, 5, 6), "compilation_in_steps")
     assert (found.verdict, found.facts["loading"], found.facts["steps"], found.facts["modules"]) == ("fires", 3, 8, 3)
     assert found.saving_ns == 30 * MS
+    assert sentences.says(found).startswith("3 steps load new kernels (3 modules): the GPU waits 30.0 ms")
     assert found.value == pytest.approx(100 * 30 * MS / (101 * MS - 20))
     assert judged(library, steps(3, 5), "compilation_in_steps").saving_ns == 20 * MS, "each number that changes"
     assert judged(library, steps(3, 4), "compilation_in_steps").value == 0, "too few in a row"
@@ -66,6 +69,21 @@ def test_compilation_in_steps(nsys_samples: Library, library: Library, capture: 
     assert judged(library, steps(), "compilation_in_steps").value == 0
     for sample in ("transformer_training", "idle_host_bound"):
         assert sampled(nsys_samples, sample, "compilation_in_steps", warmup="exclude").verdict == "clear", sample
+
+
+@pytest.mark.parametrize(("copies", "cause"), [(1, None), (2, "made")])
+def test_input_made_in_the_middle_of_steps(library: Library, publish: Publish, copies: int, cause: str | None) -> None:
+    """By hand: steps of 600 µs, with 200 µs of host code ahead of each copy to the GPU: a loader has one per batch."""
+    steps = range(0, 6_000_000, 600_000)
+    work = [(at, at + 10, at + 20, at + 40_000) for at in steps]
+    sent = [at + 250_000 * (1 + n) for at in steps for n in range(copies)]
+    moved = [made.copy(n, at, at + 10_000, 200_000, (0, 2), call_id=n) for n, at in enumerate(sent)]
+    calls = [made.call(n, 4, at - 10, at + 10_000) for n, at in enumerate(sent)]
+    named = ranges(*((at - 5, at + 599_990, f"step_{n}") for n, at in enumerate(steps)))
+    found = judged(library, by_hand(publish, work, memop=moved, api_call=calls, **named), "data_loading")
+    assert (found.verdict, found.cause) == ("fires", cause)
+    advised = found.rule.advised(found.cause, ["PyTorch"])
+    assert ("torch.randn(" in advised[0], "num_workers=4" in advised[0]) == (bool(cause), not cause)
 
 
 def test_graphs_in_loop(nsys_samples: Library, library: Library, capture: Capture) -> None:

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import pytest
 
-from profiledb.findings import judge, rulebook
+from profiledb.findings import judge, rulebook, sentences
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.second import steps as told
@@ -193,6 +193,16 @@ def test_steps_that_are_not_steady(nsys_samples: Library, sample: str, verdict: 
     assert finding.saving_ns is None
     assert finding.facts["wanted"] == max(20, 2 * finding.facts["steps"])
     assert sampled(nsys_samples, "transformer_steps", "unsteady_steps").verdict == "cannot_judge"
+
+
+def test_steps_that_never_settle(capture: Capture, library: Library) -> None:
+    never = judged(library, loop(capture, [100, 200] * 5), "unsteady_steps")
+    assert (never.value, never.facts["unsettled"]) == (6, 10)
+    assert "of 10 steps, any 5 in a row vary" in sentences.says(never)
+    assert "Warm up" not in " ".join(sentences.fill_advice(never)), "it would not help"
+    late = judged(library, loop(capture, [100, 200, 100, 200, *[100] * 6]), "unsteady_steps")
+    assert (late.value, late.facts["unsettled"]) == (4, None)
+    assert sentences.fill_advice(late)[0].startswith("Warm up for longer, by 4 steps or more")
 
 
 def test_warmup_inside(capture: Capture, library: Library, nsys_samples: Library) -> None:

@@ -2,7 +2,8 @@
 -- question: Did the program open ranges without closing them?
 -- The number of ranges in the selection that the capture saw open but never close. They end with the data, as nsys
 -- itself ends push/pop ranges with the session, so their times mean nothing, and steps among them do not count. One per
--- thread is normal if the capture ends inside a range. Every event of a trace is complete and may end with it.
+-- thread is normal if the capture ends inside a range. If nsys failed to process events, the ends of these ranges may
+-- be among them (cause `lost`). Every event of a trace is complete and may end with it.
 -- needs: range
 -- includes: selection, finding
 -- selects: part
@@ -15,14 +16,16 @@
 -- column: path | name | | path with the most of them
 -- says: {ranges} {ranges|range was|ranges were} never closed ({share_pct} of all), {ranges|named|most of them} {path}. Ignore {ranges|its time|their times}.
 -- clear: All ranges were closed.
+-- advice: [lost] Capture again with another version of nsys: it failed to process events, and the ends of these ranges may be among them.
 -- advice: [start] End every range that starts, on every path out of the code: each `nvtx.start_range` (`nvtxRangeStart`) needs an `end_range` (`nvtxRangeEnd`) with its id.
 -- advice: [push, PyTorch] Close ranges on every path out of the code: `with torch.cuda.nvtx.range("name"):` or `nvtx.annotate`, not `range_push` without `range_pop`.
 -- advice: [push, else, CuPy or Numba or JAX or TensorFlow] Close ranges on every path out of the code: `with nvtx.annotate("name"):`, not `push_range` without `pop_range`.
 -- advice: [push, else] Close ranges on every path out of the code: `nvtx3::scoped_range`, not `nvtxRangePush` without `nvtxRangePop`.
--- advice: End the capture between steps: `cudaProfilerStop` after the range is closed.
+-- advice: [not lost] End the capture between steps: `cudaProfilerStop` after the range is closed.
 -- source: ours; nsys leaves such ranges without an end
-SELECT 0 AS value, 0 AS ranges, 100.0 * 0 / nullif(count(*), 0) AS share_pct, 'push' AS cause, NULL AS path,
-    NULL AS evidence
+SELECT 0 AS value, 0 AS ranges, 100.0 * 0 / nullif(count(*), 0) AS share_pct,
+    CASE WHEN EXISTS (FROM diagnostic WHERE starts_with(text, 'Error when processing events')) THEN 'lost'
+        ELSE 'push' END AS cause, NULL AS path, NULL AS evidence
 FROM selected_range AS one CROSS JOIN report
 HAVING count(*) FILTER (
     NOT closed OR style = 'PushPop' AND kind <> 'torch' AND one.end_ns = duration_ns AND one.end_ns > one.start_ns
@@ -42,7 +45,11 @@ WITH open AS (
     SELECT {'name': path, 'count': ranges, 'start_ns': start_ns, 'end_ns': end_ns, 'range': path} AS piece FROM by_path
 )
 SELECT total.ranges AS value, total.ranges, 100.0 * total.ranges / nullif(total.every, 0) AS share_pct,
-    (SELECT CASE mode(style) WHEN 'StartEnd' THEN 'start' ELSE 'push' END FROM open) AS cause,
+    (
+        SELECT CASE WHEN EXISTS (FROM diagnostic WHERE starts_with(text, 'Error when processing events')) THEN 'lost'
+            WHEN mode(style) = 'StartEnd' THEN 'start' ELSE 'push' END
+        FROM open
+    ) AS cause,
     (SELECT path FROM by_path ORDER BY ranges DESC, path LIMIT 1) AS path,
     (SELECT list(piece ORDER BY piece.count DESC, piece.name) FROM shown) AS evidence
 FROM total;

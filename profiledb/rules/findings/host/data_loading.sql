@@ -9,7 +9,8 @@
 -- (`staged_bytes_per_s`), or precedes the GPU's first kernel, like the copies of weights. Without either, the rule
 -- cannot judge, unless the GPU is hardly idle at all; nor can it if
 -- ranges of such names launch most of the kernel time, like a range around a loop over a DataLoader: the name then says
--- nothing about the CPU.
+-- nothing about the CPU. The cause is `made` if there are `made` such gaps per step or more: a loader fills a batch in
+-- one.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting, ranges
 -- selects: part
@@ -22,6 +23,7 @@
 -- param: least_bytes = 64000 smaller copies are not input
 -- param: times = 4 fewest such gaps without steps
 -- param: staged_bytes_per_s = 4000000000 slowest rate at which the CPU fills a buffer, bytes/s
+-- param: made = 2 gaps per step from which input is made in the middle of steps, not loaded
 -- column: idle_ns | ns | | idle time of all GPUs during loading
 -- column: range | name | | data loading range with most of it, unless that is the whole step; * stands for its last number
 -- column: step_ns | ns | | idle time per step
@@ -31,19 +33,22 @@
 -- says: The GPU waits for input {value} of the time ({idle_ns}, {step_ns} per step): meanwhile the CPU works before copies to the GPU.
 -- says: The GPU waits for input {value} of the time ({idle_ns}): meanwhile the CPU works before copies to the GPU.
 -- clear: The GPU waits for input {value} of the time.
--- advice: -> load_ahead
+-- advice: [made, PyTorch] Make on the GPU what {part|the loop} copies to it in the middle of a step: `torch.randn(..., device="cuda")` for random numbers, and no NumPy. What the CPU has to make, another thread can make ahead.
+-- advice: [made, else] Make on the GPU what {part|the loop} copies to it in the middle of a step, such as random numbers. What the CPU has to make, another thread can make ahead.
+-- advice: [not made] -> load_ahead
 -- advice: [PyTorch, pinned memory] Copy while the GPU works: `.to(device, non_blocking=True)` on its own stream; the memory is already pinned.
 -- advice: [else, PyTorch] Copy while the GPU works, from pinned memory: `pin_memory=True` and `.to(device, non_blocking=True)`.
 -- advice: [else, pinned memory] Copy while the GPU works; the memory is already pinned.
 -- advice: [else] Copy while the GPU works, from pinned memory.
--- advice: [PyTorch] Make the input cheaper: decode and transform on the GPU (NVIDIA DALI, `torchvision.transforms.v2`), or store decoded data.
--- advice: [else] Make the input cheaper: decode and transform on the GPU, or store decoded data.
+-- advice: [not made, PyTorch] Make the input cheaper: decode and transform on the GPU (NVIDIA DALI, `torchvision.transforms.v2`), or store decoded data.
+-- advice: [not made, else] Make the input cheaper: decode and transform on the GPU, or store decoded data.
 -- change: host_code={range}
 -- source: PyTorch TensorBoard plugin (DataLoader > 5 % of the step); XProf input pipeline (5 % moderate, 20 % high)
 SELECT CASE WHEN 100 * (SELECT coalesce(sum(b - a), 0) FROM selected_hole(1)) < $threshold::DOUBLE * ns
         THEN 0::DOUBLE END AS value,
     'No range of the selection is called like data loading, for example next_batch.' AS unjudged, 0 AS saving_ns,
-    0 AS idle_ns, NULL AS range, steps, CASE WHEN gpus = 1 AND steps > 0 THEN 0 END AS step_ns, NULL AS evidence
+    0 AS idle_ns, NULL AS cause, NULL AS range, steps, CASE WHEN gpus = 1 AND steps > 0 THEN 0 END AS step_ns,
+    NULL AS evidence
 FROM finding_window
 CROSS JOIN (SELECT nullif(count(*), 0) AS steps FROM selected_counted_step('process') WHERE rank = 1)
 WHERE ns > 0 AND NOT EXISTS (FROM path_pattern WHERE is_loading(pattern))
@@ -109,7 +114,9 @@ SELECT CASE WHEN told OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
     CASE WHEN inside THEN 'Most kernels are launched in ranges that are called like data loading.'
         WHEN NOT told THEN 'No range of the selection is called like data loading, for example next_batch.' END
         AS unjudged,
-    total.ns AS saving_ns, total.ns AS idle_ns, (SELECT pattern FROM main WHERE pattern NOT IN (FROM whole)) AS range,
+    total.ns AS saving_ns, total.ns AS idle_ns,
+    CASE WHEN (SELECT count(*) FROM fed) >= $made::DOUBLE * step.steps THEN 'made' END AS cause,
+    (SELECT pattern FROM main WHERE pattern NOT IN (FROM whole)) AS range,
     step.steps,
     CASE WHEN finding_window.gpus = 1 THEN total.ns / step.steps END::BIGINT AS step_ns,
     (SELECT list(shown ORDER BY ns DESC, gap_id) FROM longest) AS evidence

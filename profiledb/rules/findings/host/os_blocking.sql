@@ -22,7 +22,8 @@
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in calls into the operating system, {function_pct} of it in {function}.
 -- clear: The GPU waits {value} of the time for calls into the operating system.
 -- advice: [compiling] -> compile_once
--- advice: [lock] Let the other thread run ahead, or avoid the lock in {part|the loop}: the launching thread waits in {function}. The timeline shows which thread holds it.
+-- advice: [queue, loader workers] Give the loader more workers, or make a batch cheaper: the launching thread waits in {function}, as threads of Python do that wait for a queue, here most likely for the next batch.
+-- advice: [else, lock or queue] Let the other thread run ahead, or avoid the lock in {part|the loop}: the launching thread waits in {function}. The timeline shows which thread holds it.
 -- advice: [file] Read files ahead, write them in another thread, and keep small ones in memory: {part|the loop} waits in {function}.
 -- advice: [sleep] Wait for an event instead of sleeping or polling in {part|the loop}.
 -- advice: [unmapping, loader workers, not pinned memory] Have another thread copy and free the batches of the workers, which are in shared memory: `DataLoader(pin_memory=True)`. {part|The loop} waits in {function}.
@@ -55,6 +56,7 @@ SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS sav
     100.0 * place.ns / nullif(total.ns, 0) AS range_pct,
     CASE WHEN is_compiling(place.pattern) THEN 'compiling'
         WHEN regexp_matches(main.function, 'sleep|yield|poll|select|epoll') THEN 'sleep'
+        WHEN regexp_matches(main.function, '^sem_(clock|timed)wait') THEN 'queue'
         WHEN regexp_matches(main.function, 'mutex|cond|sem_|lock|futex|join|barrier|wait') THEN 'lock'
         WHEN regexp_matches(main.function, 'read|write|open|close|stat|seek|sync|flush|mmap|recv|send|get[cs]|put[cs]')
             THEN 'file'

@@ -21,15 +21,17 @@
 -- param: kernels = 2 kernels that a range launches each time from which its work cannot wait
 -- param: most = 10 gaps each time from which the work of a step lies between its launches
 -- column: range | name | | the range; * stands for its last number
+-- column: function | name | | OS call in which the CPU is for at least half of that time
 -- column: idle_ns | ns | | idle time of all GPUs in it
 -- column: gaps | count | | gaps during which it is open
 -- column: exposed_pct | % | .1f | share of the time of these ranges in which the GPU is idle
+-- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in {function} in {range}.
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU works in {range}.
 -- clear: No range of the program keeps the GPU waiting for more than {value} of the time.
 -- advice: [compiling] -> compile_once
 -- advice: [not compiling, vLLM or SGLang] -> launch_less
 -- advice: [launches, else, JAX or XLA] -> launch_less
--- advice: [not compiling, not launches, else, JAX or XLA] Dispatch the next step before the work in {place}: JAX runs ahead of the GPU until a value is read.
+-- advice: [not compiling, not launches, else, JAX or XLA] Dispatch the next step before {place} reads a value of this one, or waits for it (`block_until_ready()`, `float(x)`): until then JAX runs ahead of the GPU.
 -- advice: [whole step, else, PyTorch, eager] Cut the Python work in {place}: compile the model (`torch.compile(model)`), and do other work (logging, metrics, input) in another thread or after the next step is launched.
 -- advice: [whole step, else] Move the work in {place} off the launching thread, or do it while the GPU runs: launch the next step first, read results later.
 -- advice: [launches, else, PyTorch, eager, training, not fused optimizer] Cut the Python work between the launches of {place}: compile it (`torch.compile`); for an optimizer, `fused=True`.
@@ -39,8 +41,8 @@
 -- advice: [not compiling, not whole step, not launches, not vLLM, not SGLang] Or run it only every N steps, in another process, or on the GPU.
 -- change: host_code={range}
 -- source: TensorRT-LLM metrics 3a-3c (exposed preparation: exposed / range > 0.50 and exposed / window > 0.05)
-SELECT 0::DOUBLE AS value, 0 AS saving_ns, NULL AS cause, NULL AS idle_ns, NULL AS range, NULL AS gaps,
-    NULL AS exposed_pct, NULL AS evidence
+SELECT 0::DOUBLE AS value, 0 AS saving_ns, NULL AS cause, NULL AS idle_ns, NULL AS range,
+    NULL AS function, NULL AS gaps, NULL AS exposed_pct, NULL AS evidence
 FROM finding_window
 WHERE ns > 0 AND NOT EXISTS (
         FROM selected_idle(2000, NULL)
@@ -48,7 +50,7 @@ WHERE ns > 0 AND NOT EXISTS (
     );
 
 WITH piece AS MATERIALIZED (
-    SELECT gap_id, device_id, s, e, ns, path_id
+    SELECT gap_id, device_id, s, e, ns, path_id, reason, function
     FROM selected_idle(2000, NULL) JOIN (SELECT pre, path_id FROM range) USING (pre)
     WHERE duration_ns >= $least_ns::BIGINT AND reason IN ('host code', 'OS runtime call')
 ), numbered AS MATERIALIZED (  -- numbers to group by, and each pattern tested once: names are few and pieces many
@@ -68,6 +70,9 @@ WITH piece AS MATERIALIZED (
     FROM by_range JOIN lasted USING (pattern_id) JOIN numbered ON path_id = by_range.pattern_id
     CROSS JOIN finding_window
     WHERE 2 * by_range.ns >= lasted.ns * finding_window.gpus ORDER BY by_range.ns DESC, pattern LIMIT 1
+), called AS (
+    SELECT function FROM piece JOIN work USING (path_id) JOIN main USING (pattern_id) WHERE reason = 'OS runtime call'
+    GROUP BY function, main.ns HAVING 2 * sum(piece.ns) >= main.ns ORDER BY sum(piece.ns) DESC, function LIMIT 1
 ), whole AS (  -- ranges that are steps
     SELECT DISTINCT pattern FROM selected_range JOIN path_pattern USING (path_id)
     SEMI JOIN finding_step USING (start_ns, end_ns)
@@ -94,6 +99,7 @@ WITH piece AS MATERIALIZED (
 SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coalesce(main.ns, 0) AS saving_ns,
     CASE WHEN is_compiling(pattern) THEN 'compiling' WHEN launches AND between_launches THEN 'launches'
         WHEN pattern IN (FROM whole) THEN 'whole step' WHEN launches THEN 'launches' END AS cause,
-    main.ns AS idle_ns, pattern AS range, gaps, exposed_pct / gpus AS exposed_pct,
+    main.ns AS idle_ns, pattern AS range, (SELECT function FROM called) AS function, gaps,
+    exposed_pct / gpus AS exposed_pct,
     (SELECT list(piece ORDER BY ns DESC, gap_id) FROM shown) AS evidence
 FROM finding_window LEFT JOIN main ON true LEFT JOIN busy ON true;

@@ -19,7 +19,7 @@
 -- column: steps | count | | steps that count
 -- column: modules | count | | modules that these steps load
 -- column: idle_ns | ns | | idle time of these steps above that of the others
--- says: {loading} of {steps} steps load new kernels ({modules} {modules|module|modules}): the GPU waits {idle_ns} ({value} of the time) while code compiles or loads.
+-- says: {loading} {loading|step loads|steps load} new kernels ({modules} {modules|module|modules}): the GPU waits {idle_ns} ({value} of the time) while code compiles or loads.
 -- clear: The GPU waits {value} of the time in steps that load new kernels.
 -- advice: -> compile_once
 -- source: ours; PyTorch's recompilation guide. Pair on H100: a function compiled for 17 sizes in 20 steps

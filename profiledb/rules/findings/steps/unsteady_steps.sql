@@ -18,15 +18,19 @@
 -- column: cv_pct | % | .1f | standard deviation over the mean of all steps
 -- column: least_cv_pct | text | | variation at or above which a window is unsteady, percent
 -- column: wanted | count | | steps that a capture should have: twice as many, 20 at least
+-- column: unsettled | count | | steps that count, if no window of them is steady
+-- column: settling | count | | windows that are not steady, if later ones are
 -- column: shortest_ns | ns | | the shortest step
 -- column: longest_ns | ns | | the longest step
+-- says: Step times never settle: of {unsettled} steps, any 5 in a row vary by {least_cv_pct} % or more. CPU and GPU together, the shortest takes {shortest_ns}, the longest {longest_ns}. Means and totals of such steps say little.
 -- says: The first {value} windows of 5 steps vary by {least_cv_pct} % or more: of {steps} steps, CPU and GPU together, the shortest takes {shortest_ns}, the longest {longest_ns}. Means and totals of such steps say little.
 -- clear: Step times settle; over all {steps} steps they vary by {cv_pct}.
--- advice: Warm up for longer, and capture more steps: {wanted} or more.
--- advice: First find out what makes steps differ: the loader, input of different lengths, other work on the machine.
+-- advice: Find out what makes these {unsettled} steps differ: the loader, input of different lengths, other work on the machine. Then capture {wanted} or more.
+-- advice: Warm up for longer, by {settling} {settling|step|steps} or more, and capture more of them: {wanted} or more. If that does not settle them, find out what makes them differ.
 -- source: NVIDIA omniperf nsys-analyze (CV >= 0.15 in windows of 5, 3 in a row)
 SELECT NULL AS value, 'The selection has fewer than 7 steps.' AS unjudged, NULL AS steps, 20 AS wanted, NULL AS cv_pct,
-    format('{:g}', $cv::DOUBLE) AS least_cv_pct, NULL AS shortest_ns, NULL AS longest_ns, NULL AS evidence
+    format('{:g}', $cv::DOUBLE) AS least_cv_pct, NULL AS unsettled, NULL AS settling,
+    NULL AS shortest_ns, NULL AS longest_ns, NULL AS evidence
 FROM finding_step HAVING count(*) < 7;
 
 WITH step AS MATERIALIZED (FROM finding_step
@@ -50,6 +54,7 @@ WITH step AS MATERIALIZED (FROM finding_step
 )
 SELECT windows AS value, CASE WHEN steps IS NULL THEN 'The selection has fewer than 7 steps.' END AS unjudged,
     steps, greatest(20, 2 * steps) AS wanted, cv_pct, format('{:g}', $cv::DOUBLE) AS least_cv_pct,
-    shortest_ns, longest_ns,
+    CASE WHEN windows > steps - 5 THEN steps END AS unsettled,
+    CASE WHEN windows <= steps - 5 THEN windows END AS settling, shortest_ns, longest_ns,
     (SELECT list(piece ORDER BY ns DESC, start_ns) FROM shown) AS evidence
 FROM (SELECT 1 AS one) LEFT JOIN worst ON true;
