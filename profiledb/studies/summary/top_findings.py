@@ -15,6 +15,7 @@ from profiledb.studies.summary.statement import Statement, get_page
 MOST = 3
 IDLE = "gpu_idle"
 HOT = "hot_kernel"
+LITTLE = "low"
 FUNCTIONS = "functions"
 """The fact of a finding that names functions from CPU samples."""
 
@@ -34,9 +35,18 @@ def write_section(answers: Answers, without: Container[str] = ()) -> str:
 
 
 def select_told(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings that the Summary tells, without the idle GPU and warnings."""
+    """Return the findings that the Summary tells, without the idle GPU and warnings.
+
+    Nor does it tell those that save little and have the same first advice as one before them.
+    """
     others = [one for one in findings if one.rule.name != IDLE]
-    return [*judge.find_at_roof(others), *judge.select_leading(others, MOST)]
+    told: list[Finding] = []
+    for one in [*judge.find_at_roof(others), *judge.select_leading(others, MOST)]:
+        advised = sentences.list_general_advice(one)[:1]
+        said = advised in [sentences.list_general_advice(other)[:1] for other in told]
+        if one.severity != LITTLE or one.rule.is_choice or not said or not advised:
+            told.append(one)
+    return told
 
 
 def select_statements(statements: Sequence[Statement], findings: Sequence[Finding]) -> list[Statement]:
@@ -57,6 +67,8 @@ def select_statements(statements: Sequence[Statement], findings: Sequence[Findin
         amount, code = words.duration(one.worth_ns), f" {one.code}" if one.code and not sampled else ""
         if one.within:
             selected.append(replace(one, text=_explain_part(one.text, findings, gives_basis=gives_basis)))
+        elif one.page == idle and (unknown := _explain_unknown_idle(findings)):
+            selected.append(replace(one, text=f"**{unknown}**"))
         elif remark and one.page == idle:
             selected.append(replace(one, text=f"{one.text}{code}{remark}"))
         elif not all(sentences.has_amount(text, amount) for text in (one.text, said)):
@@ -86,18 +98,22 @@ def _explain_part(text: str, findings: Sequence[Finding], *, gives_basis: bool) 
     return text if gives_basis or not costs else f"{text.removesuffix('.')}, to which shares of the time refer."
 
 
+def _explain_unknown_idle(findings: Iterable[Finding]) -> str:
+    """Return why the report does not show when the GPU is idle; "" if it does, the profiler's overhead aside."""
+    one = next((one for one in findings if one.rule.name == IDLE), None)
+    return one.why if one and one.verdict == "cannot_judge" and one.slowed is None else ""
+
+
 def find_idle_remark(findings: Iterable[Finding]) -> str:
     """Return the remark to add to a statement that the GPU is idle, with a space before it.
 
-    That is what the profiler costs, or why nobody can judge it, and what to do where no other finding explains it.
+    That is what the profiler costs, and what to do where no other finding explains it.
     """
     one = next((one for one in findings if one.rule.name == IDLE), None)
     if one is None or one.verdict == "clear":
         return ""
     told = [one.slowed.sentence()] if one.slowed else []
-    if one.verdict == "cannot_judge":
-        told = told or [one.why]
-    elif one.parent is None and not one.is_little:
+    if one.verdict == "fires" and one.parent is None and not one.is_little:
         told += sentences.fill_advice(one)[:1]
     return "".join(f" {text}" for text in told)
 

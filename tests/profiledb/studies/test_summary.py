@@ -12,7 +12,7 @@ import pytest
 
 from profiledb import words
 from profiledb.errors import AnalysisError, NotCapturedError, NotLinkedError, WarpdeckError
-from profiledb.findings import rulebook, sentences
+from profiledb.findings import program, rulebook, sentences
 from profiledb.findings.finding import Finding
 from profiledb.findings.trace_overhead import Slowed
 from profiledb.library.library import Library
@@ -208,6 +208,23 @@ def test_a_small_part_of_a_capture_is_worth_tuning_or_not() -> None:
     frame = Finding(rule, "fires", value=50.0, cause="launch call", saving_ns=5)
     remark = top_findings.find_idle_remark([replace(frame, is_little=True)])
     assert (bool(top_findings.find_idle_remark([frame])), remark) == (True, "")
+
+
+def test_a_finding_that_saves_little_does_not_repeat_advice() -> None:
+    book = rulebook.load()
+    work = Finding(book["host_work"], "fires", value=70.0, cause="launches", saving_ns=70, saving_pct=70.0)
+    jax = {"program": (program.Trait("JAX", "kernel a"),)}
+    for pct, rule, shown in ((0.8, "launch_bound", 1), (20.0, "launch_bound", 2), (0.8, "sync_bound", 2)):
+        other = Finding(book[rule], "fires", value=pct, saving_ns=5, saving_pct=pct)
+        told = top_findings.select_told([replace(work, **jax), replace(other, **jax)])
+        assert len(told) == shown, (pct, rule)
+
+
+def test_idle_time_that_a_report_does_not_show_is_not_said() -> None:
+    idle = Statement("**The GPU is idle 99.9 % of the time**.", 1e6, "", "idle", code="In `main`.")
+    unknown = Finding(rulebook.load()["gpu_idle"], "cannot_judge", why="nsys failed to process 83.0 % of its events.")
+    (told,) = top_findings.select_statements([idle], [unknown])
+    assert told.text == "**nsys failed to process 83.0 % of its events.**"
 
 
 def test_steps_are_told_by_their_finding() -> None:
