@@ -7,10 +7,10 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.support import memory_reports as made
 from tests.support.exports import MAIN
+from tests.support.gaps import MS, by_hand, ranges, sampled
 from tests.support.judged_rules import judged
 from tests.support.page_reports import Publish
-from tests.support.ranged import Capture
-from tests.support.waits import MS, by_hand, ranges, sampled
+from tests.support.range_captures import Capture
 
 
 def test_optimizer_per_parameter(nsys_samples: Library, library: Library, capture: Capture) -> None:
