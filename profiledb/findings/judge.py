@@ -287,7 +287,7 @@ def _make_finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
     saved = None if saving is None else max(0, min(int(saving), window.ns or int(saving)))  # no share exceeds 100 %
     share = 100.0 * saved / window.ns if saved is not None and window.ns else None
     fires = value >= threshold if rule.fires == "above" else value <= threshold
-    slowed = window.slowed if fires and window.slowed and window.slowed.holds(rule) else None
+    slowed = window.slowed if fires and window.slowed and window.slowed.holds(rule, row.get("cause")) else None
     if slowed and slowed.left * value < threshold:
         said = f"{rule.title}: {words.percent(value)}, but the profiler may account for too much of it."
         why = f"{said} {slowed.sentence()}"

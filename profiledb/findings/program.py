@@ -22,7 +22,7 @@ KINDS = {
     "use": (
         "16-bit products", "8-bit products", "TF32 products", "channels last", "checkpointing", "expandable segments",
         "foreach optimizer", "fused attention", "fused GELU", "fused optimizer", "loader workers", "own all-reduce",
-        "pinned memory",
+        "pinned memory", "TorchRec pipeline",
     ),
     "machine": ("asynchronous copies", "TMA", "old CUDA"),
 }  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 from profiledb import words
 from profiledb.findings import judge
 from profiledb.findings.advice import translate
-from profiledb.findings.finding import Finding, Prediction
+from profiledb.findings.finding import Finding, Prediction, Together
 from profiledb.findings.judge import Steady
 from profiledb.findings.predictions import LEAST_PCT
 from profiledb.findings.program import list_names
@@ -110,7 +110,14 @@ def describe_savings(findings: Sequence[Finding], *, titled: bool = True) -> str
     places = [one.rule.name for one in findings]
     ordinals = dict(zip(places, _ORDINALS, strict=False)) if not titled else {}
     *most, last = [ordinals.get(one.name, f"“{one.title}”") for one in told.rules]
-    return f"Fixing {', '.join(most)} and {last} together {_lower_first(_describe_prediction(told.prediction, ''))}."
+    saved = _describe_prediction(_limit_together(told, findings), "")
+    return f"Fixing {', '.join(most)} and {last} together {_lower_first(saved)}."
+
+
+def _limit_together(told: Together, findings: Iterable[Finding]) -> Prediction:
+    """Return what changes save together, up to the sum of what each saves at most, unless together they save more."""
+    most = {one.rule.name: _limit(one.prediction, one.at_most_ns).high_ns for one in findings if one.prediction}
+    return _limit(told.prediction, sum(most[rule.name] for rule in told.rules))
 
 
 def _describe_prediction(told: Prediction, said: str) -> str:

@@ -26,6 +26,8 @@ GROUPS = ("idle", "launch", "host")
 """Groups of rules about a GPU that waits for the CPU."""
 NOT_BY_CPU = frozenset({"fluctuating_use", "module_loading", "no_overlap", "one_stream", "queued_work", "uneven_use"})
 """Rules in these groups that measure something else."""
+LAUNCHED = frozenset({"launch latency", "page migration", "between operations"})
+"""Causes of idle time during which the next operation is launched already, so that a faster CPU changes nothing."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,10 @@ class Slowed:
     cost: str
     report: str = ""
 
-    def holds(self, rule: Rule) -> bool:
-        """Return True if the profiler's slowdown of the CPU affects the value of a rule."""
-        return rule.group in GROUPS and rule.name not in NOT_BY_CPU and (rule.unit, rule.fires) == ("%", "above")
+    def holds(self, rule: Rule, cause: str | None) -> bool:
+        """Return True if the profiler's slowdown of the CPU affects the value of a rule that found this cause."""
+        measured = rule.group in GROUPS and rule.name not in NOT_BY_CPU and (rule.unit, rule.fires) == ("%", "above")
+        return measured and cause not in LAUNCHED
 
     def sentence(self, name: Callable[[str], str] = words.code) -> str:
         """Return the sentence for display. ``name`` formats options and the name of the report."""
@@ -65,9 +68,10 @@ def measure_slowdown(library: Library, report: Manifest, window: Mapping[str, An
     if not options or not operators or not ns or not gpus or report.kind == XLA:
         return None
     wall_ns = ns / gpus
+    idle = min(1.0, max(0.0, 1 - float(window.get("busy_ns") or 0) / ns))
     told, name = _compare_with_linked(library, report), ""
     if told is None:
-        own_ns = min(wall_ns, float(operators * OPERATOR_NS))
+        own_ns = min(idle * wall_ns, float(operators * OPERATOR_NS))  # a GPU at work waits for no CPU
         cost = (
             f"at about {words.duration(OPERATOR_NS)} for each of {words.count(operators)} operators, up to"
             f" {words.duration(own_ns)} of the selected time may be the profiler's"
@@ -79,7 +83,6 @@ def measure_slowdown(library: Library, report: Manifest, window: Mapping[str, An
             f"a step takes {words.duration(here_ns)} here and {words.duration(there_ns)} in the linked Systems report"
             f" {{report}}, {words.duration(own_ns / operators)} less for each operator"
         )
-    idle = min(1.0, max(0.0, 1 - float(window.get("busy_ns") or 0) / ns))
     own = own_ns / wall_ns
     rest = (idle - own) / (1 - own) if idle > own else 0.0
     return Slowed(rest / idle if idle else 1.0, tuple(options), cost, name)

@@ -70,7 +70,8 @@ SELECT device_id, min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM busy GRO
 CREATE OR REPLACE MACRO readable_name(short, demangled) AS list_transform([{
     'detail': regexp_replace(coalesce(
         nullif(regexp_extract(demangled, '(\w+)\([^()]*\)(?: const)?::[\[{]lambda', 1), ''),
-        nullif(regexp_extract(demangled, '<.*?\b(\w*Functor_\w+|(?:[C-Z]|Add|Bu)\w*Functor)\b', 1), ''),
+        nullif(regexp_extract(demangled, '\bBinaryOp\w*Functor<[^<>]*>, std::(\w+)<', 1), ''),
+        nullif(regexp_extract(demangled, '<.*?\b(\w*Functor(?:On\w+)?_\w+|(?:[C-Z]|Add|Bu)\w*Functor)\b', 1), ''),
         nullif(regexp_extract(demangled, '<.*?\b(\w+Ops?)\b', 1), ''),
         nullif(regexp_extract(demangled, '<(cutlass_\w+)', 1), ''), ''
     ), '(_kernel)?(_cuda|_impl|CUDAKernelImpl|CUDAKernel)?$', ''),

@@ -13,6 +13,7 @@ from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.studies.compare import matching
 from profiledb.studies.compare import rows as compare_rows
+from profiledb.studies.summary import matmul_share
 from tests.app.conftest import Dashboard, of, plain_texts
 from tests.app.test_ranges_page import metric
 
@@ -101,6 +102,14 @@ def rows(**phases: tuple[float, float]) -> pd.DataFrame:
 def between(first: pd.DataFrame, second: pd.DataFrame, classes: Any = ((), ())) -> str:
     shares = tuple(pd.Series(dict(each), dtype=float) for each in classes)
     return split_words.describe_change(first, second, ("a", "b"), TITLES, (shares[0], shares[1]), {}).replace("\\", "")
+
+
+def test_only_a_phase_without_matmul_dilutes_its_share() -> None:
+    told = matmul_share.describe_matmul(rows(forward=(100, 80), optimizer=(100, 0)), TITLES)
+    assert told.endswith("Excluding Optimizer (50.0 % of kernel time): 80.0 %.")
+    little = matmul_share.describe_matmul(rows(forward=(100, 1), backward=(1000, 2)), TITLES)
+    assert "Matmul share: Forward 1.0 %, Backward 0.2 %." in little
+    assert "Excluding" not in little, "all have little of it"
 
 
 def test_why_matmul_falls() -> None:

@@ -34,6 +34,7 @@ PROGRAMS: tuple[tuple[str, ...], ...] = (
     (*_TRAINED, "DDP"), (*_TRAINED, "DDP", "own all-reduce"), (*_TRAINED, "FSDP"),
     ("PyTorch", "torch.compile", "training", "FSDP", "16-bit products", "fused attention", "checkpointing"),
     (*_TRAINED, "tensor parallel"), (*_TRAINED, "pipeline parallel"), (*_TRAINED, "expandable segments"),
+    (*_TRAINED, "TorchRec pipeline"),
     ("PyTorch", "vLLM", "inference", "decode", "tensor parallel", "fused attention"),
     ("PyTorch", "vLLM", "torch.compile", "CUDA graphs", "inference", "decode", "16-bit products"),
     ("PyTorch", "SGLang", "eager", "inference", "prefill", "fused attention"),
@@ -224,6 +225,9 @@ def test_sentences_speak_of_the_programs_platform() -> None:
         ("exposed_communication", None, ("PyTorch", "training", "DDP", "tensor parallel"), "fewer GPUs", "bucket_cap"),
         ("small_buckets", "buckets", ("PyTorch", "DDP", "tensor parallel"), "in buckets", "bucket_cap_mb"),
         ("low_precision_unused", None, ("PyTorch", "inference"), "model.to(torch.bfloat16)", "loss"),
+        ("profile_block_size", None, (), "larger blocks", "Round"),
+        ("exposed_communication", "exchange", ("PyTorch",), "TrainPipelineSparseDist", "SemiSync"),
+        ("exposed_communication", "exchange", ("PyTorch", "TorchRec pipeline"), "SemiSync", "PipelineSparseDist"),
         ("launch_bound", "reads", ("PyTorch",), ".item()", "CUDA graph"),
     ],
 )

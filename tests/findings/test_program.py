@@ -75,21 +75,20 @@ STRANGERS = {
 TRACES = {
     "hta_benchmark_2869224.json.gz": "PyTorch, eager, inference, TF32 products",
     "hta_rank0_graphs.json.gz": "PyTorch, torch.compile, CUDA graphs, training, DDP over 16 GPUs, TF32 products,"
-    " fused optimizer, pinned memory",
+    " fused optimizer, pinned memory, TorchRec pipeline",
     "kineto_2021.pt.trace.json.gz": "PyTorch, eager, training, loader workers",
     "kineto_mi250_minitoy_train_ROCm6_2_kineto.pt.trace.json.gz": f"{_TRAINED}, HIP",
     "kineto_nccl_data.pt.trace.json.gz": f"{_TRAINED}, DDP over 2 GPUs, TF32 products",
     "kineto_resnet_conv_steps.pt.trace.json.gz": "PyTorch, eager, training",
     "qwen_mi300.json.gz": "PyTorch, Hugging Face, HIP, eager, inference, fused attention, 16-bit products",
-    "resnet_checkpoint_mi300.json.gz": f"{_TRAINED}, HIP, DDP over 8 GPUs, 16-bit products, channels last,"
-    " checkpointing",
+    "resnet_checkpoint_mi300.json.gz": f"{_TRAINED}, HIP, DDP over 8 GPUs, 16-bit products, checkpointing",
     "sglang_qwen3_prefilldecode_mi300.json.gz": "PyTorch, SGLang, HIP, eager, inference, prefill, fused attention,"
     " 16-bit products",
     "triton.pt.trace.json.gz": "PyTorch, torch.compile",
     "vllm_eager_b200.json.gz": "PyTorch, vLLM, torch.compile, inference, prefill, tensor parallel over 8 GPUs,"
     " fused attention, 16-bit products, 8-bit products",
     "xdit_flux_hipgraph_rank0.json.gz": "PyTorch, Hugging Face, HIP, torch.compile, CUDA graphs, inference,"
-    " fused attention, 16-bit products, channels last, fused GELU",
+    " fused attention, 16-bit products, fused GELU",
 }
 needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="no ../shared/corpus here")
 
@@ -106,6 +105,7 @@ BACKWARD = "void at::native::softmax_warp_backward<float>(float*)"
 BY_HAND: list[tuple[str, dict[str, Any], str]] = [
     ("cupy", {"kernels": ["cupy_add__float32_float32_float32"]}, "CuPy"),
     ("numba", {"kernels": ["__main__::add[abi:v1][abi:c8tJTIcFKzyF2](Array<float, 1, C, mutable, aligned>)"]}, "Numba"),
+    ("torchrec", {"ranges": ["## sparse_data_dist ##", "aten::add"]}, "PyTorch, TorchRec pipeline"),
     ("old numba", {"kernels": ["cudapy::__main__::add$241(Array<float, 1, C, mutable, aligned>)"]}, "Numba"),
     ("jax", {"kernels": ["loop_add_fusion", "wrapped_convert"],
              "ranges": ["TSL:XlaModule:#hlo_module=jit_train_step,program_id=12#"]}, "JAX, XLA, training"),

@@ -36,7 +36,7 @@ def split(sample: str) -> tuple[list[Span], list[Span]]:
 def small(publish: Publish) -> Callable[..., str]:
     """Publishes a capture of kernels, and of calls where given."""
 
-    def small_(*ran: Ran, calls: list[dict[str, Any]] | None = None) -> str:
+    def small_(*ran: Ran, calls: list[dict[str, Any]] | None = None, elements: int | None = None) -> str:
         def fill(db: duckdb.DuckDBPyConnection) -> None:
             insert(
                 db,
@@ -48,6 +48,8 @@ def small(publish: Publish) -> Callable[..., str]:
                 for i, (a, b, gpu, stream, nccl) in enumerate(ran)
             ]
             made.fill(db, kernel=work, api_call=calls or [])
+            sent = {"name": "allreduce", "dtype": "BFloat16", "in_elements": elements, "out_elements": elements}
+            insert(db, "collective", [sent | {"kernel_id": i} for i in range(len(ran)) if elements])
             insert(db, "busy", [{"device_id": gpu, "start_ns": a, "end_ns": b} for a, b, gpu, _, _ in ran])
 
         return str(publish(fill))
@@ -84,6 +86,21 @@ def test_collectives_that_mostly_wait(library: Library, small: Callable[..., str
     assert (both.cause, "Compare the ranks" in sentences.fill_advice(both)[0]) == ("waits here", False)
     alike = judged(library, small(*[(i * 100, i * 100 + 100, 0, 7, True) for i in range(30)]), "exposed_communication")
     assert (alike.cause, alike.facts["waits_pct"]) == (None, None)
+
+
+def test_large_collectives_that_move_little_a_second(library: Library, small: Callable[..., str]) -> None:
+    """By hand: two all-reduces of 400 µs move 1 MB each, which is 2.5 GB/s; with twice the size nothing is slow."""
+    ran = ((0, 400_000, 0, 7, True), (500_000, 900_000, 0, 7, True))
+    slow, quick, small_ones = (
+        judged(library, small(*ran, elements=elements), "exposed_communication")
+        for elements in (500_000, 1_000_000, 400_000)
+    )
+    assert (slow.verdict, slow.cause, slow.facts["rate"]) == ("fires", "slow", pytest.approx(2.5e9))
+    assert "collectives of 1 MB or more move only 2.50 GB/s" in sentences.strip_sentence(slow)
+    assert "Compare the ranks" in sentences.fill_advice(slow)[0]
+    assert len(sentences.fill_advice(slow)) > 1, "sending less or earlier helps, too"
+    assert (quick.cause, small_ones.cause) == (None, None)
+    assert judged(library, small(*ran), "exposed_communication").cause is None, "the sizes are not known"
 
 
 @needs_ddp

@@ -101,7 +101,7 @@ CASES: dict[str, tuple[Launch, float, Launch, Launch]] = {
     ),
     "profile_achieved_occupancy": (
         launch(occupancy_pct=60.0, theoretical_occupancy_pct=100.0, **IDLE_UNITS), 40,
-        launch(occupancy_pct=95.0, theoretical_occupancy_pct=100.0, **IDLE_UNITS), launch(**IDLE_UNITS),
+        launch(occupancy_pct=60.0, theoretical_occupancy_pct=100.0, **NEAR_PEAK), launch(**IDLE_UNITS),
     ),
     "profile_theoretical_occupancy": (
         launch(theoretical_occupancy_pct=25.0, registers_per_thread=255, **IDLE_UNITS), 70,
@@ -210,13 +210,41 @@ def test_nobody_changes_kernels_of_closed_libraries(publish: Publish, empty_libr
     assert told.facts["rule"] == "WorkloadImbalance"
 
 
+FEW: dict[str, Any] = {"theoretical_occupancy_pct": 25.0, "registers_per_thread": 64, **IDLE_UNITS}
+TORCH = "void (anonymous namespace)::softmax_warp_forward<float, float, float, 11, false>(float *)"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "limits", "note", "advice"),
+    [
+        ("work", {"shared_mem": 1, "registers": 16, "warps": 8}, ", limited by shared memory", "use less shared"),
+        ("work", {"shared_mem": 32, "registers": 2, "warps": 8}, ", limited by registers", "use fewer registers"),
+        ("work", {"shared_mem": 32, "registers": 8, "blocks": 4}, ", limited by blocks", "another block size"),
+        ("work", {"shared_mem": 4, "registers": 4}, ", limited by registers and shared memory", "less shared memory"),
+        ("work", {}, "", "use fewer registers"),
+        (TORCH, {"shared_mem": 32, "registers": 2}, ", limited by registers", "F.scaled_dot_product_attention"),
+    ],
+)
+def test_what_limits_occupancy_is_what_to_change(
+    publish: Publish, empty_library: Library, kernel: str, limits: dict[str, int], note: str, advice: str
+) -> None:
+    """Nobody is told to save registers where shared memory is the limit, or to change a kernel of PyTorch."""
+    metrics = {f"launch__occupancy_limit_{name}": float(blocks) for name, blocks in limits.items()}
+    report = publish([launch(kernel=kernel, metrics=metrics, **FEW)])
+    found = judged(empty_library, report, "profile_theoretical_occupancy")
+    assert found.facts["note"] == f"25 % possible{note}, 64 registers per thread"
+    assert advice in found.rule.advised(found.cause)[0]
+    waits = launch(kernel=kernel, issue_active_per_cycle=0.4, **IDLE_UNITS)
+    slots = judged(empty_library, publish([waits]), "profile_issue_slots")
+    assert ("F.scaled_dot" in slots.rule.advised(slots.cause)[0]) == (kernel == TORCH)
+
+
 BOUNDED: dict[str, Launch] = {
     "profile_small_grid": launch(grid_size=33, **AT_ROOF),
     "profile_tail": launch(waves_per_sm=1.2, occupancy_pct=50.0, theoretical_occupancy_pct=100.0, **AT_ROOF),
     "profile_block_size": launch(block_size=33, **AT_ROOF),
     "profile_divergence": launch(metrics={ACTIVE: 2.0}, **{**AT_ROOF, "sm_throughput_pct": 60.0}),
     "profile_bank_conflicts": launch(metrics={CONFLICTS: 90, BUSY: 100}, l1_throughput_pct=60.0, **AT_ROOF),
-    "profile_achieved_occupancy": launch(occupancy_pct=60.0, theoretical_occupancy_pct=100.0, **AT_ROOF),
 }
 
 
@@ -253,7 +281,7 @@ def test_sms_that_are_busy_below_the_roof(every_report: Library) -> None:
     assert "tiles" in sentences.fill_advice(busy)[0]
     assert "contiguous" in busy.rule.advised(busy.cause, ["PyTorch", "eager"])[0]
     softmax = judged(every_report, "attention.ncu-rep", "profile_below_roof")
-    assert (softmax.facts["busy_pct"], softmax.cause) == (None, None), "it waits for memory"
+    assert (softmax.facts["busy_pct"], softmax.cause) == (None, "PyTorch kernel"), "it waits for memory"
 
 
 def test_at_the_roof(publish: Publish, empty_library: Library) -> None:

@@ -1,12 +1,13 @@
 """Sentences of findings: singular and plural, shares too small for a digit, and missing data."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from profiledb.findings import rule as rules
 from profiledb.findings import rulebook, sentences
-from profiledb.findings.finding import Finding
+from profiledb.findings.finding import Finding, Prediction, Together
 from tests.findings.test_rulebook import HEADER, QUERY
 
 COUNTED = HEADER.replace("-- says: {value} in {range}.\n", "").replace(
@@ -107,6 +108,25 @@ def test_a_warning_comes_first_where_nothing_costs_time() -> None:
     )
     assert sentences.do_first([idle, lost]).startswith("Launch ")
     assert sentences.do_first([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("ns", "high_ns", "said"),
+    [
+        (33, 38, "together saves about 33 ns (33.0 % of the time), between 9 ns and 34 ns."),
+        (33, 34, "together saves about 33 ns (33.0 % of the time), between 9 ns and 34 ns."),
+        (36, 38, "together saves about 36 ns (36.0 % of the time), between 9 ns and 38 ns."),
+    ],
+)
+def test_two_changes_save_no_more_than_both(ns: int, high_ns: int, said: str) -> None:
+    """They save at most 19 and 15 ns by themselves, so at most 34 together, unless more is predicted."""
+    alone = [
+        fired("tensor_cores_unused", at_most_ns=19, prediction=Prediction(("a",), 18, 5, 22, 18.0, 22.0)),
+        fired("double_precision", at_most_ns=15, prediction=Prediction(("b",), 14, 5, 18, 14.0, 18.0)),
+    ]
+    both = Together(tuple(one.rule for one in alone), Prediction(("a", "b"), ns, 9, high_ns, float(ns), float(high_ns)))
+    told = [replace(one, together=both) for one in alone]
+    assert sentences.describe_savings(told, titled=False) == f"Fixing the first finding and the second {said}"
 
 
 def test_a_kernel_at_its_roof_comes_before_what_saves_little() -> None:

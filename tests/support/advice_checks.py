@@ -18,6 +18,7 @@ IN_USE = {
     "channels last": r"channels_last",
     "checkpointing": r"torch\.utils\.checkpoint|gradient_checkpointing=True",
     "expandable segments": r"expandable_segments",
+    "TorchRec pipeline": r"TrainPipelineSparseDist",
     "SYCL": r"\bcuda[A-Z]|\bCUDA\b|\bnsys\b|\bncu\b|nvidia-smi|cuBLAS|cuDNN|cudnn_|CUTLASS|\bNCCL\b|nvtx",
     "HIP": r"\bcuda[A-Z]|\bCUDA\b|\bnsys\b|\bncu\b|nvidia-smi|cuBLAS|cuDNN|cudnn_|CUTLASS|\bNCCL\b|nvtx",
 }

@@ -51,6 +51,8 @@ ENOUGH = 3
 MANY = 5
 """Number of steps from which the slowest is mentioned."""
 ONE_TELLS_NOTHING = "That tells nothing about a program: record several of its steps."
+LITTLE_NS = 1e6
+"""Busy time of all GPUs below which a report of GPUs that are always idle shows little but start-up."""
 MOST = 3
 MOST_PCT = 99.9
 """Share above which an idle share is not said more exactly: it would read as all of the time."""
@@ -113,7 +115,8 @@ def state_idle(ask: Ask) -> Statement | None:
         return None
     worth = float(reasons["idle_ns"].sum())
     amount = f"{words.duration(worth)}{_describe_basis(ask, worth)}"
-    text = f"**The GPU is idle {words.percent(share)} of the time** ({amount})."
+    idle = words.percent(share) if share < MOST_PCT else f"over {words.percent(MOST_PCT)}"
+    text = f"**The GPU is idle {idle} of the time** ({amount}).{_describe_little(ask, share)}"
     ranges = rows_or_none(ask, "idle_ranges")
     where = find_place(ranges) if len(ranges) else None
     if where is not None and not is_whole(where):
@@ -127,6 +130,21 @@ def state_idle(ask: Ask) -> Statement | None:
         text += " Nothing in the report tells why." if top["reason"] == UNKNOWN else f" {known}"
     code = find_code(rows_or_none(ask, "idle_code")) if reasons["reason"].iloc[0] == HOST_CODE else ""
     return Statement(text, worth, "Why the GPU is idle", get_page("idle_reasons"), rank=0, code=code)
+
+
+def _describe_little(ask: Ask, share: float) -> str:
+    """Say that a GPU that hardly works shows little but start-up, with a space before it; else return ""."""
+    rows = rows_or_none(ask, "gpu_busy")
+    if share < MOST_PCT or rows.empty:
+        return ""
+    names = ("busy_ns", "operations", "active_ns", "capture_ns")
+    used = rows[rows["operations"] > 0]
+    busy, operations, active, whole = (float(used[name].sum()) for name in names)
+    if busy >= LITTLE_NS or operations <= 1 or active < HARDLY * whole:  # which state_unused tells
+        return ""
+    number = words.counted(operations, "operation")
+    little = "so the report shows little but start-up: record more steps."
+    return f" It works for {words.duration(busy)}, in {number}, {little}"
 
 
 def _describe_basis(ask: Ask, idle_ns: float) -> str:

@@ -9,6 +9,8 @@ from profiledb.rules.phases import ALL, NONE
 
 LEAST_PCT = 1.0
 """Share of kernel time from which a phase counts."""
+DILUTED = 0.1
+"""Part of the whole matmul share below which a phase counts as one without matmul."""
 
 
 def describe_matmul(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
@@ -30,7 +32,8 @@ def describe_matmul(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
         f"{get_phase_title(titles, row['phase'])} {words.percent(row['matmul_pct'])}" for _, row in phases.iterrows()
     ]
     sentences.append(f"Matmul share: {', '.join(shares_by_phase)}.")
-    diluting = (phases["phase"] != NONE) & (phases["matmul_pct"] < 1) & (phases["share_pct"] >= 1)
+    little = (phases["matmul_pct"] < 1) & (phases["matmul_pct"] < DILUTED * whole["matmul_pct"])
+    diluting = (phases["phase"] != NONE) & little & (phases["share_pct"] >= 1)
     for _, row in phases[diluting].iterrows():
         left = whole["total_ns"] - row["total_ns"]
         if left > 0:

@@ -109,16 +109,18 @@ def _state_limit(answers: Answers, measured: pd.DataFrame) -> str:
 
 
 def _state_advice(answers: Answers) -> str:
-    """Return the best advice of ncu that no rule of ours gives (``ADVICE``), in ncu's words."""
-    pieces = next((one.evidence for one in answers.findings if one.rule.name == ADVICE), ())
+    """Return the best advice of ncu that no rule of ours gives, if it saves enough (``ADVICE``), in ncu's words."""
+    fires = (one for one in answers.findings if one.rule.name == ADVICE and one.verdict == "fires")
+    pieces = next((one.evidence for one in fires), ())
     if not pieces:
         return ""
     best = pieces[0]
     rules = answers.rows("ncu_rules").sort_values("reach_pct", ascending=False, kind="stable")
     messages = rules.loc[(rules["launch_id"] == best["launch"]) & (rules["rule"] == best["note"]), "message"]
+    name = words.code(words.shortened(best["name"], LONGEST_KERNEL))
     return (
-        f"**ncu's best further advice saves up to {words.percent(best['value'])} of launch {best['launch']}**"
-        f" ({words.code(best['note'])}): {words.plain(_cut_advice(str(messages.iloc[0])))}"
+        f"**ncu's best further advice saves up to {words.percent(best['value'])} of {name}** (launch {best['launch']},"
+        f" rule {words.code(best['note'])}): {words.plain(_cut_advice(str(messages.iloc[0])))}"
     )
 
 

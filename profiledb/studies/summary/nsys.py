@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from profiledb import words
+from profiledb.findings.advice import translate
 from profiledb.query.analysis import rows_or_none
 from profiledb.rules import phases
 from profiledb.rules.classes import OTHER
@@ -26,10 +27,19 @@ def _count_per_step(answers: Answers, rows: pd.DataFrame) -> pd.DataFrame:
 
     The selected time cuts ranges on the CPU, which runs ahead, so that those in it are not the steps of its kernels.
     """
-    if answers.part is None:
+    if answers.part is None or _are_steps_of_cpu(answers):
         return rows
     steps = answers.part.steps
     return rows.assign(pass_calls=rows["calls"] / steps, pass_ns=rows["total_ns"] / steps)
+
+
+def _are_steps_of_cpu(answers: Answers) -> bool:
+    """Return True if ranges mark steps and the report does not show which kernels belong to them.
+
+    These steps end on the CPU while their kernels still run, so the time of all steps cuts some kernels off.
+    """
+    rows = rows_or_none(answers.rows, "iteration_summary")
+    return not rows.empty and not bool(rows["has_gpu"].any())
 
 
 _GPU: Shown = {
@@ -195,12 +205,13 @@ def write_idle_time(answers: Answers) -> str:
         return ""
     ranges = rows_or_none(answers.rows, "idle_ranges")
     where = None if ranges.empty else find_place(ranges)
-    remark = ""
+    remark, traits = "", headline.find_traits(answers.rows)
     if where is not None and not is_whole(where):
         path, share = words.code(words.shortened(where["range"], 80)), words.percent(where["share_pct"])
         remark = f"The CPU was in {path} during {share} of idle time.\n\n"
     if rows["reason"].iloc[0] == "host code" and (sampled := find_code(rows_or_none(answers.rows, "idle_code"))):
         remark += f"{sampled}\n\n"
+    rows = rows.assign(reason=[translate(reason, traits) for reason in rows["reason"]])
     return f"## Why the GPU was idle\n\n{remark}" + format_table("idle_reasons", rows, _IDLE)
 
 

@@ -161,6 +161,8 @@ def test_diagnostics_facts_and_copies(library: Library, small: str) -> None:
         ("f(int)", "f"),
         ("void at::native::f<4, at::native::FillFunctor<bool>, std::array<char*, 1>>(int)", "f · FillFunctor"),
         ("void f<(int)8, at::native::copy_kernel_cuda(at::It &)::[lambda(float) (instance 1)]>(int)", "f · copy"),
+        ("void f<4, at::native::CUDAFunctorOnSelf_add<float>, std::array<char *, 2>>(T3)", "f · CUDAFunctorOnSelf_add"),
+        ("void f<a::ListMetadata<1>, a::BinaryOpScalarFunctor<float, 1, 1, 0>, std::plus<float>, float>()", "f · plus"),
         ("void f<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float>>>(T3)", "f · ReduceOp"),
     ],
 )

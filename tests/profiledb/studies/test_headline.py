@@ -192,6 +192,21 @@ def test_a_program_that_used_only_the_cpu() -> None:
     assert headline.state_nothing(ask).endswith("the program used only the CPU, or they were not traced.")
 
 
+def test_a_report_of_little_but_start_up() -> None:
+    """34 µs of 900, in a capture of 5 ms: idle time is nearly all there is, and no step tells why."""
+    idle = IDLE.assign(window_pct=[90.0, 9.95])
+    little = BUSY.assign(operations=[19, 0], busy_ns=[3.4e4, NONE], active_ns=[9e5, NONE], copying_ns=[0.0, NONE])
+    said = told(idle_reasons=idle, gpu_busy=little)[0].text
+    assert said.startswith("**The GPU is idle over 99.9 % of the time** (")
+    assert "It works for 34.0 µs, in 19 operations, so the report shows little but start-up: record more steps." in said
+    for other in (
+        told(idle_reasons=IDLE, gpu_busy=little)[0],
+        told(idle_reasons=idle, gpu_busy=little.assign(busy_ns=[2e6, NONE]))[0],
+        told(idle_reasons=idle, gpu_busy=little.assign(active_ns=[4e5, NONE]))[1],
+    ):
+        assert "start-up" not in other.text, other.text
+
+
 def test_a_gpu_that_hardly_works() -> None:
     little = BUSY.assign(busy_ns=[4e5, NONE], active_ns=[2e6, NONE], copying_ns=[0.0, NONE])
     first = told(gpu_busy=little, kernels=KERNELS)[0]

@@ -115,6 +115,11 @@ def test_strangers(every_report: Library) -> None:
     assert "matmul" not in streams
     assert "## Kernel classes" in streams
     assert "In Other: `kernel_1` (27.7 %)" in streams
+    amd = made(every_report, "kineto_mi250_minitoy_train_ROCm6_2_kineto.pt.trace.json.gz")
+    assert "other HIP call" in [row[0] for row in section(amd, "Why the GPU was idle")]
+    steps_of_cpu = made(every_report, "jax_te_attention.xplane.pb")
+    assert "## Top kernels" in steps_of_cpu
+    assert "Launches per step" not in steps_of_cpu, "their kernels run on after the last step"
     assert "No ranges show steps. The kernel `kernel_1` repeats 3 times" in streams
     assert "- NVTX ranges, for time by range: The capture asked for it, but nothing was recorded." in streams
     without = made(every_report, "wsl2_no_kernels.nsys-rep")
@@ -172,8 +177,11 @@ def test_what_was_measured_of_kernels(every_report: Library) -> None:
     advice = in_short(made(every_report, "naive_gemm_1660s.ncu-rep"))[1]
     assert best == "MemoryCacheAccessPattern"
     assert advice.startswith(
-        f"**ncu's best further advice saves up to {words.percent(told[best])} of launch 1** (`{best}`): The memory"
+        f"**ncu's best further advice saves up to {words.percent(told[best])} of `naive_gemm`** (launch 1, rule"
+        f" `{best}`): The memory"
     )
+    for small in ("vec_add_1660s_full.ncu-rep", "attention.ncu-rep"):
+        assert "further advice" not in made(every_report, small), "under 5 % of the measured time"
 
 
 @pytest.mark.integration

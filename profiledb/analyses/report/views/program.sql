@@ -66,7 +66,7 @@ CREATE OR REPLACE MACRO traits_by_kernel(name) AS [
         THEN 'foreach optimizer' END,
     CASE WHEN regexp_matches(name, '^Cijk_\w*?_(BBS|HHS|B_BS|H_HS)_') THEN '16-bit products' END,
     CASE WHEN regexp_matches(name, '(?i)nhwc') AND NOT regexp_matches(name, '(?i)nchw') THEN 'nhwc' END,
-    CASE WHEN regexp_matches(name, '(?i)nchw2?to_?nhwc') THEN 'nchw to nhwc' END
+    CASE WHEN regexp_matches(name, '(?i)nchw2?to_?nhwc|^batched_transpose_\d+x\d+_') THEN 'nchw to nhwc' END
 ];
 CREATE OR REPLACE MACRO traits_by_range(name) AS [
     CASE WHEN regexp_matches(name, '^(aten|c10d|_c10d_functional|torchvision)::|^autograd::engine|^ProfilerStep#'
@@ -106,6 +106,7 @@ CREATE OR REPLACE MACRO traits_by_range(name) AS [
     CASE WHEN regexp_matches(name, '^NCCL:ncclAllGather$') THEN 'all-gather' END,
     CASE WHEN regexp_matches(name, '^NCCL:ncclReduceScatter$') THEN 'reduce-scatter' END,
     CASE WHEN regexp_matches(name, '_MultiProcessingDataLoaderIter') THEN 'loader workers' END,
+    CASE WHEN regexp_matches(name, '^## (wait_)?sparse_data_dist ##$') THEN 'TorchRec pipeline' END,
     CASE WHEN regexp_matches(name, '_scaled_dot_product_(flash|efficient|cudnn)_attention$|^flash_attn::') THEN
         'fused attention' END,
     CASE WHEN regexp_matches(name, '^aten::_fused_(adamw?|sgd|adagrad)_$|^Optimizer\.step#Fused')

@@ -5,7 +5,7 @@
 -- data is staged, and reaches only part of the link's bandwidth. Pinned copies take time, too: fixing this saves all of
 -- it only if they then overlap kernels. The time counts up to the end of the copy and its call, and at most the copy's
 -- time on the GPU plus that of its bytes at 1 GB/s. A longer call waits for earlier GPU work, as `.item()` does: see
--- "CPU and GPU wait for each other".
+-- "CPU and GPU wait for each other". The cause is `before kernels` if all of them end before the GPU computes.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
@@ -22,7 +22,8 @@
 -- says: For {bare_ns} ({value} of the time) the GPU computes nothing because of async copies of pageable memory.
 -- clear: The GPU waits {value} of the time for async copies of pageable memory.
 -- advice: [to host] -> pin_results
--- advice: [not to host] -> pin
+-- advice: [before kernels] Leave these copies out of the capture if they happen once, as when weights move to the GPU: all of them precede the first kernel. Otherwise pin their host memory.
+-- advice: [not to host, not before kernels] -> pin
 -- change: [not to host] pinned_copies
 -- source: Nsight Systems rule cuda_memcpy_async (srcKind or dstKind 0 is pageable); share of the time and 1 GB/s, slower than all pageable copies at hand: ours
 SELECT 0::DOUBLE AS value, NULL AS unjudged, 0 AS saving_ns, NULL AS cause, 0 AS copies, NULL AS bytes, 0 AS bare_ns,
@@ -36,7 +37,8 @@ WITH held AS MATERIALIZED (  -- a byte at 1 GB/s takes 1 ns
     WHERE held = 'pageable'
 ), total AS (
     SELECT count(*) AS copies, sum(bytes)::BIGINT AS bytes, sum(bytes) * 1e9 / nullif(sum(duration_ns), 0) AS rate,
-        2 * sum(duration_ns) FILTER (copy_kind = 2) > sum(duration_ns) AS back
+        2 * sum(duration_ns) FILTER (copy_kind = 2) > sum(duration_ns) AS back,
+        max(end_ns) <= (SELECT min(start_ns) FROM finding_compute) AS ahead
     FROM held
 ), lost AS (FROM finding_cover('held', 'finding_compute')
 ), shown AS (
@@ -51,6 +53,7 @@ WITH held AS MATERIALIZED (  -- a byte at 1 GB/s takes 1 ns
 )
 SELECT CASE WHEN total.copies > 0 OR untold.copies = 0 THEN 100.0 * bare_ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN untold.copies > 0 THEN 'The report has no calls of its copies.' END AS unjudged,
-    bare_ns AS saving_ns, CASE WHEN back THEN 'to host' END AS cause, total.copies, bytes, bare_ns, rate,
+    bare_ns AS saving_ns, CASE WHEN back THEN 'to host' WHEN ahead THEN 'before kernels' END AS cause,
+    total.copies, bytes, bare_ns, rate,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN lost CROSS JOIN untold;

@@ -4,7 +4,7 @@
 -- and reason are those of most of this time (`idle_ranges`, `idle_reasons`): they describe the gaps, not the work
 -- launched after them. The evidence lists the longest gaps. If most kernels are nodes of CUDA graphs, tracing each node
 -- slows down `cudaGraphLaunch` (`traced_launch`): idle time in it is neither saved nor a reason, and if it decides
--- whether the rule fires, the rule does not judge.
+-- whether the rule fires, the rule does not judge. Code of the CPU in a compiled function of JAX is the cause `in XLA`.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
@@ -26,6 +26,8 @@
 -- says: The GPU is idle {value} of the time ({idle_ns}). Main reason: {reason} ({reason_pct}).
 -- says: The GPU is idle {value} of the time ({idle_ns}). Nothing in the report tells why.
 -- clear: The GPU is idle {value} of the time.
+-- advice: [in XLA, JAX or XLA] Do more in each call of {part|the function}: loop over steps inside of it with `jax.lax.scan`. Leave its first calls, which compile and load, out of the capture.
+-- advice: [else, in XLA] Do more in each call of {part|the function}.
 -- advice: [host code, vLLM or SGLang] -> launch_less
 -- advice: [host code, else, JAX or XLA] Dispatch the next step before you work on this one's results in {part|the loop}: JAX runs ahead of the GPU until a value is read.
 -- advice: [host code, else, PyTorch, eager] Cut the Python work in {part|the loop}: compile the model (`torch.compile(model)`), and do other work (logging, metrics, input) in another thread or after the next step is launched.
@@ -82,7 +84,10 @@ SELECT CASE WHEN $threshold::DOUBLE * finding_window.ns > 100.0 * rest.ns
     'The profiler traces each node of the CUDA graphs, which makes launching them slow and may account for this idle'
         || ' time: capture without `--cuda-graph-trace=node` to see how much remains.' AS unjudged,
     rest.ns AS saving_ns, total.ns AS idle_ns, traced.ns AS traced_ns,
-    CASE WHEN main.reason <> 'unknown' THEN main.reason WHEN NOT has_rows('api_call') THEN 'no calls' END AS cause,
+    CASE WHEN main.reason = 'host code' AND regexp_matches(
+                coalesce(place.pattern, mainly.pattern), '(^|/)(p?jit_|PjitFunction|XlaModule)[^/]*$'
+            ) THEN 'in XLA'
+        WHEN main.reason <> 'unknown' THEN main.reason WHEN NOT has_rows('api_call') THEN 'no calls' END AS cause,
     nullif(replace(main.reason, 'host code', 'non-CUDA code'), 'unknown') AS reason,
     100.0 * main.ns / nullif(rest.ns, 0) AS reason_pct,
     place.pattern AS range,

@@ -31,14 +31,16 @@
 -- advice: [compiling] -> compile_once
 -- advice: [not compiling, vLLM or SGLang] -> launch_less
 -- advice: [launches, else, JAX or XLA] -> launch_less
+-- advice: [in XLA, else, JAX or XLA] Do more in each call of {place}: loop over steps inside of it with `jax.lax.scan`. Leave its first calls, which compile and load, out of the capture.
+-- advice: [in XLA, else] Do more in each call of {place}.
 -- advice: [not compiling, not launches, else, JAX or XLA] Dispatch the next step before {place} reads a value of this one, or waits for it (`block_until_ready()`, `float(x)`): until then JAX runs ahead of the GPU.
 -- advice: [whole step, else, PyTorch, eager] Cut the Python work in {place}: compile the model (`torch.compile(model)`), and do other work (logging, metrics, input) in another thread or after the next step is launched.
 -- advice: [whole step, else] Move the work in {place} off the launching thread, or do it while the GPU runs: launch the next step first, read results later.
 -- advice: [launches, else, PyTorch, eager, training, not fused optimizer] Cut the Python work between the launches of {place}: compile it (`torch.compile`); for an optimizer, `fused=True`.
 -- advice: [launches, else, PyTorch, eager] Cut the Python work between the launches of {place}: compile it (`torch.compile`), or use fewer and larger operations.
 -- advice: [launches, else] Do less on the CPU between the launches of {place}: fewer and larger operations.
--- advice: [not compiling, else] Launch the next step before {place}, or move it to another thread: the GPU has nothing queued meanwhile.
--- advice: [not compiling, not whole step, not launches, not vLLM, not SGLang] Or run it only every N steps, in another process, or on the GPU.
+-- advice: [not compiling, not in XLA, else] Launch the next step before {place}, or move it to another thread: the GPU has nothing queued meanwhile.
+-- advice: [not compiling, not in XLA, not whole step, not launches, not vLLM, not SGLang] Or run it only every N steps, in another process, or on the GPU.
 -- change: host_code={range}
 -- source: TensorRT-LLM metrics 3a-3c (exposed preparation: exposed / range > 0.50 and exposed / window > 0.05)
 SELECT 0::DOUBLE AS value, 0 AS saving_ns, NULL AS cause, NULL AS idle_ns, NULL AS range,
@@ -98,6 +100,7 @@ WITH piece AS MATERIALIZED (
 )
 SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coalesce(main.ns, 0) AS saving_ns,
     CASE WHEN is_compiling(pattern) THEN 'compiling' WHEN launches AND between_launches THEN 'launches'
+        WHEN regexp_matches(pattern, '(^|/)(p?jit_|PjitFunction|XlaModule)[^/]*$') THEN 'in XLA'
         WHEN pattern IN (FROM whole) THEN 'whole step' WHEN launches THEN 'launches' END AS cause,
     main.ns AS idle_ns, pattern AS range, (SELECT function FROM called) AS function, gaps,
     exposed_pct / gpus AS exposed_pct,

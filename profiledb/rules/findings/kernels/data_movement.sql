@@ -19,11 +19,14 @@
 -- param: most_pct = 20 most growth from launch to launch, percent
 -- param: atomics_ns = 10000 shortest mean time of a kernel in which additions wait for each other
 -- column: move_ns | ns | | time in which these kernels run
+-- column: other_ns | ns | | kernel time without communication, if there is communication
 -- column: launches | count | | launches of these kernels
 -- column: kernel | name | | the one with the most time
 -- column: grown | count | | blocks by which its grid grows again and again
 -- says: Kernels that copy, cast, transpose, gather, scatter or sort take {value} of the kernel time: {move_ns} in {launches} {launches|launch|launches}, mostly {kernel}, whose grid grows by {grown} {grown|block|blocks} again and again: a tensor is copied each time it gets longer.
+-- says: Kernels that copy, cast, transpose, gather, scatter or sort take {value} of the {other_ns} of kernel time without communication: {move_ns} in {launches} {launches|launch|launches}, mostly {kernel}.
 -- says: Kernels that copy, cast, transpose, gather, scatter or sort take {value} of the kernel time: {move_ns} in {launches} {launches|launch|launches}, mostly {kernel}.
+-- clear: Kernels that only move data take {value} of the {other_ns} of kernel time without communication.
 -- clear: Kernels that only move data take {value} of the kernel time.
 -- advice: [concatenation, PyTorch, decode or fused attention, not training] Keep a key-value cache of fixed size, and write each token's keys and values into it (`cache[:, :, at] = keys`): `torch.cat` copies all of the cache for each token. If it joins other tensors, write them into a preallocated buffer.
 -- advice: [concatenation, else, PyTorch] Write results into a preallocated buffer (`buffer[:, start:end] = x`) instead of joining tensors with `torch.cat`, which copies all of them each time.
@@ -35,11 +38,13 @@
 -- advice: [not concatenation, not atomics, else, PyTorch] Keep the layout through the model: `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
 -- advice: [not CuPy, not Numba] Keep one precision through a block, and write results where they are read: `out=`, views, preallocated buffers.
 -- source: XProf (data shuffle operations 30 % of the time)
-SELECT 0::DOUBLE AS value, NULL AS cause, 0 AS saving_ns, 0 AS move_ns, 0 AS launches, NULL AS kernel, NULL AS grown,
-    NULL AS evidence
+SELECT 0::DOUBLE AS value, NULL AS cause, 0 AS saving_ns, 0 AS move_ns, other_ns, 0 AS launches, NULL AS kernel,
+    NULL AS grown, NULL AS evidence
 FROM finding_window CROSS JOIN (
-    SELECT sum(sums.ns) AS all_ns, count(*) FILTER (class IN ('copy', 'embedding', 'sort')) AS moving
-    FROM finding_kernel_sum AS sums JOIN kernel_key USING (name_id) WHERE NOT is_communication(short, class)
+    SELECT sum(sums.ns) FILTER (NOT is_communication(short, class)) AS all_ns,
+        CASE WHEN bool_or(is_communication(short, class)) THEN all_ns::BIGINT END AS other_ns,
+        count(*) FILTER (class IN ('copy', 'embedding', 'sort') AND NOT is_communication(short, class)) AS moving
+    FROM finding_kernel_sum AS sums JOIN kernel_key USING (name_id)
 ) WHERE finding_window.ns > 0 AND all_ns > 0 AND moving = 0;
 
 WITH by_kernel AS (
@@ -79,7 +84,10 @@ SELECT CASE WHEN 100 * taken.ns < $least_pct::DOUBLE * finding_window.ns THEN 0
         SELECT CASE WHEN name LIKE 'CatArray%' OR EXISTS (FROM growth) THEN 'concatenation'
             WHEN demangled LIKE '%ReduceAdd%' AND ns >= $atomics_ns::BIGINT * launches THEN 'atomics' END
         FROM main
-    ) AS cause, taken.ns AS saving_ns, taken.ns AS move_ns, launches,
+    ) AS cause, taken.ns AS saving_ns, taken.ns AS move_ns,
+    CASE WHEN EXISTS (
+            FROM finding_kernel_sum JOIN kernel_key USING (name_id) WHERE is_communication(short, class)
+        ) THEN all_ns::BIGINT END AS other_ns, launches,
     (SELECT name FROM main) AS kernel, (SELECT grown FROM growth) AS grown,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN taken WHERE all_ns > 0;

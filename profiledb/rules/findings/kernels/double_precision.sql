@@ -20,10 +20,11 @@
 -- fires: above
 -- param: threshold = 10 fires at or above this share of the active span
 -- column: double_ns | ns | | kernel time of these kernels: those that overlap count each
--- column: product_pct | % | .1f | share of matrix products in it
+-- column: product_pct | % | .1f | share of matrix products, including those of convolutions, in it
+-- column: products | text | | what these are: matrix products, convolutions, or both
 -- column: kernel | name | | the one with the most time
 -- column: precision | text | | precision of products that the saving supposes
--- says: Kernels in FP64 take {double_ns} of kernel time and run {value} of the time, {product_pct} of it in matrix products, mostly in {kernel}.
+-- says: Kernels in FP64 take {double_ns} of kernel time and run {value} of the time, {product_pct} of it in {products}, mostly in {kernel}.
 -- says: Kernels in FP64 take {double_ns} of kernel time and run {value} of the time, mostly in {kernel}.
 -- clear: Kernels in FP64 take {value} of the time.
 -- advice: [PyTorch] Convert inputs and model once (`.float()`, `dtype=torch.float32`) unless you need FP64: arrays of NumPy and Python numbers become FP64 tensors.
@@ -37,7 +38,7 @@
 -- change: [not moved] without_fp64={precision}
 -- source: ours; peaks of NVIDIA's data sheets. Pair on H100: a network in FP64 takes ten times as long as in TF32
 SELECT 0::DOUBLE AS value, NULL AS saving_ns, NULL AS is_choice, false AS is_cause, 0 AS double_ns,
-    NULL AS product_pct, 'FP32' AS precision, NULL AS cause, NULL AS kernel, NULL AS evidence
+    NULL AS product_pct, NULL AS products, 'FP32' AS precision, NULL AS cause, NULL AS kernel, NULL AS evidence
 FROM finding_window WHERE ns > 0 AND NOT EXISTS (FROM double_kernel);
 
 WITH double_name AS MATERIALIZED (FROM double_kernel), board AS (
@@ -88,6 +89,11 @@ WITH double_name AS MATERIALIZED (FROM double_kernel), board AS (
     UNION ALL SELECT device_id, start_ns, end_ns FROM moved
 ), taken AS (
     SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_union('slow') WHERE EXISTS (FROM slow)
+), multiplied AS (
+    SELECT CASE WHEN bool_and(class = 'convolution') THEN 'convolutions'
+            WHEN bool_or(class = 'convolution') THEN 'matrix products and convolutions'
+            ELSE 'matrix products' END AS said
+    FROM ran JOIN kernel_key USING (name_id) WHERE is_product
 ), by_name AS (
     SELECT kernel, any_value(readable) AS name, sum(ns)::BIGINT AS ns,
         sum(launches)::BIGINT AS launches
@@ -98,10 +104,11 @@ SELECT 100.0 * taken.ns / nullif(finding_window.ns, 0) AS value,
     CASE WHEN total.ns > 0 THEN NOT coalesce(narrow, false) END AS is_choice,
     coalesce(narrow, false) AND total.ns > 0 AND 4 * total.ns >= (SELECT sum(ns) FROM finding_kernel_sum) AS is_cause,
     total.ns::BIGINT AS double_ns,
-    product_pct, total.precision, CASE WHEN product_pct >= 50 THEN 'products' WHEN moves THEN 'moved' END AS cause,
+    product_pct, multiplied.said AS products, total.precision,
+    CASE WHEN product_pct >= 50 THEN 'products' WHEN moves THEN 'moved' END AS cause,
     (SELECT name FROM by_name ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
     (
         SELECT list({'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} ORDER BY ns DESC, kernel)
         FROM by_name
     ) AS evidence
-FROM finding_window CROSS JOIN taken CROSS JOIN total CROSS JOIN network;
+FROM finding_window CROSS JOIN taken CROSS JOIN total CROSS JOIN network CROSS JOIN multiplied;

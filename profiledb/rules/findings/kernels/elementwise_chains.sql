@@ -8,9 +8,10 @@
 -- starts there. The first one alone may recur in a formula (`x * x * x + y`). Kernels that a compiler or a library
 -- fused (`is_fused`) belong to no chain, nor do those shorter than `least_ns`: their launches are their cost. JAX
 -- without jit makes a program of XLA for each operation, named after it (jit_add, jit_multiply): kernels of these are
--- not fused, and lie in no range of their own.
+-- not fused, and lie in no range of their own. The cause tells of the chains with the largest total: `optimizer` if one
+-- runs in a range named like an update of parameters, `casts` if casts or copies belong to them.
 -- needs: kernel
--- includes: finding
+-- includes: finding, training
 -- selects: part
 -- once: span, names
 -- parts: elementwise, copy, normalization, reduction, optimizer
@@ -27,9 +28,10 @@
 -- says: {kernels} elementwise kernels follow each other in {chains} {chains|chain|chains}. Fusing them saves at most {saved_ns} ({value} of the time).
 -- clear: Fusing chains of elementwise kernels would save {value} of the time.
 -- advice: -> fuse
--- advice: [training, PyTorch, eager, not fused optimizer] Fuse the optimizer: `torch.optim.AdamW(fused=True)`.
--- advice: [PyTorch, eager, not fused GELU] Use operators that are already fused: `F.gelu`, `F.layer_norm`, `F.rms_norm`.
--- advice: [PyTorch, eager, fused GELU] Use operators that are already fused: `F.layer_norm`, `F.rms_norm`.
+-- advice: [optimizer, training, PyTorch, eager, not fused optimizer] Fuse the optimizer: `torch.optim.AdamW(fused=True)`.
+-- advice: [casts, PyTorch, eager] Keep one precision through these operations: casts (`.float()`, `.to(dtype)`) belong to each chain.
+-- advice: [not casts, not optimizer, PyTorch, eager, not fused GELU] Use operators that are already fused: `F.gelu`, `F.layer_norm`, `F.rms_norm`.
+-- advice: [not casts, not optimizer, PyTorch, eager, fused GELU] Use operators that are already fused: `F.layer_norm`, `F.rms_norm`.
 -- source: TraceLens (neighbors of a stream, impact); gap and share of the time: ours, instead of its 50 repeats: a share counts long chains, too
 WITH light AS (
     SELECT name_id, readable AS name, class = 'elementwise' AS computes FROM kernel_key
@@ -40,7 +42,7 @@ WITH light AS (
 ), alone AS (
     SELECT name_id FROM kernel_key WHERE class IN ('elementwise', 'copy')
 ), named AS (
-    SELECT name_id, readable AS name, class = 'elementwise' AS computes FROM kernel_key
+    SELECT name_id, readable AS name, class = 'elementwise' AS computes, class = 'copy' AS moves FROM kernel_key
     WHERE name_id IN (SELECT name_id FROM light) OR name_id IN (FROM alone)
 ), single AS MATERIALIZED (  -- ranges around the kernels of one operation of JAX
     SELECT pre FROM range JOIN range_path USING (path_id)
@@ -51,11 +53,11 @@ WITH light AS (
             || '|roll_static|convert_element_type|broadcast_in_dim|concatenate|floor|ceil|round|isfinite|reduce_\w+))'
             || '(,|#|/|$)')
 ), placed AS (
-    SELECT device_id, stream_id, kernel_id, name_id, start_ns, end_ns, one.light,
+    SELECT device_id, stream_id, kernel_id, name_id, start_ns, end_ns, pre, one.light,
         start_ns - lag(end_ns) OVER lane < $most_gap_ns::BIGINT AND lag(one.light) OVER lane
             AND within = lag(within) OVER lane AS goes_on
     FROM (
-        SELECT kernel.*,
+        SELECT kernel.*, range.pre,
             CASE WHEN single.pre IS NOT NULL THEN -2
                 ELSE coalesce(CASE WHEN operator.range_id IS NULL THEN range.pre END, -1) END AS within,
             kernel.end_ns - kernel.start_ns >= $least_ns::BIGINT AND (light.name_id IS NOT NULL
@@ -66,7 +68,7 @@ WITH light AS (
         LEFT JOIN single ON single.pre = range.pre
     ) AS one WINDOW lane AS (PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id)
 ), run AS (
-    SELECT placed.* EXCLUDE (light), name, computes, sum(CASE WHEN goes_on THEN 0 ELSE 1 END) OVER (
+    SELECT placed.* EXCLUDE (light), name, computes, moves, sum(CASE WHEN goes_on THEN 0 ELSE 1 END) OVER (
             PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
         ) AS number
     FROM placed JOIN named USING (name_id) WHERE placed.light
@@ -85,7 +87,7 @@ WITH light AS (
 ), grouped AS (
     SELECT device_id, stream_id, count(*) AS kernels, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
         greatest(0, max(end_ns) - min(start_ns) - max(end_ns - start_ns)) AS saved_ns,
-        list((start_ns, kernel_id, name)) AS run
+        any_value(pre) AS pre, bool_or(moves) AS moves, list((start_ns, kernel_id, name)) AS run
     FROM member GROUP BY device_id, stream_id, number, round HAVING count(*) > 1 AND bool_or(computes)
 ), chain AS MATERIALIZED (  -- an aggregate would sort each round, most of them of one kernel
     SELECT * EXCLUDE (run), array_to_string(list_transform(list_sort(run), LAMBDA one: one[3]), ' + ') AS names
@@ -97,8 +99,12 @@ WITH light AS (
 ), alike AS (
     SELECT names, count(*) AS chains, sum(saved_ns)::BIGINT AS ns, arg_max(start_ns, saved_ns) AS start_ns,
         arg_max(end_ns, saved_ns) AS end_ns, arg_max(device_id, saved_ns) AS device_id,
-        arg_max(stream_id, saved_ns) AS stream_id
+        arg_max(stream_id, saved_ns) AS stream_id, arg_max(pre, saved_ns) AS pre, bool_or(moves) AS moves
     FROM chain GROUP BY names ORDER BY ns DESC, names LIMIT 10
+), main AS (
+    SELECT names, CASE WHEN is_update(path) THEN 'optimizer' WHEN moves THEN 'casts' END AS cause
+    FROM alike LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
+    ORDER BY ns DESC, names LIMIT 1
 ), shown AS (
     SELECT {
             'name': names, 'ns': ns, 'count': chains, 'start_ns': start_ns, 'end_ns': end_ns, 'device': device_id,
@@ -107,6 +113,6 @@ WITH light AS (
     FROM alike
 )
 SELECT 100.0 * saved_ns / nullif(finding_window.ns, 0) AS value, saved_ns AS saving_ns, saved_ns, chains, kernels,
-    (SELECT names FROM alike ORDER BY ns DESC, names LIMIT 1) AS names,
+    main.names, cause,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.name) FROM shown) AS evidence
-FROM finding_window CROSS JOIN total;
+FROM finding_window CROSS JOIN total LEFT JOIN main ON true;

@@ -1,8 +1,8 @@
 -- title: Layout conversions
 -- question: Do libraries convert the layout of tensors around convolutions?
--- The time in which kernels of cuDNN convert tensors from NCHW to NHWC or back, as a share of the active span (first to
--- last operation of each GPU). Tensor cores compute convolutions in NHWC, so a model in NCHW pays for both directions
--- around each of them. The saving is the time of the conversions.
+-- The time in which kernels of cuDNN or MIOpen convert tensors from NCHW to NHWC or back, as a share of the active span
+-- (first to last operation of each GPU). Tensor cores compute convolutions in NHWC, so a model in NCHW pays for both
+-- directions around each of them. The saving is the time of the conversions.
 -- needs: kernel
 -- includes: finding, work
 -- selects: part
@@ -16,7 +16,8 @@
 -- column: kernel | name | | the one with the most time
 -- says: cuDNN converts the layout of tensors {launches} {launches|time|times}, between NCHW and NHWC: {convert_ns}, {value} of the time.
 -- clear: Conversions between NCHW and NHWC take {value} of the time.
--- advice: [PyTorch, not channels last] Keep convolutions in NHWC: `model.to(memory_format=torch.channels_last)`, and the input, too: `x.to(memory_format=torch.channels_last)`. `Conv1d` has no such format: use `Conv2d` on `x[:, :, None]` instead.
+-- advice: [PyTorch, HIP, not channels last] Keep convolutions in NHWC: `model.to(memory_format=torch.channels_last)`, the input likewise, and `PYTORCH_MIOPEN_SUGGEST_NHWC=1` in the environment, without which PyTorch hands MIOpen tensors in NCHW.
+-- advice: [else, PyTorch, not channels last] Keep convolutions in NHWC: `model.to(memory_format=torch.channels_last)`, and the input, too: `x.to(memory_format=torch.channels_last)`. `Conv1d` has no such format: use `Conv2d` on `x[:, :, None]` instead.
 -- advice: [PyTorch] Leave out `.contiguous()`, `.view()` and `permute` between convolutions: they bring the other layout back.
 -- advice: [TensorFlow] Keep convolutions in NHWC: `data_format="channels_last"`.
 -- advice: [not PyTorch, not TensorFlow] Keep tensors in NHWC, the layout in which tensor cores compute convolutions.

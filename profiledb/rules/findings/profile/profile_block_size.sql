@@ -16,7 +16,7 @@
 -- column: launches | count | | measured launches with this cost
 -- says: Blocks whose size is no multiple of 32 cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Block sizes cost at most {value} of the measured kernel time.
--- advice: Round the block size of {kernel} up to a multiple of 32, and mask the rest.
+-- advice: Give {kernel} fewer and larger blocks, of a multiple of 32 threads (128 or 256): each lane gets work, except at the end of the data, where a bounds check masks the rest.
 -- source: Nsight Compute, LaunchStatistics: (1 / warps) x (1 - threads of the last warp / 32)
 WITH judged AS ( -- noqa: ST03
     SELECT launch_id, readable, ns, calls, format('{} threads per block', block_size) AS note,

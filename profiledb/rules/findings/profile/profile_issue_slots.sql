@@ -17,13 +17,19 @@
 -- column: launches | count | | measured launches with this cost
 -- says: Schedulers without a ready warp cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Schedulers without a ready warp cost at most {value} of the measured kernel time.
--- advice: Give each thread of {kernel} more independent work (unrolling, vector loads), or raise its occupancy.
+-- advice: [PyTorch kernel] -> replace_kernel
+-- advice: [else] Give each thread of {kernel} more independent work (unrolling, vector loads), or raise its occupancy.
 -- source: Nsight Compute, IssueSlotUtilization: issue active under 0.6, 1 - issue active; bounded by the speed of light
-WITH judged AS ( -- noqa: ST03
+WITH judged AS MATERIALIZED (
     SELECT launch_id, readable, ns, calls, format('issues in {:.0f} % of cycles', 100 * issue_active_per_cycle) AS note,
+        is_torch_kernel(kernel) AS is_torch,
         CASE WHEN issue_active_per_cycle < 0.6 AND NOT is_busy
                 THEN least(1 - issue_active_per_cycle, headroom)
             WHEN issue_active_per_cycle + sm_throughput_pct + memory_throughput_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
+), main AS (
+    SELECT IF(is_torch, 'PyTorch kernel', NULL) AS cause
+    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 1
 )
-FROM finding_gain('judged', 'Issue slots were not measured: profile with `--section SchedulerStats`.');
+FROM finding_gain('judged', 'Issue slots were not measured: profile with `--section SchedulerStats`.')
+LEFT JOIN main ON true;

@@ -13,9 +13,9 @@ WITH swept AS (
 SELECT device_id, start_ns, coalesce(lead(reached) OVER (PARTITION BY device_id ORDER BY start_ns), last_ns) AS end_ns
 FROM swept WHERE reached IS NULL OR start_ns > reached;
 
--- Names of the kernels with which cuDNN converts the layout of tensors.
+-- Names of the kernels with which cuDNN and MIOpen (batched_transpose_16x32_half) convert the layout of tensors.
 CREATE OR REPLACE VIEW layout_kernel AS
-SELECT name_id FROM kernel_name WHERE regexp_matches(demangled, 'nchwToNhwc|nhwcToNchw');
+SELECT name_id FROM kernel_name WHERE regexp_matches(demangled, 'nchwToNhwc|nhwcToNchw|^batched_transpose_\d+x\d+_');
 
 -- The active span of each GPU as one stretch, from its first to its last operation.
 CREATE OR REPLACE VIEW finding_edge AS
