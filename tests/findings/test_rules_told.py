@@ -5,7 +5,7 @@ import pytest
 from profiledb.findings import sentences
 from profiledb.library.library import Library
 from tests.support.judged_rules import judged
-from tests.support.ranged import Capture
+from tests.support.range_captures import Capture
 
 GEMM = "void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1>(T1::Params)"
 DIRECT = "void implicit_convolve_dgemm<double, double>(int)"
