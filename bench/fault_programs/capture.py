@@ -37,8 +37,11 @@ SYSTEM_CALLS = ("--trace=cuda,nvtx,osrt",)
 LONGEST_S = 240
 """Seconds after which a half is killed."""
 RANKS = 2
-SWITCHED = {"click_features.few_cores": ("--cpuctxsw=process-tree",)}
-"""Further options of programs whose fault only the switches of threads show."""
+FURTHER = {
+    "click_features.few_cores": ("--cpuctxsw=process-tree",),
+    "plasma.unified_memory_faults": ("--cuda-um-cpu-page-faults=true", "--cuda-um-gpu-page-faults=true"),
+}
+"""Further options of programs whose fault only the switches of threads or the faults of pages show."""
 WHOLE = ("llama.unfused_elementwise",)
 """Programs that are captured from their start, as people do who do not know their steps."""
 
@@ -72,7 +75,7 @@ def capture(half: Half, *, per_rank: bool = False) -> None:
     launcher = torchrun(half.ranks) if half.ranks > 1 else []
     stem = f"{half.stem}_rank%q{{RANK}}" if per_rank else str(half.stem)
     window = half.name not in WHOLE
-    options = [*(SYSTEM_CALLS if window else ()), *SWITCHED.get(half.name, ())]
+    options = [*(SYSTEM_CALLS if window else ()), *FURTHER.get(half.name, ())]
     told = nsys_command(stem, window, options, [] if per_rank else [*launcher, *half.program])
     command = [*launcher, *told, *half.program] if per_rank else told
     if per_rank:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from typing import Any
 
 from bench.fault_programs.loop import ON_GPU, Loop
@@ -29,8 +30,13 @@ def fit_with_lightning(loop: Loop, network: Any, batches: Any, checkpoints: Any 
     ).fit(network, batches)  # fmt: skip
 
 
-def train_with_hugging_face(loop: Loop, network: Any, batch: int, dataset: Any, **arguments: Any) -> None:
-    """Train with the Trainer of Hugging Face, ``batch`` items at a time; ``arguments`` are of TrainingArguments."""
+def train_with_hugging_face(
+    loop: Loop, network: Any, batch: int, dataset: Any, callbacks: Sequence[Any] = (), **arguments: Any
+) -> None:
+    """Train with the Trainer of Hugging Face, ``batch`` items at a time; ``arguments`` are of TrainingArguments.
+
+    ``callbacks`` run within the steps.
+    """
     from transformers import Trainer, TrainerCallback, TrainingArguments
 
     class Marks(TrainerCallback):
@@ -45,4 +51,4 @@ def train_with_hugging_face(loop: Loop, network: Any, batch: int, dataset: Any, 
         logging_strategy="no", save_strategy="no", bf16=ON_GPU, disable_tqdm=True, use_cpu=not ON_GPU,
         dataloader_num_workers=2 if ON_GPU else 0, **arguments,
     )  # fmt: skip
-    Trainer(model=network, args=chosen, train_dataset=dataset, callbacks=[Marks()]).train()
+    Trainer(model=network, args=chosen, train_dataset=dataset, callbacks=[*callbacks, Marks()]).train()

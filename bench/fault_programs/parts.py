@@ -1,0 +1,104 @@
+"""Networks, an optimizer and data of the programs of ``workshop``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.utils.data import Dataset
+
+
+class Muon(torch.optim.Optimizer):
+    """Muon, whose updates are orthogonal; it takes matrices of one shape together, or each alone."""
+
+    def __init__(self, matrices: list[nn.Parameter], rate: float, *, together: bool) -> None:
+        super().__init__(matrices, {"lr": rate})
+        self.matrices, self.rate = matrices, rate
+        self.averages = [torch.zeros_like(one) for one in matrices]
+        keys = [tuple(one.shape) if together else at for at, one in enumerate(matrices)]
+        self.groups = [[at for at, other in enumerate(keys) if other == key] for key in dict.fromkeys(keys)]
+
+    @torch.no_grad()
+    def step(self, _: Any = None) -> None:  # type: ignore[override]
+        gradients = [torch.zeros_like(one) if one.grad is None else one.grad for one in self.matrices]
+        torch._foreach_lerp_(self.averages, gradients, 0.05)
+        for group in self.groups:
+            changes = self.make_orthogonal(torch.stack([self.averages[at] for at in group])).float()
+            for at, change in zip(group, changes.unbind(), strict=True):
+                self.matrices[at].add_(change, alpha=-self.rate)
+
+    @staticmethod
+    def make_orthogonal(changes: Tensor) -> Tensor:
+        """Return the nearest orthogonal matrices, nearly, by five iterations of Newton and Schulz."""
+        tall = changes.shape[-2] > changes.shape[-1]
+        x = (changes.mT if tall else changes).to(torch.bfloat16)
+        x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
+        for _ in range(5):
+            square = x @ x.mT
+            x = 3.4445 * x + (2.0315 * (square @ square) - 4.775 * square) @ x
+        return x.mT if tall else x
+
+
+def expand(distances: Tensor) -> Tensor:
+    """Return how near each distance is to 128 radii, less the nearer it is to the cutoff."""
+    radii = torch.linspace(0.0, 5.0, 128, device=distances.device)
+    inside = 0.5 * (torch.cos(distances * (torch.pi / 5.0)) + 1.0) * (distances < 5.0)
+    return torch.exp(-10.0 * (distances[:, None] - radii) ** 2) * inside[:, None]
+
+
+class Interaction(nn.Module):
+    """Messages between atoms, by a filter of their distance."""
+
+    def __init__(self, width: int, basis: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.basis = basis
+        self.filter = nn.Linear(128, width)
+        self.out = nn.Sequential(nn.Linear(width, width), nn.SiLU(), nn.Linear(width, width))
+
+    def forward(self, atoms: Tensor, pairs: Tensor, distances: Tensor) -> Tensor:
+        messages = atoms.index_select(0, pairs[0]) * self.filter(self.basis(distances))
+        return torch.add(atoms, self.out(torch.zeros_like(atoms).index_add(0, pairs[1], messages)))
+
+
+def measure_area(scores: Tensor, clicked: Tensor) -> Tensor:
+    """Return the area under the curve of hits over false alarms."""
+    hits = clicked[scores.float().argsort()]
+    return (hits * (1.0 - hits).cumsum(0)).sum() / (hits.sum() * (1.0 - hits).sum())
+
+
+class Windows(Dataset[Tensor]):
+    """Windows of the signals of a machine, each normalized by itself."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.signals = np.random.default_rng(2).standard_normal((100_000, 32), dtype=np.float32)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: int) -> Tensor:
+        window: NDArray[Any] = self.signals[97 * index % 99_000 :][:512]
+        return torch.from_numpy((window - window.mean(0)) / (window.std(0) + 1e-6))
+
+
+class DiffusionBlock(nn.Module):
+    """A block of a transformer whose norm the time of the diffusion scales and shifts."""
+
+    def __init__(self, width: int, **looking: bool) -> None:
+        super().__init__()
+        self.looking = looking
+        self.adapt, self.norm = nn.Linear(width, 2 * width), nn.LayerNorm(width)
+        self.look = nn.MultiheadAttention(width, 12, batch_first=True)
+        self.feed = nn.Sequential(
+            nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.GELU("tanh"), nn.Linear(4 * width, width)
+        )
+
+    def forward(self, x: Tensor, when: Tensor) -> Tensor:
+        scale, shift = self.adapt(when)[:, None].chunk(2, -1)
+        given = self.norm(x) * (1.0 + scale) + shift
+        x = x + self.look(given, given, given, **self.looking)[0]
+        return torch.add(x, self.feed(x))
