@@ -16,7 +16,7 @@ from bench.fault_programs.loop import PROGRAMS, Loop, wait
 
 GROUPS = (
     "images", "language", "arrays", "host", "training", "serving", "mixed", "applications", "services", "field",
-    "workshop", "ranks",
+    "workshop", "practice", "ranks",
 )  # fmt: skip
 
 
