@@ -46,7 +46,8 @@ class Muon(torch.optim.Optimizer):
         for _ in range(5):
             square = x @ x.mT
             x = 3.4445 * x + (2.0315 * (square @ square) - 4.775 * square) @ x
-        return x.mT if tall else x
+        made: Tensor = x.mT if tall else x
+        return made
 
 
 def expand(distances: Tensor) -> Tensor:
