@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -34,12 +35,14 @@ from profiledb.report.preview import is_preview
 
 HASH_FIRST_S = 0.05
 """Seconds to wait for a file's hash before converting it: the hash of a small file can tell a duplicate first."""
+_output = threading.Lock()
+"""Whoever holds it may print. Without it this process cannot report an outcome, and so does not end."""
 _NEVER_EMPTY = {"report", "enum_value", "diagnostic", "string", "stored_result"}
 """Tables that have rows even if the capture has none."""
 
 
 def main() -> int:
-    """Serve requests and print the outcome of each; return 0 once all have one."""
+    """Serve requests and print the outcome of each; return 0 once all have one, 1 if nobody reads them any more."""
     _reserve_output()
     requests = [Request.from_dict(fields) for fields in json.loads(sys.stdin.buffer.readline())]
     processes.adopt()
@@ -47,8 +50,12 @@ def main() -> int:
     requests[0].limits.apply()
     sandbox.close(requests[0].work if len(requests) == 1 else requests[0].work.parent)
     threading.Thread(target=_die_with_worker, daemon=True).start()
-    for request in requests:
-        print(json.dumps(asdict(serve(request))), flush=True)
+    try:
+        for request in requests:
+            _print_message(asdict(serve(request)))
+    except BrokenPipeError:  # the worker is gone
+        processes.end_adopted()
+        return 1
     return 0
 
 
@@ -156,7 +163,7 @@ def _offer_preview(request: Request, hashing: Future[str], size: int) -> preview
 
 def _announce_preview(request: Request, manifest: Manifest, before: object) -> None:
     if read_state(request.source) == before:
-        print(json.dumps({"preview": manifest.to_json()}), flush=True)
+        _print_message({"preview": manifest.to_json()})
 
 
 def _reserve_output() -> None:
@@ -172,13 +179,19 @@ def _die_with_worker() -> None:
     """End this process and its children when the worker is gone, so that no converter runs without one."""
     while os.read(0, 4096):
         pass
+    _output.acquire()  # for good: a main thread whose converter was killed would end this process before its children
     processes.end_adopted()
     processes.end_group(os.getpgrp())
 
 
 def _report_step(step: str) -> None:
     """Print the conversion's progress."""
-    print(json.dumps({"step": step}), flush=True)
+    _print_message({"step": step})
+
+
+def _print_message(message: dict[str, Any]) -> None:
+    with _output:
+        print(json.dumps(message), flush=True)
 
 
 if __name__ == "__main__":

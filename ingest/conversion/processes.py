@@ -11,6 +11,10 @@ import os
 import signal
 import sys
 from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import psutil
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PASSES = 100
@@ -46,14 +50,22 @@ def end_adopted(keep: Collection[int] = ()) -> None:
         return
     import psutil  # here: it takes 30 ms and is only needed after a conversion
 
-    me = psutil.Process()
     for _ in range(_PASSES):
-        strays = [child for child in me.children() if child.pid not in keep]
+        strays = [child for child in _list_children() if child.pid not in keep]
         if not strays:
             return
         for stray in strays:
             with contextlib.suppress(psutil.Error):
-                for process in (*stray.children(recursive=True), stray):
-                    with contextlib.suppress(psutil.Error):
-                        process.kill()
-        psutil.wait_procs(strays, timeout=1)  # the next pass finds their orphans among our children
+                stray.kill()
+        psutil.wait_procs(strays, timeout=1)  # the next pass finds their children among ours
+
+
+def _list_children() -> "list[psutil.Process]":
+    """Return the children of this process.
+
+    ``psutil.Process.children`` compares start times on the clock, and so leaves out young children of a young process
+    if the system corrects its clock in between.
+    """
+    import psutil
+
+    return [process for process in psutil.process_iter(["ppid"]) if process.info["ppid"] == os.getpid()]

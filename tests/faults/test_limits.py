@@ -1,7 +1,9 @@
 """Limits of one file: a converter with endless output, bombs, and processes that try to stay behind."""
 
+import itertools
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -10,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ingest.conversion import limits
+from ingest.conversion import limits, processes
 from ingest.prefetch import IDLE_S
 from profiledb import config, confinement
 from profiledb.library.library import Library
@@ -84,10 +86,23 @@ def test_a_converter_that_leaves_the_session_does_not_survive(
     assert not strays(mark)
 
 
+def test_a_correction_of_the_clock_hides_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Linux moves the start of all processes then, as psutil tells it, also between two looks."""
+    starts = itertools.count(time.time() - 1e6, -10)
+    monkeypatch.setattr("psutil._pslinux.boot_time", lambda: next(starts))
+    monkeypatch.setattr(processes, "_adopts", True)
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as child:
+        others = {one.pid for one in processes._list_children()} - {child.pid}
+        processes.end_adopted(keep=others)
+        assert child.wait(timeout=30) == -signal.SIGKILL
+
+
 @pytest.mark.integration
 def test_nothing_survives_a_worker_that_is_killed(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
+    """Not even a process whose parents left the session, each into one of its own."""
     mark = f"warpdeck-orphan-{os.getpid()}"
-    tool = stand_in(tmp_path, f"setsid {sys.executable} -c 'import time; time.sleep(600)' {mark} &\nsleep 600")
+    stray = f"setsid sh -c 'setsid {sys.executable} -c \"import time; time.sleep(600)\" {mark} & wait'"
+    tool = stand_in(tmp_path, f"{stray} &\nsleep 600")
     (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
     worker = start_worker(inbox, empty_library, WARPDECK_NSYS=str(tool))
     wait_until(lambda: bool(strays(mark)))
