@@ -33,7 +33,7 @@ PROCESS_MODULES = {"subprocess", "multiprocessing", "pty"}
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 60
 MAX_SQL_COLUMNS = 120
-MAX_SAMPLES_BYTES, MAX_CHECKOUT_BYTES = 40_000_000, 52_000_000
+MAX_SAMPLES_BYTES, MAX_CHECKOUT_BYTES = 40_000_000, 54_000_000
 TEXT_SUFFIXES = {".cfg", ".css", ".js", ".json", ".md", ".py", ".sh", ".sql", ".toml", ".tsv", ".txt", ".yml", ".yaml"}
 
 

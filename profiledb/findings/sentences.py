@@ -115,8 +115,10 @@ def describe_savings(findings: Sequence[Finding], *, titled: bool = True) -> str
 
 
 def _limit_together(told: Together, findings: Iterable[Finding]) -> Prediction:
-    """Return what changes save together, up to the sum of what each saves at most, unless together they save more."""
+    """Return the saving of several changes, up to the sum of the largest savings of each, where all are known."""
     most = {one.rule.name: _limit(one.prediction, one.at_most_ns).high_ns for one in findings if one.prediction}
+    if any(rule.name not in most for rule in told.rules):
+        return told.prediction
     return _limit(told.prediction, sum(most[rule.name] for rule in told.rules))
 
 

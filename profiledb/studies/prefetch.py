@@ -134,12 +134,16 @@ def main(arguments: Sequence[str]) -> int:
     Each line is answered by the same one when it is done. The process ends at once when standard input is closed, as it
     is when the starter ends.
     """
-    priority.use_idle_only()
+    settings = config.load(library=arguments[0])
+    if settings.database:  # a report that nobody prepares costs the servers of a team more than this takes
+        priority.step_back(priority.CONVERSION)
+    else:
+        priority.use_idle_only()
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever else libraries print is no answer
     orders = SimpleQueue[str]()
     threading.Thread(target=_read_orders, args=(orders,), daemon=True).start()
-    library = open_library(config.load(library=arguments[0]))
+    library = open_library(settings)
     library.use_one_thread()
     has_views = False
     while True:

@@ -15,13 +15,14 @@ COUNTED = HEADER.replace("-- says: {value} in {range}.\n", "").replace(
     "-- column: gaps | count | | many\n-- says: {gaps} long {gaps|gap costs|gaps cost} up to {value}, or {value}.\n",
 )
 NEVER_ONE = {
-    ("compilation_in_steps", "steps"), ("fluctuating_use", "samples"), ("long_gaps", "gaps"),
+    ("fluctuating_use", "samples"), ("long_gaps", "gaps"),
     ("memory_growth", "steps"), ("few_cores", "calls"),
     ("one_stream", "streams"), ("recurring_gaps", "gaps"),
     ("recurring_gaps", "steps"), ("several_processes", "value"), ("short_kernels", "kernels"), ("step_growth", "steps"),
     ("step_outliers", "steps"), ("step_tail", "steps"), ("sync_per_layer", "layers"), ("unsteady_steps", "steps"),
     ("unsteady_steps", "value"), ("elementwise_chains", "kernels"), ("launch_bound", "reads"),
-    ("graphs_in_loop", "captures"),
+    ("graphs_in_loop", "captures"), ("dense_embedding_gradients", "numbers"), ("unsteady_steps", "unsettled"),
+    ("tokens_recomputed", "passes"),
 }  # fmt: skip
 """Counts of which a rule fires, or is clear, for several only."""
 WARM = "12.0 % of the selected time is warm-up:"

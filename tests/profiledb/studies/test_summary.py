@@ -221,10 +221,10 @@ def test_a_small_part_of_a_capture_is_worth_tuning_or_not() -> None:
 def test_a_finding_that_saves_little_does_not_repeat_advice() -> None:
     book = rulebook.load()
     work = Finding(book["host_work"], "fires", value=70.0, cause="launches", saving_ns=70, saving_pct=70.0)
-    jax = {"program": (program.Trait("JAX", "kernel a"),)}
+    jax = (program.Trait("JAX", "kernel a"),)
     for pct, rule, shown in ((0.8, "launch_bound", 1), (20.0, "launch_bound", 2), (0.8, "sync_bound", 2)):
         other = Finding(book[rule], "fires", value=pct, saving_ns=5, saving_pct=pct)
-        told = top_findings.select_told([replace(work, **jax), replace(other, **jax)])
+        told = top_findings.select_told([replace(work, program=jax), replace(other, program=jax)])
         assert len(told) == shown, (pct, rule)
 
 

@@ -90,7 +90,7 @@ WITH double_name AS MATERIALIZED (FROM double_kernel), board AS (
 ), taken AS (
     SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_union('slow') WHERE EXISTS (FROM slow)
 ), multiplied AS (
-    SELECT CASE WHEN bool_and(class = 'convolution') THEN 'convolutions'
+    SELECT CASE WHEN count(*) = 0 THEN NULL WHEN bool_and(class = 'convolution') THEN 'convolutions'
             WHEN bool_or(class = 'convolution') THEN 'matrix products and convolutions'
             ELSE 'matrix products' END AS said
     FROM ran JOIN kernel_key USING (name_id) WHERE is_product
