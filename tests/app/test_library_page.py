@@ -19,7 +19,7 @@ from profiledb.library.report_list import PAGE, get_kind
 from profiledb.report.file_names import make_safe_name
 from profiledb.report.sidecar import Columns
 from profiledb.studies import prefetch
-from tests.app.conftest import Dashboard
+from tests.app.conftest import Dashboard, plain_texts
 
 
 def table(at: AppTest) -> list[str]:
@@ -275,7 +275,7 @@ def test_the_library_asks_for_columns(dashboard: Dashboard, empty: Path) -> None
     library.catalog.put_job(job, Job(f"{path}2", "b.meta.json", "1@", "alone"))
     at = dashboard()
     assert not at.exception
-    assert "b.meta.json waits for a report with the same name." in texts(at)
+    assert "b.meta.json waits for a report with the same name." in plain_texts(at)
     at.button(f"columns-{path}").click().run()
     boxes = {box.key: box for box in at.selectbox}
     assert boxes["columns-label"].value == "my label"

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from profiledb.library.library import Library
-from tests.app.conftest import Dashboard, plain_texts
+from tests.app.conftest import Dashboard, plain_texts, texts
 from tests.conftest import ingest_files
 from tests.support import made_traces
 from tests.support.made_traces import launch, operator
@@ -57,7 +57,7 @@ def test_an_odd_name_is_text(dashboard: Dashboard, report: str) -> None:
     at = dashboard("operators", report=report, op=ODD)
     assert not at.exception
     assert any("aten" in one.value and "<b>" not in one.value for one in at.subheader)
-    assert ODD not in plain_texts(at)
+    assert ODD not in texts(at)
     at.query_params["op"] = "no such operator"
     assert "is not in this selection" in plain_texts(at.run())
 
