@@ -1,8 +1,9 @@
 """Prefetch the answers that pages ask at their first look at a report.
 
 The headers of analyses name them (``-- prefetch:``); a test checks that the pages of a prepared report compute nothing.
-``python -m profiledb.studies.prefetch LIBRARY`` stores these answers (query/answer_store.py) at idle priority for one
-report after the other, and the missing summaries of all reports (trends/summary_refresh.py), as standard input says.
+``python -m profiledb.studies.prefetch LIBRARY`` stores these answers (query/answer_store.py) for one report after the
+other, at idle priority or, in a team, at that of a conversion, and the missing summaries of all reports
+(trends/summary_refresh.py), as standard input says.
 """
 
 import logging

@@ -120,6 +120,8 @@ def test_convolutions_on_cuda_cores(library: Library, small: Callable[..., str])
         ("ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x3_tn", "tensor", 16),
         ("volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn", "tensor", 16),
         ("sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x16_stage4_tensor16x8x8_kernel", "tensor", 32),
+        ("fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::Params)", "tensor", 32),
+        ("fmha_cutlassF_bf16_aligned_64x128_rf_sm80(PyTorchMemEffAttention::Params)", "tensor", 16),
         ("void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_align4>(T1::Params)", "tensor", 32),
         ("sm90_xmma_gemm_f64f64_f64f64_f64_nn_n_tilesize128x64x16_tensor16x8x16_execute", "tensor", 64),
         ("sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8_stage3_warpsize1x4x1_ffma_aligna4", "cuda", 32),

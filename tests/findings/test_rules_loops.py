@@ -1,5 +1,6 @@
 """Rules about faults that repeat in each step: small captures by hand, and samples on which they are clear."""
 
+import duckdb
 import pytest
 
 from profiledb.findings import judge, rulebook, sentences
@@ -71,19 +72,60 @@ def test_compilation_in_steps(nsys_samples: Library, library: Library, capture: 
         assert sampled(nsys_samples, sample, "compilation_in_steps", warmup="exclude").verdict == "clear", sample
 
 
-@pytest.mark.parametrize(("copies", "cause"), [(1, None), (2, "made")])
-def test_input_made_in_the_middle_of_steps(library: Library, publish: Publish, copies: int, cause: str | None) -> None:
-    """By hand: steps of 600 µs, with 200 µs of host code ahead of each copy to the GPU: a loader has one per batch."""
+@pytest.mark.parametrize(("copies", "traced", "cause"), [(1, False, None), (1, True, "works"), (2, True, "made")])
+def test_input_made_in_the_middle_of_steps(
+    library: Library, publish: Publish, copies: int, traced: bool, cause: str | None
+) -> None:
+    """By hand: steps of 600 µs, with 200 µs of host code ahead of each copy to the GPU: a loader has one per batch. The
+    thread makes the input itself if it is in none of the calls that were traced.
+    """
     steps = range(0, 6_000_000, 600_000)
     work = [(at, at + 10, at + 20, at + 40_000) for at in steps]
     sent = [at + 250_000 * (1 + n) for at in steps for n in range(copies)]
     moved = [made.copy(n, at, at + 10_000, 200_000, (0, 2), call_id=n) for n, at in enumerate(sent)]
     calls = [made.call(n, 4, at - 10, at + 10_000) for n, at in enumerate(sent)]
     named = ranges(*((at - 5, at + 599_990, f"step_{n}") for n, at in enumerate(steps)))
-    found = judged(library, by_hand(publish, work, memop=moved, api_call=calls, **named), "data_loading")
+    called = {"osrt_call": [made.osrt(1, 70, 10, 20)]} if traced else {}
+    found = judged(library, by_hand(publish, work, memop=moved, api_call=calls, **named, **called), "data_loading")
     assert (found.verdict, found.cause) == ("fires", cause)
     advised = found.rule.advised(found.cause, ["PyTorch"])
-    assert ("torch.randn(" in advised[0], "num_workers=4" in advised[0]) == (bool(cause), not cause)
+    assert ("torch.randn(" in advised[0], "num_workers=4" in advised[0]) == (cause == "made", cause != "made")
+    advised = found.rule.advised(found.cause, ["PyTorch", "loader workers"])
+    assert ("it does not wait for them" in advised[0]) == (cause == "works")
+
+
+def _launch_inside(db: duckdb.DuckDBPyConnection) -> None:
+    """Have each range launch the kernels that run in it."""
+    db.execute("""
+        UPDATE kernel SET process_range = pre FROM range
+        WHERE kernel.start_ns >= range.start_ns AND kernel.end_ns <= range.end_ns
+    """)
+
+
+@pytest.mark.parametrize(("kernels", "verdict"), [(12, "clear"), (4, "fires")])
+def test_short_gaps_of_ranges_that_launch_much_wait_for_no_input(
+    library: Library, publish: Publish, kernels: int, verdict: str
+) -> None:
+    """By hand: four times `augment` with kernels of 5 µs after 20 µs of host code each, then a kernel of 300 µs."""
+    work, named = [], []
+    for number, start in enumerate(range(0, 4 * MS, MS)):
+        launches = [start + 25_000 * n for n in range(kernels)]
+        work += [(at + 19_980, at + 19_990, at + 20_000, at + 25_000) for at in launches]
+        named.append((start, start + 25_000 * kernels, f"augment {number}"))
+        work.append((start + 400_000, start + 400_010, start + 400_020, start + 700_000))
+
+    found = judged(library, by_hand(publish, work, **ranges(*named), after=_launch_inside), "data_loading")
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(("name", "cause"), [("train iter", "one gap"), ("adam_update", "whole step")])
+def test_work_in_one_gap_can_move(library: Library, publish: Publish, name: str, cause: str) -> None:
+    """By hand: ranges of 900 µs that launch a kernel, work for 400 µs, and launch a second one."""
+    starts = range(0, 10 * MS, MS)
+    work = [(at + n, at + n + 10, at + n + 20, at + n + 200_000) for at in starts for n in (100, 600_000)]
+    named = ranges(*((at, at + 900_000, f"{name} {n}") for n, at in enumerate(starts)))
+    found = judged(library, by_hand(publish, work, **named, after=_launch_inside), "host_work")
+    assert (found.verdict, found.cause) == ("fires", cause)
 
 
 def test_graphs_in_loop(nsys_samples: Library, library: Library, capture: Capture) -> None:

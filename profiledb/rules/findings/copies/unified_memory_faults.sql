@@ -7,7 +7,7 @@
 -- includes: finding, work
 -- selects: part
 -- once: span, compute
--- parts: kernels, copies
+-- parts: page migration, kernels, copies
 -- unit: %
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span

@@ -3,14 +3,15 @@
 -- The share of each GPU's active span (first to last operation) that it is idle while the thread that has yet to launch
 -- the next operation is in a range named like data loading (next_batch, DataLoader, load_data, fetch, collate,
 -- transform_image ...), or in a range inside one. Loading that overlaps the GPU's work costs nothing and does not
--- count. Without a range of such a name, the gaps of `least_ns` or more count that end with a copy of `least_bytes` or
+-- count, nor do gaps below `least_ns` in such ranges if they launch `kernels` or more each: they wait for launches. Without a range of such a name, the gaps of `least_ns` or more count that end with a copy of `least_bytes` or
 -- more to the GPU, if at least half of the steps have one, or without steps if there are `times`: the CPU makes input
 -- there, unless the gap follows a copy to the host, whose data it may process, is short enough to fill a buffer
 -- (`staged_bytes_per_s`), or precedes the GPU's first kernel, like the copies of weights. Without either, the rule
 -- cannot judge, unless the GPU is hardly idle at all; nor can it if
 -- ranges of such names launch most of the kernel time, like a range around a loop over a DataLoader: the name then says
 -- nothing about the CPU. The cause is `made` if there are `made` such gaps per step or more: a loader fills a batch in
--- one.
+-- one. It is `works` if calls into the operating system were traced and the thread is in none of them for half of the
+-- time or more: it then makes the input itself, and waits for no worker.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting, ranges
 -- selects: part
@@ -19,7 +20,8 @@
 -- unit: %
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
--- param: least_ns = 100000 shorter gaps before a copy do not count
+-- param: least_ns = 100000 shorter gaps before a copy, or in ranges that launch many kernels, do not count
+-- param: kernels = 10 kernels that a range launches each time from which its short gaps do not count
 -- param: least_bytes = 64000 smaller copies are not input
 -- param: times = 4 fewest such gaps without steps
 -- param: staged_bytes_per_s = 4000000000 slowest rate at which the CPU fills a buffer, bytes/s
@@ -35,7 +37,8 @@
 -- clear: The GPU waits for input {value} of the time.
 -- advice: [made, PyTorch] Make on the GPU what {part|the loop} copies to it in the middle of a step: `torch.randn(..., device="cuda")` for random numbers, and no NumPy. What the CPU has to make, another thread can make ahead.
 -- advice: [made, else] Make on the GPU what {part|the loop} copies to it in the middle of a step, such as random numbers. What the CPU has to make, another thread can make ahead.
--- advice: [not made] -> load_ahead
+-- advice: [works, loader workers] Move the work that the launching thread does in {part|the loop} into the loader's workers (the dataset, or `collate_fn`), or do it on the GPU: the thread itself computes, it does not wait for them.
+-- advice: [not made, else] -> load_ahead
 -- advice: [PyTorch, pinned memory] Copy while the GPU works: `.to(device, non_blocking=True)` on its own stream; the memory is already pinned.
 -- advice: [else, PyTorch] Copy while the GPU works, from pinned memory: `pin_memory=True` and `.to(device, non_blocking=True)`.
 -- advice: [else, pinned memory] Copy while the GPU works; the memory is already pinned.
@@ -82,11 +85,19 @@ WITH loading AS MATERIALIZED (
     JOIN (SELECT device_id, min(start_ns) AS first_ns FROM kernel GROUP BY device_id) USING (device_id)
     WHERE ns * $staged_bytes_per_s::DOUBLE > 1e9 * bytes AND start_ns > first_ns
     QUALIFY count(*) OVER () >= coalesce((SELECT steps FROM step) / 2, $times::BIGINT)
+), launching AS (
+    SELECT path_id FROM (
+        SELECT path_id, count(*) AS kernels FROM selected_kernel JOIN range ON pre = process_range
+        SEMI JOIN loading USING (path_id) GROUP BY path_id
+    ) JOIN (SELECT path_id, count(*) AS ranges FROM selected_range GROUP BY path_id) USING (path_id)
+    WHERE kernels >= $kernels::INTEGER * ranges
 ), piece AS MATERIALIZED (
-    SELECT gap_id, device_id, s, e, ns, pattern, path_id FROM selected_idle(2000, NULL) JOIN range USING (pre)
-    JOIN loading USING (path_id) WHERE reason <> 'launch latency'
+    SELECT gap_id, device_id, s, e, ns, pattern, path_id, reason FROM selected_idle(2000, NULL) JOIN range USING (pre)
+    JOIN loading USING (path_id)
+    WHERE reason <> 'launch latency'
+        AND (duration_ns >= $least_ns::BIGINT OR path_id NOT IN (FROM launching))
     UNION ALL
-    SELECT gap_id, device_id, s, e, ns, pattern, path_id FROM selected_idle(2000, NULL) SEMI JOIN fed USING (gap_id)
+    SELECT gap_id, device_id, s, e, ns, pattern, path_id, reason FROM selected_idle(2000, NULL) SEMI JOIN fed USING (gap_id)
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN path_pattern USING (path_id)
     WHERE reason IN ('host code', 'OS runtime call')
 ), total AS (
@@ -115,7 +126,9 @@ SELECT CASE WHEN told OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
         WHEN NOT told THEN 'No range of the selection is called like data loading, for example next_batch.' END
         AS unjudged,
     total.ns AS saving_ns, total.ns AS idle_ns,
-    CASE WHEN (SELECT count(*) FROM fed) >= $made::DOUBLE * step.steps THEN 'made' END AS cause,
+    CASE WHEN (SELECT count(*) FROM fed) >= $made::DOUBLE * step.steps THEN 'made'
+        WHEN has_rows('osrt_call') AND 2 * (SELECT sum(ns) FROM piece WHERE reason = 'host code') >= total.ns
+            THEN 'works' END AS cause,
     (SELECT pattern FROM main WHERE pattern NOT IN (FROM whole)) AS range,
     step.steps,
     CASE WHEN finding_window.gpus = 1 THEN total.ns / step.steps END::BIGINT AS step_ns,

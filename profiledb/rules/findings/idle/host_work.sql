@@ -6,10 +6,11 @@
 -- cause. Gaps shorter than `least_ns` do not count: they come from launching. Ranges named like data loading have their
 -- own rule, and what XLA does to launch a graph (command_buffer::update) is no work of the program. Ranges that launch
 -- `kernels` or more each cannot wait until the next step is launched, as an optimizer cannot; nor can one with `most`
--- gaps or more each time, even if it is a step: its work lies between the launches.
+-- gaps or more each time, even if it is a step: its work lies between the launches. The cause is `one gap` if one gap
+-- each time holds half of the idle time or more, unless the range is named like an update of parameters.
 -- needs: kernel or memop or graph_launch
 -- needs: range
--- includes: finding, idle, waiting
+-- includes: finding, idle, waiting, training
 -- selects: part
 -- once: span, functions, idle, finding_steps
 -- parts: host code, OS runtime call
@@ -36,6 +37,9 @@
 -- advice: [not compiling, not launches, else, JAX or XLA] Dispatch the next step before {place} reads a value of this one, or waits for it (`block_until_ready()`, `float(x)`): until then JAX runs ahead of the GPU.
 -- advice: [whole step, else, PyTorch, eager] Cut the Python work in {place}: compile the model (`torch.compile(model)`), and do other work (logging, metrics, input) in another thread or after the next step is launched.
 -- advice: [whole step, else] Move the work in {place} off the launching thread, or do it while the GPU runs: launch the next step first, read results later.
+-- advice: [one gap, else, loader workers] Move the work that {place} does in one go into the loader's workers or another thread, ahead of the step, or onto the GPU.
+-- advice: [one gap, else, PyTorch] Move the work that {place} does in one go into another thread or process, ahead of the step (for input: `DataLoader(num_workers=4)`), or onto the GPU.
+-- advice: [one gap, else] Move the work that {place} does in one go into another thread or process, ahead of the step, or onto the GPU.
 -- advice: [launches, else, PyTorch, eager, training, not fused optimizer] Cut the Python work between the launches of {place}: compile it (`torch.compile`); for an optimizer, `fused=True`.
 -- advice: [launches, else, PyTorch, eager] Cut the Python work between the launches of {place}: compile it (`torch.compile`), or use fewer and larger operations.
 -- advice: [launches, else] Do less on the CPU between the launches of {place}: fewer and larger operations.
@@ -81,13 +85,19 @@ WITH piece AS MATERIALIZED (
 ), within AS (
     SELECT path_id, numbered.pattern = main.pattern AS is_main FROM numbered
     JOIN main ON numbered.pattern = main.pattern OR starts_with(numbered.pattern, main.pattern || '/')
+), counted AS (
+    SELECT count(*) AS ranges FROM selected_range JOIN (FROM within WHERE is_main) USING (path_id)
+), longest AS (  -- the longest gaps, one for each range
+    SELECT coalesce(sum(ns), 0) AS ns FROM (
+        SELECT sum(ns) AS ns, row_number() OVER (ORDER BY sum(ns) DESC) AS place
+        FROM piece WHERE path_id IN (SELECT path_id FROM work JOIN main USING (pattern_id)) GROUP BY gap_id
+    ) CROSS JOIN counted WHERE place <= ranges
 ), busy AS (  -- operations that the ranges and those inside of them launch, and gaps in them
-    SELECT kernels >= $kernels::INTEGER * ranges AS launches, gaps >= $most::INTEGER * ranges AS between_launches
-    FROM main CROSS JOIN (
+    SELECT kernels >= $kernels::INTEGER * ranges AS launches, ranges,
+        gaps >= $most::INTEGER * ranges AS between_launches, 2 * longest.ns >= main.ns AS in_one_gap
+    FROM main CROSS JOIN longest CROSS JOIN counted CROSS JOIN (
         SELECT count(*) AS kernels FROM selected_kernel JOIN (SELECT pre, path_id FROM range) ON pre = process_range
         JOIN within USING (path_id)
-    ) CROSS JOIN (
-        SELECT count(*) AS ranges FROM selected_range JOIN (FROM within WHERE is_main) USING (path_id)
     )
 ), shown AS (
     SELECT gap_id, sum(ns)::BIGINT AS ns, {
@@ -99,7 +109,9 @@ WITH piece AS MATERIALIZED (
     GROUP BY gap_id ORDER BY ns DESC, gap_id LIMIT 10
 )
 SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coalesce(main.ns, 0) AS saving_ns,
-    CASE WHEN is_compiling(pattern) THEN 'compiling' WHEN launches AND between_launches THEN 'launches'
+    CASE WHEN is_compiling(pattern) THEN 'compiling'
+        WHEN launches AND in_one_gap AND gaps >= ranges AND NOT is_update(pattern) THEN 'one gap'
+        WHEN launches AND between_launches THEN 'launches'
         WHEN regexp_matches(pattern, '(^|/)(p?jit_|PjitFunction|XlaModule)[^/]*$') THEN 'in XLA'
         WHEN pattern IN (FROM whole) THEN 'whole step' WHEN launches THEN 'launches' END AS cause,
     main.ns AS idle_ns, pattern AS range, (SELECT function FROM called) AS function, gaps,

@@ -2,13 +2,13 @@
 -- question: Does a training fill and update all rows of an embedding although a batch looks up few?
 -- The time of kernels and memsets that fill a dense gradient with zeros and of the optimizer's kernels that update a
 -- table, as a share of the active span (first to last operation of each GPU). The backward pass of an embedding fills
--- the gradient right before its own kernels, without a matrix product between them: the longest fills there (half as
--- long as the longest, or more) count. Their grid tells the size of the table: 128 threads of 4, 8 or 16 numbers, the
--- most that memory at 2.5 times its peak could fill in that time (constants compress). Kernels of PyTorch's foreach and
--- fused optimizers update 65,536 numbers per block, of which the table has its share; other kernels beside the backward
--- pass count if their grid is that of the fill or larger. The saving is all of it, because an update of the rows that a
--- batch looks up takes little. Models of language look up most rows of their table, and spend little time on it: the
--- threshold is high.
+-- the gradient right before its own kernels, in one pass and without a matrix product between them: the longest fills
+-- there (half as long as the longest, or more) count. Their grid tells the size of the table: 128 threads of 4, 8 or 16
+-- numbers, the most that memory at 2.5 times its peak could fill in that time (constants compress). Kernels of PyTorch's
+-- foreach and fused optimizers update 65,536 numbers per block, of which the table has its share; other kernels beside
+-- the backward pass count if their grid is that of the fill or larger. The saving is all of it, because an update of the
+-- rows that a batch looks up takes little. Models of language look up most rows of their table, and spend little time on
+-- it: the threshold is high.
 -- needs: kernel
 -- includes: finding, training, peak
 -- selects: part
@@ -49,10 +49,15 @@ WITH kind AS MATERIALIZED (
     SELECT one.device_id, one.stream_id, one.kind, one.id, one.start_ns, one.end_ns, one.name_id, one.bytes,
         one.is_backward, grid_x::BIGINT * grid_y * grid_z AS blocks, coalesce(looks, false) AS looks,
         coalesce(fills, one.kind = 'memset') AS fills, several, updates,
-        count_if(coalesce(product, false)) OVER (
+        count_if(coalesce(product, false) OR coalesce(begins, false)) OVER (
             PARTITION BY one.device_id, one.stream_id ORDER BY one.start_ns, one.id ROWS UNBOUNDED PRECEDING
         ) AS segment
-    FROM finding_trained AS one LEFT JOIN kind USING (name_id)
+    FROM (
+        SELECT *, is_backward AND NOT coalesce(lag(is_backward IGNORE NULLS) OVER (
+                PARTITION BY device_id, stream_id ORDER BY start_ns, id
+            ), false) AS begins
+        FROM finding_trained
+    ) AS one LEFT JOIN kind USING (name_id)
     LEFT JOIN (SELECT kernel_id, grid_x, grid_y, grid_z FROM selected_kernel) AS ran
         ON one.kind = 'kernel' AND ran.kernel_id = one.id
     WHERE one.kind IN ('kernel', 'memset')

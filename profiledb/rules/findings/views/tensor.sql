@@ -16,7 +16,7 @@ CREATE OR REPLACE MACRO product_bits(name) AS CASE
         || '|_i(8816|16832|16864)|(^|_)s8(s8)?_|int8|imma', 'i') THEN 8
     WHEN regexp_matches(name, 'nvjet_(sm\d+_)?[th]|bf16|bfloat|_f16|fp16|half|h(884|1688|16816)', 'i') THEN 16
     WHEN regexp_matches(name, 'f64|double|dmma|d884|dgemm|nvjet_(sm\d+_)?d', 'i') THEN 64
-    WHEN regexp_matches(name, 'tf32|f32f32|nvjet_(sm\d+_)?s|s1688', 'i') THEN 32
+    WHEN regexp_matches(name, 'tf32|f32f32|fmha\w*_f32|nvjet_(sm\d+_)?s|s1688', 'i') THEN 32
 END;
 
 -- Names of kernels with products large enough for tensor cores: no products with a vector, no sums of parts, no
