@@ -68,11 +68,13 @@ class Row:
 
 
 def list_findings(library: Library, name: str) -> list[Finding]:
-    """Return the findings of a capture that cost time and have no parent, in the order of pages."""
+    """Return the findings of a capture that cost time and have no parent, in the order of pages; its remarks if none
+    does."""
     report = library.find(name)
     params = get_page_params(library, report, {})
     part = judge.find_steady_part(library, report, params)
-    return judge.select_costly(judge.judge(library, report, params, rulebook.load(None).values(), part))
+    found = judge.judge(library, report, params, rulebook.load(None).values(), part)
+    return judge.select_costly(found) or [one for one in found if one.verdict == "fires"]
 
 
 def fault_of(pair: str) -> Fault:

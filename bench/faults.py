@@ -77,16 +77,19 @@ FAULTS: Mapping[str, Fault] = {
     "tokens_recomputed": Fault(frozenset({"tokens_recomputed"}), r"(kv|prefix)[- ]?cache|recomput|prefill"),
     "host_work": Fault(frozenset({"host_work"}), r"host|cpu|python|gil"),
     "copies_exceed_compute": Fault(frozenset({"copies_exceed_compute"}), r"H2D|host-to-device|transfer|bandwidth"),
-    "sync_per_layer": Fault(frozenset({"sync_per_layer"}), r"synchroni[sz]|sync[- ](bound|stall|cost)"),
+    "sync_per_layer": Fault(frozenset({"sync_per_layer", "sync_bound"}), r"synchroni[sz]|sync[- ](bound|stall|cost)"),
     "round_trips": Fault(frozenset({"round_trips"}), r"round[- ]trip|D2H|H2D|transfer"),
     "no_overlap": Fault(frozenset({"no_overlap"}), r"overlap|stream|serializ"),
     "unified_memory_faults": Fault(frozenset({"unified_memory_faults"}), r"unified|managed|page[- ]fault|migrat"),
-    "graph_breaks": Fault(frozenset({"graph_breaks"}), r"graph break|compile"),
+    "graph_breaks": Fault(frozenset({"graph_breaks", "elementwise_chains"}), r"graph break|compile"),
     "step_growth": Fault(frozenset({"step_growth"}), r"grow|slow(er|s) over|trend|drift"),
-    "step_outliers": Fault(frozenset({"step_outliers"}), r"outlier|spike|slow iteration|variance|jitter"),
-    "os_blocking": Fault(frozenset({"os_blocking"}), r"sleep|block|poll|idle"),
+    "step_outliers": Fault(
+        frozenset({"step_outliers", "os_blocking"}), r"outlier|spike|slow iteration|variance|jitter"
+    ),
+    "os_blocking": Fault(frozenset({"os_blocking", "host_work"}), r"sleep|block|poll|idle"),
     "hot_kernel": Fault(frozenset({"hot_kernel"}), r"hot|dominat|top kernel"),
     "garbage_collection": Fault(frozenset({"garbage_collection"}), r"garbage|\bgc\b"),
     "unfused_attention": Fault(frozenset({"unfused_attention"}), r"attention|softmax|flash"),
 }
-"""Faults by name. For ``host_work`` the range must identify the fault. No rule names a fault without rules yet."""
+"""Faults by name. For ``host_work`` the range, or the OS call, must identify the fault, and for graph breaks the
+advice. No rule names a fault without rules yet."""
