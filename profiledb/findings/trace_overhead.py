@@ -72,9 +72,10 @@ def measure_slowdown(library: Library, report: Manifest, window: Mapping[str, An
     told, name = _compare_with_linked(library, report), ""
     if told is None:
         own_ns = min(idle * wall_ns, float(operators * OPERATOR_NS))  # a GPU at work waits for no CPU
+        share = "all of the idle time" if own_ns == idle * wall_ns else f"{words.duration(own_ns)} of the selected time"
         cost = (
             f"at about {words.duration(OPERATOR_NS)} for each of {words.count(operators)} operators, up to"
-            f" {words.duration(own_ns)} of the selected time may be the profiler's"
+            f" {share} may be the profiler's"
         )
     else:
         here_ns, there_ns, name = told

@@ -210,7 +210,7 @@ def test_an_idle_worker_is_idle(inbox: Path, empty_library: Library) -> None:
         wait_until(lambda: len(empty_library.catalog.jobs()) >= 9 and not open_jobs(empty_library), seconds=280)
         process = psutil.Process(worker.pid)
         # the last children count when they have ended; the process that prepares waits for further reports (IDLE_S)
-        wait_until(Still(process).is_so, seconds=60 + IDLE_S)
+        wait_until(Still(process).is_so, seconds=280 + IDLE_S)
         started, before = time.monotonic(), sum(process.cpu_times()[:4])
         wait_until(lambda: time.monotonic() - started >= 60 * LOOK_S / 2)  # as many looks as in a minute
         took_s = sum(process.cpu_times()[:4]) - before

@@ -19,7 +19,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis, export, header
 from profiledb.studies.summary import answers, document, ncu, nsys, top_findings
 from profiledb.studies.summary.statement import Statement
-from tests.conftest import CORPUS, ROOT
+from tests.conftest import CORPUS, ROOT, ingest_files
 from tests.support.page_reports import Publish, insert, kernel
 from tests.support.page_reports import name as kernel_name
 
@@ -115,11 +115,6 @@ def test_strangers(every_report: Library) -> None:
     assert "matmul" not in streams
     assert "## Kernel classes" in streams
     assert "In Other: `kernel_1` (27.7 %)" in streams
-    amd = made(every_report, "kineto_mi250_minitoy_train_ROCm6_2_kineto.pt.trace.json.gz")
-    assert "other HIP call" in [row[0] for row in section(amd, "Why the GPU was idle")]
-    steps_of_cpu = made(every_report, "jax_te_attention.xplane.pb")
-    assert "## Top kernels" in steps_of_cpu
-    assert "Launches per step" not in steps_of_cpu, "their kernels run on after the last step"
     assert "No ranges show steps. The kernel `kernel_1` repeats 3 times" in streams
     assert "- NVTX ranges, for time by range: The capture asked for it, but nothing was recorded." in streams
     without = made(every_report, "wsl2_no_kernels.nsys-rep")
@@ -130,6 +125,19 @@ def test_strangers(every_report: Library) -> None:
     share, total = words.percent(calls[0]["share_pct"]), words.duration(calls[0]["total_ns"])
     assert f"`{calls[0]['function']}` takes {share} of the time in CUDA calls: {total} in " in first
     assert "The driver did not report what the GPU ran" in without.partition("## Findings")[2].partition("##")[0]
+
+
+@pytest.mark.slow("two traces of strangers, imported for it alone")
+def test_strangers_traces(tmp_path: Path) -> None:
+    amd, jax = "kineto_mi250_minitoy_train_ROCm6_2_kineto.pt.trace.json.gz", "jax_te_attention.xplane.pb"
+    if not all((CORPUS / name).exists() for name in (amd, jax)):
+        pytest.skip("the strangers' traces are not in ../shared/corpus")
+    ingest_files(tmp_path, [CORPUS / amd, CORPUS / jax])
+    library = Library(tmp_path / "library")
+    assert "other HIP call" in [row[0] for row in section(made(library, amd), "Why the GPU was idle")]
+    steps_of_cpu = made(library, jax)
+    assert "## Top kernels" in steps_of_cpu
+    assert "Launches per step" not in steps_of_cpu, "their kernels run on after the last step"
 
 
 def in_short(text: str) -> list[str]:
