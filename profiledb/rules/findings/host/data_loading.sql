@@ -1,17 +1,18 @@
 -- title: Data loading
 -- question: Does the GPU wait for input data?
--- The share of each GPU's active span (first to last operation) that it is idle while the thread that has yet to launch
--- the next operation is in a range named like data loading (next_batch, DataLoader, load_data, fetch, collate,
+-- The share of each GPU's active span (first to last operation) that it is idle while the thread that has yet to
+-- launch the next operation is in a range named like data loading (next_batch, DataLoader, load_data, fetch, collate,
 -- transform_image ...), or in a range inside one. Loading that overlaps the GPU's work costs nothing and does not
--- count, nor do gaps below `least_ns` in such ranges if they launch `kernels` or more each: they wait for launches. Without a range of such a name, the gaps of `least_ns` or more count that end with a copy of `least_bytes` or
--- more to the GPU, if at least half of the steps have one, or without steps if there are `times`: the CPU makes input
+-- count, nor do gaps below `least_ns` in such ranges if they launch `kernels` or more each: they wait for launches.
+-- Without a range of such a name, the gaps of `least_ns` or more count that end with a copy of `least_bytes` or more
+-- to the GPU, if at least half of the steps have one, or without steps if there are `times`: the CPU makes input
 -- there, unless the gap follows a copy to the host, whose data it may process, is short enough to fill a buffer
 -- (`staged_bytes_per_s`), or precedes the GPU's first kernel, like the copies of weights. Without either, the rule
--- cannot judge, unless the GPU is hardly idle at all; nor can it if
--- ranges of such names launch most of the kernel time, like a range around a loop over a DataLoader: the name then says
--- nothing about the CPU. The cause is `made` if there are `made` such gaps per step or more: a loader fills a batch in
--- one. It is `works` if calls into the operating system were traced and the thread is in none of them for half of the
--- time or more: it then makes the input itself, and waits for no worker.
+-- cannot judge, unless the GPU is hardly idle at all; nor can it if ranges of such names launch most of the kernel
+-- time, like a range around a loop over a DataLoader: the name then says nothing about the CPU. The cause is `made` if
+-- there are `made` such gaps per step or more: a loader fills a batch in one. It is `works` if calls into the
+-- operating system were traced and the thread is in none of them for half of the time or more: it then makes the input
+-- itself, and waits for no worker.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting, ranges
 -- selects: part
@@ -97,7 +98,8 @@ WITH loading AS MATERIALIZED (
     WHERE reason <> 'launch latency'
         AND (duration_ns >= $least_ns::BIGINT OR path_id NOT IN (FROM launching))
     UNION ALL
-    SELECT gap_id, device_id, s, e, ns, pattern, path_id, reason FROM selected_idle(2000, NULL) SEMI JOIN fed USING (gap_id)
+    SELECT gap_id, device_id, s, e, ns, pattern, path_id, reason FROM selected_idle(2000, NULL)
+    SEMI JOIN fed USING (gap_id)
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN path_pattern USING (path_id)
     WHERE reason IN ('host code', 'OS runtime call')
 ), total AS (

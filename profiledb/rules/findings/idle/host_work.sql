@@ -110,9 +110,9 @@ WITH piece AS MATERIALIZED (
 )
 SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coalesce(main.ns, 0) AS saving_ns,
     CASE WHEN is_compiling(pattern) THEN 'compiling'
-        WHEN launches AND in_one_gap AND gaps >= ranges AND NOT is_update(pattern) THEN 'one gap'
-        WHEN launches AND between_launches THEN 'launches'
+        WHEN launches AND between_launches AND NOT (in_one_gap AND gaps >= ranges) THEN 'launches'
         WHEN regexp_matches(pattern, '(^|/)(p?jit_|PjitFunction|XlaModule)[^/]*$') THEN 'in XLA'
+        WHEN launches AND in_one_gap AND gaps >= ranges AND NOT is_update(pattern) THEN 'one gap'
         WHEN pattern IN (FROM whole) THEN 'whole step' WHEN launches THEN 'launches' END AS cause,
     main.ns AS idle_ns, pattern AS range, (SELECT function FROM called) AS function, gaps,
     exposed_pct / gpus AS exposed_pct,

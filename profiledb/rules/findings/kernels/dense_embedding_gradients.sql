@@ -3,12 +3,12 @@
 -- The time of kernels and memsets that fill a dense gradient with zeros and of the optimizer's kernels that update a
 -- table, as a share of the active span (first to last operation of each GPU). The backward pass of an embedding fills
 -- the gradient right before its own kernels, in one pass and without a matrix product between them: the longest fills
--- there (half as long as the longest, or more) count. Their grid tells the size of the table: 128 threads of 4, 8 or 16
--- numbers, the most that memory at 2.5 times its peak could fill in that time (constants compress). Kernels of PyTorch's
--- foreach and fused optimizers update 65,536 numbers per block, of which the table has its share; other kernels beside
--- the backward pass count if their grid is that of the fill or larger. The saving is all of it, because an update of the
--- rows that a batch looks up takes little. Models of language look up most rows of their table, and spend little time on
--- it: the threshold is high.
+-- there (half as long as the longest, or more) count. Their grid tells the size of the table: 128 threads of 4, 8 or
+-- 16 numbers, the most that memory at 2.5 times its peak could fill in that time (constants compress). Kernels of
+-- PyTorch's foreach and fused optimizers update 65,536 numbers per block, of which the table has its share; other
+-- kernels beside the backward pass count if their grid is that of the fill or larger. The saving is all of it, because
+-- an update of the rows that a batch looks up takes little. Models of language look up most rows of their table, and
+-- spend little time on it: the threshold is high.
 -- needs: kernel
 -- includes: finding, training, peak
 -- selects: part
