@@ -85,8 +85,8 @@ def test_input_made_in_the_middle_of_steps(
     moved = [made.copy(n, at, at + 10_000, 200_000, (0, 2), call_id=n) for n, at in enumerate(sent)]
     calls = [made.call(n, 4, at - 10, at + 10_000) for n, at in enumerate(sent)]
     named = ranges(*((at - 5, at + 599_990, f"step_{n}") for n, at in enumerate(steps)))
-    called = {"osrt_call": [made.osrt(1, 70, 10, 20)]} if traced else {}
-    found = judged(library, by_hand(publish, work, memop=moved, api_call=calls, **named, **called), "data_loading")
+    named |= {"osrt_call": [made.osrt(1, 70, 10, 20)] if traced else []}
+    found = judged(library, by_hand(publish, work, memop=moved, api_call=calls, **named), "data_loading")
     assert (found.verdict, found.cause) == ("fires", cause)
     advised = found.rule.advised(found.cause, ["PyTorch"])
     assert ("torch.randn(" in advised[0], "num_workers=4" in advised[0]) == (cause == "made", cause != "made")
