@@ -21,7 +21,7 @@ from torch.utils.data import DataLoader
 from bench.fault_programs.field import make_language_model
 from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
 from bench.fault_programs.mixed import make_layers
-from bench.fault_programs.parts import Block, DepthBlock, Sweeps, Tracker, match
+from bench.fault_programs.models import Block, DepthBlock, Sweeps, Tracker, match
 from bench.fault_programs.services import bare
 from bench.fault_programs.trainers import fit_with_lightning
 from bench.fault_programs.training import learn

@@ -22,7 +22,7 @@ from torch.utils.data import DataLoader
 from bench.fault_programs.field import make_language_model
 from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
 from bench.fault_programs.mixed import make_layers
-from bench.fault_programs.parts import DiffusionBlock, Interaction, Muon, Windows, expand, measure_area
+from bench.fault_programs.models import DiffusionBlock, Interaction, Muon, Windows, expand, measure_area
 from bench.fault_programs.services import Reviews, bare
 from bench.fault_programs.trainers import fit_with_lightning, train_with_hugging_face
 from bench.fault_programs.training import learn
@@ -49,7 +49,7 @@ def meeting_notes(loop: Loop, mended: bool) -> None:
 
 @program("tokens_recomputed")
 def support_bot(loop: Loop, mended: bool) -> None:
-    """Read the whole conversation again in each turn; mended, only what was said since, by a cache of the rest."""
+    """Prefill the whole conversation in each turn; mended, keep its cache and prefill the new tokens alone."""
     network = make_language_model("Llama", 2048 // SMALL).eval()
     people, known, said = 16, 1536 // SMALL, 64
     turns = torch.randint(8192, (people, known + said), device=DEVICE)

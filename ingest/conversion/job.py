@@ -36,7 +36,7 @@ from profiledb.report.preview import is_preview
 HASH_FIRST_S = 0.05
 """Seconds to wait for a file's hash before converting it: the hash of a small file can tell a duplicate first."""
 _output = threading.Lock()
-"""Whoever holds it may print. Without it this process cannot report an outcome, and so does not end."""
+"""Guards standard output. ``_die_with_worker`` takes it for good, so that the main thread cannot print and end."""
 _NEVER_EMPTY = {"report", "enum_value", "diagnostic", "string", "stored_result"}
 """Tables that have rows even if the capture has none."""
 

@@ -51,7 +51,7 @@ _WINDOW = {
     " CROSS JOIN (SELECT sum(end_ns - start_ns)::BIGINT AS covered_ns FROM selected_window) LEFT JOIN"
     " (SELECT 100.0 * (1 - max(TRY_CAST(regexp_extract(text, 'CUDA events collected:\\s*(\\d+)', 1) AS BIGINT))"
     " / max(TRY_CAST(regexp_extract(text, 'CUPTI events produced:\\s*(\\d+)', 1) AS BIGINT))) AS lost_pct"
-    " FROM diagnostic HAVING bool_or(starts_with(text, 'Error when processing events'))) ON true",
+    " FROM diagnostic HAVING bool_or(tells_lost_events(text))) ON true",
 }
 """The time that savings are a share of and the start of the capture, in ns, for a Compute report and for a timeline. If
 no GPU worked, that time is the capture. For a trace, also the columns that ``slowed`` needs. ``lost_pct`` is the share

@@ -11,6 +11,9 @@ CREATE OR REPLACE MACRO thread_label(global_tid) AS pid_of(global_tid) || ' / ' 
 -- constant, and nothing is planned that needs the rows of an empty table. Not for tables that begin with ncu_.
 CREATE OR REPLACE MACRO has_rows(name) AS EXISTS (FROM query_table(name));
 
+-- Return true for a message with which nsys reports that it failed to process recorded events.
+CREATE OR REPLACE MACRO tells_lost_events(text) AS starts_with(text, 'Error when processing events');
+
 -- Rows of each table that a selection keeps; without one all of them. views.py overrides these views.
 CREATE OR REPLACE MACRO selected_mode() AS 'process';
 CREATE OR REPLACE MACRO selected_warmup() AS 'include';

@@ -194,7 +194,7 @@ def metrics(at: AppTest) -> dict[str, str]:
 
 
 def check_empty_page(at: AppTest, heading: str, *lacks: str) -> None:
-    """Check that a page of a report without data says once what is missing and how to record it, and no more."""
+    """Check that a page without data names the missing data and the way to record it once, and shows nothing else."""
     assert [element.value for element in at.subheader] == [heading]
     said = texts(at)
     for lack in lacks:

@@ -113,7 +113,7 @@ def test_tokens_recomputed(nsys_samples: Library, library: Library, publish: Pub
 
 
 def test_tensors_that_are_copied_whenever_they_get_longer(library: Library, publish: Publish) -> None:
-    """By hand: tokens of two layers, each with a long copy of what there is and a short one of what is joined to it."""
+    """By hand: tokens of two layers, each with a long copy of the cache and a short one of the appended token."""
 
     def found(*blocks: int) -> Any:
         copies = [(layer, size) for size in blocks for layer in (0, 1)]

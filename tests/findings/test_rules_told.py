@@ -13,7 +13,7 @@ TRAINED = ("PyTorch", "eager", "training")
 
 
 def test_data_that_moves_is_a_share_of_what_is_no_communication(library: Library, capture: Capture) -> None:
-    """20 of 60 µs of kernels move data, beside 38 µs of a collective: the sentence says what it is a share of."""
+    """20 of 60 µs of kernels move data, beside 38 µs of a collective: the sentence names the base of its share."""
     work = [(100, 200, 20_200, "one"), (120, 20_200, 60_200, "two"), (140, 60_200, 98_200, "three")]
     alone = judged(library, capture((), work[:2], {"one": "copy"}), "data_movement")
     beside = judged(library, capture((), work, {"one": "copy", "three": "communication"}), "data_movement")

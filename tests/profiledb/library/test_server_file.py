@@ -1,4 +1,4 @@
-"""The file that names the server of a library is read as a whole or not at all, whatever it holds."""
+"""A library's server file is read whole or rejected, whatever bytes it holds."""
 
 import json
 from pathlib import Path

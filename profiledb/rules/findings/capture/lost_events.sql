@@ -6,6 +6,7 @@
 -- `perf_event_paranoid` forbids CPU samples and all errors are about those, or if nsys warns that it failed to process
 -- events, the rule says so in its own words. The selection does not matter.
 -- needs: kernel or memop or graph_launch or api_call or range
+-- includes: selection
 -- unit: count
 -- fires: above
 -- weight: warning
@@ -34,12 +35,12 @@
 SELECT 0 AS value, NULL AS errors, NULL AS rejected, NULL AS first_text, NULL AS remedy, NULL AS command,
     NULL AS paranoid, NULL AS failed, 'lost' AS cause, NULL AS evidence
 FROM rejected_row HAVING count(*) = 0 AND NOT EXISTS (
-    FROM diagnostic WHERE severity = 'error' OR starts_with(text, 'Error when processing events')
+    FROM diagnostic WHERE severity = 'error' OR tells_lost_events(text)
 );
 
 WITH error AS (
-    SELECT text, source, time_ns, starts_with(text, 'Error when processing events') AS failed
-    FROM diagnostic WHERE severity = 'error' OR starts_with(text, 'Error when processing events')
+    SELECT text, source, time_ns, tells_lost_events(text) AS failed
+    FROM diagnostic WHERE severity = 'error' OR tells_lost_events(text)
 ), paranoid AS (  -- nsys says it twice, once with the value
     SELECT max(regexp_extract(text, 'perf event paranoid level is (\d+)', 1)) AS level FROM error
     HAVING bool_and(regexp_matches(text, 'CPU IP/backtrace sampl|context switch data'))

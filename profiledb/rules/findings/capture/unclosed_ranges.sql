@@ -24,7 +24,7 @@
 -- advice: [not lost] End the capture between steps: `cudaProfilerStop` after the range is closed.
 -- source: ours; nsys leaves such ranges without an end
 SELECT 0 AS value, 0 AS ranges, 100.0 * 0 / nullif(count(*), 0) AS share_pct,
-    CASE WHEN EXISTS (FROM diagnostic WHERE starts_with(text, 'Error when processing events')) THEN 'lost'
+    CASE WHEN EXISTS (FROM diagnostic WHERE tells_lost_events(text)) THEN 'lost'
         ELSE 'push' END AS cause, NULL AS path, NULL AS evidence
 FROM selected_range AS one CROSS JOIN report
 HAVING count(*) FILTER (
@@ -46,7 +46,7 @@ WITH open AS (
 )
 SELECT total.ranges AS value, total.ranges, 100.0 * total.ranges / nullif(total.every, 0) AS share_pct,
     (
-        SELECT CASE WHEN EXISTS (FROM diagnostic WHERE starts_with(text, 'Error when processing events')) THEN 'lost'
+        SELECT CASE WHEN EXISTS (FROM diagnostic WHERE tells_lost_events(text)) THEN 'lost'
             WHEN mode(style) = 'StartEnd' THEN 'start' ELSE 'push' END
         FROM open
     ) AS cause,

@@ -84,9 +84,7 @@ SELECT CASE WHEN $threshold::DOUBLE * finding_window.ns > 100.0 * rest.ns
     'The profiler traces each node of the CUDA graphs, which makes launching them slow and may account for this idle'
         || ' time: capture without `--cuda-graph-trace=node` to see how much remains.' AS unjudged,
     rest.ns AS saving_ns, total.ns AS idle_ns, traced.ns AS traced_ns,
-    CASE WHEN main.reason = 'host code' AND regexp_matches(
-                coalesce(place.pattern, mainly.pattern), '(^|/)(p?jit_|PjitFunction|XlaModule)[^/]*$'
-            ) THEN 'in XLA'
+    CASE WHEN main.reason = 'host code' AND is_compiled_by_xla(coalesce(place.pattern, mainly.pattern)) THEN 'in XLA'
         WHEN main.reason <> 'unknown' THEN main.reason WHEN NOT has_rows('api_call') THEN 'no calls' END AS cause,
     nullif(replace(main.reason, 'host code', 'non-CUDA code'), 'unknown') AS reason,
     100.0 * main.ns / nullif(rest.ns, 0) AS reason_pct,

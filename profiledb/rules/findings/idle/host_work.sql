@@ -93,8 +93,9 @@ WITH piece AS MATERIALIZED (
         FROM piece WHERE path_id IN (SELECT path_id FROM work JOIN main USING (pattern_id)) GROUP BY gap_id
     ) CROSS JOIN counted WHERE place <= ranges
 ), busy AS (  -- operations that the ranges and those inside of them launch, and gaps in them
-    SELECT kernels >= $kernels::INTEGER * ranges AS launches, ranges,
-        gaps >= $most::INTEGER * ranges AS between_launches, 2 * longest.ns >= main.ns AS in_one_gap
+    SELECT kernels >= $kernels::INTEGER * ranges AS launches,
+        gaps >= $most::INTEGER * ranges AS between_launches,
+        gaps >= ranges AND 2 * longest.ns >= main.ns AS in_one_gap
     FROM main CROSS JOIN longest CROSS JOIN counted CROSS JOIN (
         SELECT count(*) AS kernels FROM selected_kernel JOIN (SELECT pre, path_id FROM range) ON pre = process_range
         JOIN within USING (path_id)
@@ -110,9 +111,9 @@ WITH piece AS MATERIALIZED (
 )
 SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coalesce(main.ns, 0) AS saving_ns,
     CASE WHEN is_compiling(pattern) THEN 'compiling'
-        WHEN launches AND between_launches AND NOT (in_one_gap AND gaps >= ranges) THEN 'launches'
-        WHEN regexp_matches(pattern, '(^|/)(p?jit_|PjitFunction|XlaModule)[^/]*$') THEN 'in XLA'
-        WHEN launches AND in_one_gap AND gaps >= ranges AND NOT is_update(pattern) THEN 'one gap'
+        WHEN launches AND between_launches AND NOT in_one_gap THEN 'launches'
+        WHEN is_compiled_by_xla(pattern) THEN 'in XLA'
+        WHEN launches AND in_one_gap AND NOT is_update(pattern) THEN 'one gap'
         WHEN pattern IN (FROM whole) THEN 'whole step' WHEN launches THEN 'launches' END AS cause,
     main.ns AS idle_ns, pattern AS range, (SELECT function FROM called) AS function, gaps,
     exposed_pct / gpus AS exposed_pct,

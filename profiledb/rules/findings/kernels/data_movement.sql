@@ -64,7 +64,7 @@ WITH by_kernel AS (
 ), worst AS (
     FROM by_kernel WHERE class IN ('copy', 'embedding', 'sort') ORDER BY ns DESC, kernel LIMIT 10
 ), main AS (FROM worst ORDER BY ns DESC, kernel LIMIT 1
-), copied AS (  -- its long launches: short ones copy what is joined to the long ones
+), copied AS (  -- its long launches copy the old tensor, short ones the appended part
     SELECT device_id, stream_id, start_ns, kernel_id, grid_x::BIGINT * grid_y * grid_z AS blocks
     FROM selected_kernel JOIN kernel_key USING (name_id) JOIN main USING (kernel)
     WHERE main.class = 'copy' AND 2 * (end_ns - start_ns) * main.launches >= main.ns

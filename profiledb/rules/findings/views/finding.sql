@@ -7,6 +7,10 @@ SELECT sum(end_ns - start_ns)::BIGINT AS ns, min(start_ns) AS start_ns, max(end_
     count(DISTINCT device_id) AS gpus
 FROM selected_active;
 
+-- Return true if the innermost range of a path is a function that XLA compiled.
+CREATE OR REPLACE MACRO is_compiled_by_xla(path) AS
+    regexp_matches(path, '(^|/)(p?jit_|PjitFunction|XlaModule)[^/]*$');
+
 -- Operations of the selection, one row per kernel, copy, memset or whole graph.
 CREATE OR REPLACE VIEW finding_operation AS
 SELECT 'kernel' AS kind, kernel_id AS id, start_ns, end_ns, device_id, stream_id, global_pid, call_id, name_id

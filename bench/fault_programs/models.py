@@ -1,4 +1,4 @@
-"""Networks, an optimizer and data of the programs of ``workshop`` and ``practice``."""
+"""Networks, an optimizer and datasets that the programs of ``workshop`` and ``practice`` run."""
 
 from __future__ import annotations
 
