@@ -49,6 +49,8 @@ _COUNTED = (
 )
 _REVISION = "SELECT version_num FROM alembic_version"
 _REVISION_FILE = re.compile(r"r\d{4}_\w+\.py")
+_LASTING = re.compile(r"pg_advisory_xact_lock|set_config")
+"""Functions of a SELECT whose effect lasts until the transaction ends."""
 _MARKS = re.compile(r"'[^']*'|\"[^\"]*\"|::|%|\?|:([a-z_]\w*)")
 _REACHED = "Check that the server of WARPDECK_DATABASE runs. It is asked again by itself."
 _WORDS: tuple[tuple[type[psycopg.Error] | tuple[type[psycopg.Error], ...], str, str], ...] = (
@@ -205,7 +207,7 @@ class Postgres:
             connection = self._take_idle()
             if connection is None:
                 self.close()  # idle connections to it are dead, too
-                connection = Connected.connect(**self._arguments, row_factory=_make_row_factory)
+                connection = Connected.connect(**self._arguments, row_factory=_make_row_factory, autocommit=True)
                 _require_known(connection)
             connection.patience_s = PATIENCE_S + CONNECT_S
             return connection
@@ -232,6 +234,7 @@ class Postgres:
             return
         with suppress(psycopg.Error):
             connection.rollback()  # does nothing after a commit
+            connection.autocommit = True
         if not connection.closed:
             self._idle.append(connection)
         if transaction.writes:
@@ -260,7 +263,11 @@ def _close_connections(connections: list[Connected]) -> None:
 
 
 class _Transaction:
-    """A transaction that begins with its first statement."""
+    """A transaction that begins with its first write, lock or setting.
+
+    At PostgreSQL's own level of isolation each SELECT sees what is committed when it starts, within a transaction or
+    without one; without one it costs one round trip instead of three.
+    """
 
     def __init__(self, topic: str, acquire: Callable[[], Connected]) -> None:
         self.connection: Connected | None = None
@@ -283,12 +290,13 @@ class _Transaction:
             self.connection.commit()
 
     def _get_ready(self, sql: str) -> Connected:
-        """Return the connection, with the transaction begun and, before the first write, the topic's number
-        increased.
-        """
+        """Return the connection; before the first write, begin the transaction and increase the topic's number."""
         if self.connection is None:
             self.connection = self._acquire()
-        if not self.writes and not sql.lstrip().upper().startswith("SELECT"):
+        reads = sql.lstrip().upper().startswith("SELECT")
+        if self.connection.autocommit and (not reads or _LASTING.search(sql)):
+            self.connection.autocommit = False
+        if not self.writes and not reads:
             self.writes = True
             if self._topic:
                 for row in self.connection.execute(_COUNTED, [self._topic]):

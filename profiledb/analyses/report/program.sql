@@ -30,7 +30,8 @@ WITH named AS MATERIALIZED (
         WHERE unit = 'tensor' AND name_id IN (SELECT name_id FROM kernel)
         UNION ALL SELECT product_bits(kernel), kernel FROM ncu_launch WHERE product_unit(kernel) = 'tensor'
     )
-    WHERE bits < 64 GROUP BY bits
+    -- attention in FP32 runs on tensor cores, whether or not the program lets its products use TF32
+    WHERE bits < 32 OR bits = 32 AND NOT contains(lower(name), 'fmha') GROUP BY bits
 ), forward_reduce AS (  -- DDP sends gradients, in backward alone
     SELECT 4 * count(*) FILTER (
             regexp_matches(path, '(?i)(^|[^a-z])(fwd|forward)([^a-z]|$)')

@@ -69,3 +69,19 @@ def test_a_transaction_that_it_leaves_open_is_given_up(shared: Postgres, postgre
     wait_until(lambda: answers(shared))
     with shared.connect() as db:
         assert db.execute("SELECT count(*) FROM stored_file").fetchone()[0] == 0
+
+
+def test_a_reader_opens_no_transaction_and_a_lock_does(shared: Postgres) -> None:
+    """Read what other connections of this database are in the middle of."""
+    states = "SELECT state FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()"
+
+    def list_states() -> set[str]:
+        with shared.connect() as other:
+            return {row[0] for row in other.execute(f"{states} AND state IS NOT NULL").fetchall()}
+
+    with shared.connect() as db:
+        db.execute("SELECT count(*) FROM report")
+        assert list_states() == {"idle"}
+        db.execute("SELECT pg_advisory_xact_lock(?)", [1])
+        assert list_states() == {"idle in transaction"}
+    assert list_states() == {"idle"}
