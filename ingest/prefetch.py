@@ -4,7 +4,7 @@ The same process computes missing summaries of all reports, at the start and whe
 
 A separate process does both at low priority, also while files are converted: under a steady stream of files no report
 would be prepared otherwise. It takes one report after the other, the newest first, because starting it costs more than
-preparing two small reports.
+preparing two small reports. The verdicts of all waiting reports come before everything else.
 """
 
 import os
@@ -17,19 +17,18 @@ from pathlib import Path
 from ingest.conversion.fork_client import ForkClient
 from profiledb.library.catalog import Job
 from profiledb.report.derived_files import SUMMARIES
+from profiledb.studies.prefetch_orders import LISTS, VERDICTS
 
 TRIES = 5
-"""Most tries per report; a report that fails more often is itself the cause."""
-AHEAD = 4
-"""Reports that the process has at most, so that newer ones overtake those that still wait here."""
+"""Most tries per order; a report that fails more often is itself the cause."""
+AHEAD = 2
+"""Orders for a report that the process has at most, so that newer ones overtake those that still wait here."""
 LISTS_AFTER = 20
-"""Reports after which the process also does what lists of reports show (``LISTS``), though more reports wait."""
-LISTS = ""
-"""The order to do that, in place of a report's id."""
+"""Reports after which the process also prepares lists, though more reports wait."""
 IDLE_S = 60.0
 """Seconds without work until the process ends."""
-MOST = 200
-"""Reports until another process takes over, so that no memory accumulates."""
+MOST = 400
+"""Orders until another process takes over, so that no memory accumulates."""
 
 
 class Prefetcher:
@@ -50,9 +49,9 @@ class Prefetcher:
         self._forks = forks or ForkClient()
         self._location = location or str(library)
         self._waiting: dict[str, int] = {}
-        """Tries so far by report; the newest is the last."""
+        """Tries so far by order; the newest is the last."""
         self._given: dict[str, int] = {}
-        """Those that the process has, and ``LISTS``."""
+        """Those that the process has."""
         self._process: subprocess.Popen[bytes] | None = None
         self._said = b""
         self._orders = self._since_lists = 0
@@ -65,11 +64,12 @@ class Prefetcher:
     def add(self, job: Job) -> None:
         """Queue the report that a file became, or that a sidecar was stored beside."""
         if job.state == "ready" and job.report_id:
-            self._waiting.pop(job.report_id, None)
-            self._waiting[job.report_id] = 0
+            for order in (VERDICTS + job.report_id, job.report_id):
+                self._waiting.pop(order, None)
+                self._waiting[order] = 0
 
     def run_if_idle(self) -> None:
-        """Give the process the waiting reports, and start it if there is none. Call it every few seconds."""
+        """Give the process the waiting orders, and start it if there is none. Call it every few seconds."""
         if self._process is not None:
             has_ended = self._process.poll() is not None
             self._read_answers()
@@ -90,12 +90,14 @@ class Prefetcher:
         os.set_blocking(self._process.stdout.fileno(), False)
 
     def _give_orders(self) -> None:
-        """Give the process the newest reports, and ``LISTS`` when it has no others; end it when it is of no use."""
+        """Give the process the newest verdicts, then the newest reports, and ``LISTS`` when it has nothing else; end it
+        when it is of no use."""
         while self._waiting and len(self._given) < AHEAD and self._orders < MOST:
-            report_id, tries = self._waiting.popitem()
-            self._give(report_id, tries)
+            order = next((one for one in reversed(self._waiting) if one.startswith(VERDICTS)), None)
+            order = order or next(reversed(self._waiting))
+            self._give(order, self._waiting.pop(order))
             self._orders += 1
-            self._since_lists += 1
+            self._since_lists += order.startswith(VERDICTS)
         is_due = self._since_lists > LISTS_AFTER or (not self._given and (self._since_lists or self._is_due()))
         if is_due and LISTS not in self._given:
             self._give(LISTS, 0)
@@ -113,7 +115,7 @@ class Prefetcher:
             self._process.stdin.flush()
 
     def _read_answers(self) -> None:
-        """Remove the reports that the process has done."""
+        """Remove the orders that the process has done."""
         assert self._process
         assert self._process.stdout
         with suppress(BlockingIOError):
@@ -127,7 +129,7 @@ class Prefetcher:
                 self._has_summaries, self._tries = True, 0
 
     def _note_end(self) -> None:
-        """Let the unfinished reports of an ended process wait again, unless they were tried too often."""
+        """Let the unfinished orders of an ended process wait again, unless they were tried too often."""
         self._close_process()
         self._given.pop(LISTS, None)
         again = {one: tries for one, tries in self._given.items() if tries < TRIES and one not in self._waiting}

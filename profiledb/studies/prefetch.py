@@ -3,7 +3,8 @@
 The headers of analyses name them (``-- prefetch:``); a test checks that the pages of a prepared report compute nothing.
 ``python -m profiledb.studies.prefetch LIBRARY`` stores these answers (query/answer_store.py) for one report after the
 other, at idle priority or, in a team, at that of a conversion, and the missing summaries of all reports
-(trends/summary_refresh.py), as standard input says.
+(trends/summary_refresh.py), as standard input says. A report's verdicts are an order of their own: they take a third of
+the time, lists wait for them, and without them a page waits longest.
 """
 
 import logging
@@ -31,44 +32,66 @@ from profiledb.report import stored_views
 from profiledb.rules import classes
 from profiledb.selection import model
 from profiledb.studies import range_tree, run_lookup
+from profiledb.studies.prefetch_orders import LISTS, VERDICTS
 from profiledb.studies.summary import answers as summary
 from profiledb.studies.trends import summary_refresh
 from profiledb.studies.trends.series_board import Board
-from profiledb.timeline.store import BuildingError, Timelines
+from profiledb.timeline.store import Timelines
 
 _log = logging.getLogger("warpdeck")
 
 
+class _Report:
+    """A report of a library, and the part of it that pages show at first."""
+
+    def __init__(self, library: Library, report_id: str) -> None:
+        self.library = library
+        self.manifest = library.find(report_id)
+        try:
+            warmup = any(self.ask_whole("range_paths")["is_warmup"].to_pylist())
+        except NotCapturedError:
+            warmup = False
+        self.usual = model.to_params(model.get_default(warmup=warmup))
+
+    def ask_whole(self, name: str, **params: Any) -> pa.Table:
+        """Run an analysis over the whole report."""
+        return answer_store.answer_rows(self.library, request.build(self.library, self.manifest.id, name, params))
+
+    def ask_part(self, name: str, **params: Any) -> pa.Table:
+        """Run an analysis over the part that pages show at first."""
+        return self.ask_whole(name, **header.get(name).taken(self.usual) | params)
+
+    def find_steady(self) -> judge.Steady | None:
+        """Return the part without start-up, if there is one."""
+        return judge.find_steady_part(self.library, self.manifest, self._get_params())
+
+    def judge(self) -> None:
+        """Store the verdicts of all rules, and list those that fire."""
+        rules = rulebook.load(config.load().rules)
+        found = judge.judge(self.library, self.manifest, self._get_params(), rules.values(), self.find_steady())
+        digest.write_digest(self.library, self.manifest.id, rules, found)
+        list_findings(self.library, [self.manifest.id], rules)
+
+    def _get_params(self) -> Mapping[str, Any]:
+        return self.usual if TIMELINE in self.manifest.subjects else {}
+
+
 def prepare(library: Library, report_id: str) -> None:
     """Store all of these answers for a report with a timeline; answers that the report lacks are left out."""
-
-    def whole(name: str, **params: Any) -> pa.Table:
-        return answer_store.answer_rows(library, request.build(library, report_id, name, params))
-
-    def part(name: str, **params: Any) -> pa.Table:
-        return whole(name, **header.get(name).taken(usual) | params)
-
-    try:
-        warmup = any(whole("range_paths")["is_warmup"].to_pylist())
-    except NotCapturedError:
-        warmup = False
-    usual = model.to_params(model.get_default(warmup=warmup))
-
-    rows = library.find(report_id).rows
-    _ask_all(whole, "whole", rows)
-    _ask_all(part, "part", rows)
+    report = _Report(library, report_id)
+    rows = report.manifest.rows
+    _ask_all(report.ask_whole, "whole", rows)
+    _ask_all(report.ask_part, "part", rows)
     with suppress(WarpdeckError):
-        _ask_range_analyses(part)
+        _ask_range_analyses(report.ask_part)
     with suppress(WarpdeckError):
-        report = library.find(report_id)
-        rules = rulebook.load(config.load().rules)
-        params = usual if TIMELINE in report.subjects else {}
-        steady = judge.find_steady_part(library, report, params)
-        found = judge.judge(library, report, params, rules.values(), steady)
-        digest.write_digest(library, report_id, rules, found)
-        list_findings(library, [report_id], rules)
-        if steady:
-            _ask_all(lambda name, **given: part(name, **summary.restrict_params(steady, name), **given), "steady", rows)
+        report.judge()
+        if steady := report.find_steady():
+            _ask_all(
+                lambda name, **given: report.ask_part(name, **summary.restrict_params(steady, name), **given),
+                "steady",
+                rows,
+            )
 
 
 def store_views(library: Library, report_id: str) -> None:
@@ -109,9 +132,9 @@ def build_timeline(library: Library, report_id: str) -> None:
         return
     settings = config.load()
     try:
-        Timelines(library, classes.load(settings.classes), settings.memory_limit).wait(report_id)
-    except (BuildingError, duckdb.Error, OSError):
-        _log.warning("The timeline of %s could not be made yet", report_id, exc_info=True)
+        Timelines(library, classes.load(settings.classes), settings.memory_limit).make(report_id)
+    except (duckdb.Error, OSError):
+        _log.warning("The timeline of %s could not be made", report_id, exc_info=True)
 
 
 def _ask_range_analyses(part: Any) -> None:
@@ -130,7 +153,7 @@ def _ask_range_analyses(part: Any) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Obey each line of standard input: prepare the report with this id or, for an empty line, call ``do_lists``.
+    """Obey each line of standard input (prefetch_orders.py).
 
     Each line is answered by the same one when it is done. The process ends at once when standard input is closed, as it
     is when the starter ends.
@@ -149,14 +172,25 @@ def main(arguments: Sequence[str]) -> int:
     has_views = False
     while True:
         order = orders.get()
-        if order and not has_views:
-            store_views(library, order)
+        if order != LISTS and not has_views:
+            store_views(library, order.removeprefix(VERDICTS))
             has_views = True
-        if order:
-            prepare_all(library, order)
-        else:
+        if order.startswith(VERDICTS):
+            prepare_verdicts(library, order.removeprefix(VERDICTS))
+        elif order == LISTS:
             do_lists(library)
+        else:
+            prepare_all(library, order)
         print(order, file=answers, flush=True)
+
+
+def prepare_verdicts(library: Library, report_id: str) -> None:
+    """Store the verdicts about a report."""
+    if not config.load().answers_mb:
+        return
+    with suppress(WarpdeckError):
+        _Report(library, report_id).judge()
+        library.share_prepared(report_id)
 
 
 def prepare_all(library: Library, report_id: str) -> None:
@@ -170,7 +204,6 @@ def prepare_all(library: Library, report_id: str) -> None:
         library.share_prepared(report_id)
     with suppress(WarpdeckError):
         build_timeline(library, report_id)
-        library.share_prepared(report_id)
 
 
 def do_lists(library: Library) -> None:

@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 
 from profiledb.query import views
-from profiledb.report import durable, preview
+from profiledb.report import durable, preview, stored_views
 from profiledb.report.schema import quote, read_sql
 from profiledb.timeline import binning_sql, bins, gaps, lines, medians, path_pieces, power, scan, steps, sums
 from profiledb.timeline.event_queries import KEYS, read_direct
@@ -52,6 +52,7 @@ def build(
     log: Path | None = None,
     memory_limit: str = "1GB",
     path: CriticalPath | None = None,
+    stored: Path | None = None,
 ) -> None:
     """Build the timeline of ``report`` and move it to ``target``.
 
@@ -62,6 +63,7 @@ def build(
         log: the power log of the report, whether it exists or not; a damaged one counts as none.
         memory_limit: memory that DuckDB may take before it spills to disk.
         path: the critical path of the report; without one it has no lane.
+        stored: the folder of stored views (report/stored_views.py); without them, all that it needs are created.
 
     Raises:
         duckdb.Error: the report is damaged, or the disk is full.
@@ -73,10 +75,12 @@ def build(
     try:
         db.execute(f"ATTACH {quote(str(report))} AS r (READ_ONLY)")
         db.execute(f"ATTACH {quote(str(work))} AS t ({_FORMAT})")
-        db.execute("SET search_path = 'r,t,memory'")
+        has_views = stored_views.attach(db, stored)
+        db.execute(f"SET search_path = 'r,t,{stored_views.CATALOG},memory'")
         kinds = _OF_PREVIEW if preview.make_blank(db, "r") else tuple(KEYS)
-        needed = views.build_sql(["idle", "ranges", "power", "openmp"])
-        db.execute(needed.replace("CREATE OR REPLACE ", "CREATE OR REPLACE TEMP "))
+        if not has_views:
+            needed = views.build_sql(["idle", "ranges", "power", "openmp"])
+            db.execute(needed.replace("CREATE OR REPLACE ", "CREATE OR REPLACE TEMP "))
         power.read_log(db, log)
         path = path or CriticalPath([], "")
         path_pieces.write_pieces(db, path)

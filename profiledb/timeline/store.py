@@ -79,8 +79,7 @@ class Timelines:
                 self._opened[report_id] = opened  # the last one is the latest
         if opened and opened.version == self._compute_stamp(report_id):
             return opened
-        with suppress(StorageError, DamagedError):  # it can be built here
-            self._library.fetch_file(report_id, self._get_file(report_id))
+        self._fetch_file(report_id)
         stamp = self._compute_stamp(report_id)
         try:
             if self._is_current(report_id):
@@ -91,6 +90,11 @@ class Timelines:
             _log.warning("The timeline of %s is damaged; it is made anew.", report_id, exc_info=True)
         self._start_build(report_id)
         raise BuildingError
+
+    def _fetch_file(self, report_id: str) -> None:
+        """Fetch the file of a timeline that another process has built and shared."""
+        with suppress(StorageError, DamagedError):  # it can be built here
+            self._library.fetch_file(report_id, self._get_file(report_id))
 
     def _hold_opened(self, report_id: str, opened: Opened) -> None:
         with self._lock:
@@ -120,6 +124,22 @@ class Timelines:
                 if thread := self._building.get(report_id):
                     thread.join()
         raise BuildingError
+
+    def make(self, report_id: str) -> None:
+        """Build the file of a timeline in this thread unless it is current. What it holds is not read.
+
+        Raises:
+            duckdb.Error: the report is damaged, or the disk is full.
+            OSError: the file cannot be written.
+        """
+        self._library.fetch(report_id)
+        self._fetch_file(report_id)
+        try:
+            if self._is_current(report_id):
+                return
+        except duckdb.Error:
+            _log.warning("The timeline of %s is damaged; it is made anew.", report_id, exc_info=True)
+        self._write_file(report_id)
 
     def _close_report(self, report_id: str) -> bool:
         """Close the files of a report unless a query is using them; return True if they are closed now."""
@@ -192,18 +212,23 @@ class Timelines:
             self._building[report_id] = threading.Thread(target=self._make_file, args=(report_id, state), daemon=True)
             self._building[report_id].start()
 
-    def _make_file(self, report_id: str, state: str) -> None:
+    def _write_file(self, report_id: str) -> None:
+        """Build the file of a timeline and share it."""
         target = self._get_file(report_id)
         work = target.with_name(f"{target.name}.{uuid.uuid4().hex}.making")  # another process may be building it, too
+        target.parent.mkdir(parents=True, exist_ok=True)
+        build.build(
+            self._library.path(report_id), target, work, self._get_log(report_id), self._memory_limit,
+            path_pieces.read_path(self._library, report_id), self._library.derived.views,
+        )  # fmt: skip
+        _remove_stale_files(target, report_id)
+        with suppress(StorageError, CatalogError):
+            self._library.share_prepared(report_id)
+
+    def _make_file(self, report_id: str, state: str) -> None:
+        """Build the file of a timeline and note whether that failed."""
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            build.build(
-                self._library.path(report_id), target, work, self._get_log(report_id), self._memory_limit,
-                path_pieces.read_path(self._library, report_id),
-            )  # fmt: skip
-            _remove_stale_files(target, report_id)
-            with suppress(StorageError, CatalogError):
-                self._library.share_prepared(report_id)
+            self._write_file(report_id)
             with self._lock:
                 self._failed.pop(report_id, None)
         except (duckdb.Error, OSError) as error:

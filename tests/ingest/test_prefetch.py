@@ -13,6 +13,7 @@ from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from profiledb.query import answer_store, request
 from profiledb.report.derived_files import SUMMARIES
+from profiledb.studies.prefetch_orders import LISTS, VERDICTS
 from profiledb.timeline import build
 from tests.conftest import ROOT, SAMPLES, wait_until
 
@@ -65,11 +66,11 @@ def test_summaries_are_looked_for_again_where_their_file_is_gone(tmp_path: Path,
     _run_until_done(prefetcher)
     (tmp_path / SUMMARIES).unlink(missing_ok=True)
     prefetcher.run_if_idle()
-    assert (prefetch.LISTS not in prefetcher._given) is shared
+    assert (LISTS not in prefetcher._given) is shared
     prefetcher.stop()
 
 
-def test_one_process_prepares_reports_as_they_come_the_newest_first(
+def test_one_process_judges_reports_as_they_come_and_prepares_them_the_newest_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefetcher = Prefetcher(tmp_path)
@@ -80,10 +81,19 @@ def test_one_process_prepares_reports_as_they_come_the_newest_first(
     pid = prefetcher._process.pid
     for report_id in others:
         prefetcher.add(Job("/inbox/a", "a", "", "ready", report_id=report_id))
+    orders: list[str] = []
+    give = prefetcher._give
+
+    def note(order: str, tries: int) -> None:
+        orders.append(order)
+        give(order, tries)
+
+    monkeypatch.setattr(prefetcher, "_give", note)
     prefetcher.run_if_idle()
-    assert list(prefetcher._given) == others[:1:-1]
-    assert list(prefetcher._waiting) == others[:2]
+    verdicts = [VERDICTS + report_id for report_id in others[::-1]]
+    assert orders == verdicts[: prefetch.AHEAD]
     _run_until_done(prefetcher)
+    assert [order for order in orders if order != LISTS] == [*verdicts, *others[::-1]]
     assert prefetcher._process.pid == pid
     monkeypatch.setattr(prefetch, "IDLE_S", 0.0)
 
