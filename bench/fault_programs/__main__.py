@@ -16,7 +16,7 @@ from bench.fault_programs.loop import PROGRAMS, Loop, wait
 
 GROUPS = (
     "images", "language", "arrays", "host", "training", "serving", "mixed", "applications", "services", "field",
-    "workshop", "practice", "ranks",
+    "workshop", "practice", "studio", "ranks",
 )  # fmt: skip
 
 
