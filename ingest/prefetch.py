@@ -7,9 +7,9 @@ would be prepared otherwise. It takes one report after the other, the newest fir
 preparing two small reports. The verdicts of all waiting reports come before everything else.
 """
 
-import os
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +17,7 @@ from pathlib import Path
 from ingest.conversion.fork_client import ForkClient
 from profiledb.library.catalog import Job
 from profiledb.report.derived_files import SUMMARIES
-from profiledb.studies.prefetch_orders import LISTS, VERDICTS
+from profiledb.studies.prefetch_orders import BUSY, LISTS, VERDICTS
 
 TRIES = 5
 """Most tries per order; a report that fails more often is itself the cause."""
@@ -25,6 +25,8 @@ AHEAD = 2
 """Orders for a report that the process has at most, so that newer ones overtake those that still wait here."""
 LISTS_AFTER = 20
 """Reports after which the process also prepares lists, though more reports wait."""
+BUSY_S = 5.0
+"""Seconds until this process may prepare lists again after another one of a team was preparing them."""
 IDLE_S = 60.0
 """Seconds without work until the process ends."""
 MOST = 400
@@ -53,9 +55,10 @@ class Prefetcher:
         self._given: dict[str, int] = {}
         """Those that the process has."""
         self._process: subprocess.Popen[bytes] | None = None
-        self._said = b""
+        self._reader: threading.Thread | None = None
+        self._lock = threading.Lock()
         self._orders = self._since_lists = 0
-        self._used_at = 0.0
+        self._used_at = self._lists_from = 0.0
         self._stopped = False
         self._summaries = None if shared else library / SUMMARIES
         self._tries = 0
@@ -64,30 +67,32 @@ class Prefetcher:
     def add(self, job: Job) -> None:
         """Queue the report that a file became, or that a sidecar was stored beside."""
         if job.state == "ready" and job.report_id:
-            for order in (VERDICTS + job.report_id, job.report_id):
-                self._waiting.pop(order, None)
-                self._waiting[order] = 0
+            with self._lock:
+                for order in (VERDICTS + job.report_id, job.report_id):
+                    self._waiting.pop(order, None)
+                    self._waiting[order] = 0
 
     def run_if_idle(self) -> None:
-        """Give the process the waiting orders, and start it if there is none. Call it every few seconds."""
-        if self._process is not None:
-            has_ended = self._process.poll() is not None
-            self._read_answers()
-            if has_ended:
+        """Start the process if there are orders and none runs, and give it the first. Call it every few seconds."""
+        if self._process is not None and self._process.poll() is not None:
+            assert self._reader
+            self._reader.join()
+            with self._lock:
                 self._note_end()
-        if self._stopped or (self._process is None and not (self._waiting or self._is_due())):
-            return
-        if self._process is None:
-            self._start_process()
-        self._give_orders()
+        with self._lock:
+            if self._stopped or (self._process is None and not (self._waiting or self._is_due())):
+                return
+            if self._process is None:
+                self._start_process()
+            self._give_orders()
 
     def _start_process(self) -> None:
         self._tries += 1
         self._orders, self._since_lists = 0, 1
         argv = [sys.executable, "-m", "profiledb.studies.prefetch", self._location]
         self._process = self._forks.start_helper(argv)
-        assert self._process.stdout
-        os.set_blocking(self._process.stdout.fileno(), False)
+        self._reader = threading.Thread(target=self._read_answers, args=(self._process,), daemon=True)
+        self._reader.start()
 
     def _give_orders(self) -> None:
         """Give the process the newest verdicts, then the newest reports, and ``LISTS`` when it has nothing else; end it
@@ -99,10 +104,10 @@ class Prefetcher:
             self._orders += 1
             self._since_lists += order.startswith(VERDICTS)
         is_due = self._since_lists > LISTS_AFTER or (not self._given and (self._since_lists or self._is_due()))
-        if is_due and LISTS not in self._given:
+        if is_due and LISTS not in self._given and time.monotonic() >= self._lists_from:
             self._give(LISTS, 0)
             self._since_lists = 0
-        if not self._given and (self._waiting or time.monotonic() - self._used_at > IDLE_S):
+        if not (self._given or self._since_lists) and (self._waiting or time.monotonic() - self._used_at > IDLE_S):
             assert self._process
             self._process.kill()  # the next call finds its end
 
@@ -114,19 +119,24 @@ class Prefetcher:
             self._process.stdin.write(f"{order}\n".encode())
             self._process.stdin.flush()
 
-    def _read_answers(self) -> None:
-        """Remove the orders that the process has done."""
-        assert self._process
-        assert self._process.stdout
-        with suppress(BlockingIOError):
-            while said := os.read(self._process.stdout.fileno(), 65536):
-                self._said += said
-        *done, self._said = self._said.split(b"\n")
-        for order in map(bytes.decode, done):
-            self._given.pop(order, None)
-            self._used_at = time.monotonic()
-            if order == LISTS:
-                self._has_summaries, self._tries = True, 0
+    def _read_answers(self, process: "subprocess.Popen[bytes]") -> None:
+        """Remove the orders that the process has done, and give it more, until it ends."""
+        assert process.stdout
+        with process.stdout:
+            for line in process.stdout:
+                with self._lock:
+                    self._note_answer(line.decode().removesuffix("\n"))
+                    if not self._stopped:
+                        self._give_orders()
+
+    def _note_answer(self, answer: str) -> None:
+        order = LISTS if answer == BUSY else answer
+        self._given.pop(order, None)
+        self._used_at = time.monotonic()
+        if answer == BUSY:
+            self._since_lists, self._lists_from = 1, time.monotonic() + BUSY_S
+        elif order == LISTS:
+            self._has_summaries, self._tries = True, 0
 
     def _note_end(self) -> None:
         """Let the unfinished orders of an ended process wait again, unless they were tried too often."""
@@ -134,7 +144,7 @@ class Prefetcher:
         self._given.pop(LISTS, None)
         again = {one: tries for one, tries in self._given.items() if tries < TRIES and one not in self._waiting}
         self._waiting = again | self._waiting
-        self._given, self._said = {}, b""
+        self._given = {}
 
     def _is_due(self) -> bool:
         """Return True if summaries may be missing."""
@@ -144,16 +154,18 @@ class Prefetcher:
 
     def stop(self) -> None:
         """End the process and start no more."""
-        self._stopped = True
+        with self._lock:
+            self._stopped = True
         if self._process is not None:
+            assert self._reader
             self._process.kill()
             self._process.wait()
+            self._reader.join()
             self._close_process()
 
     def _close_process(self) -> None:
-        assert self._process is not None
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            with suppress(OSError):  # an order that was not written
-                pipe.close()
+        assert self._process
+        assert self._process.stdin
+        with suppress(OSError):  # an order that was not written
+            self._process.stdin.close()
         self._process = None

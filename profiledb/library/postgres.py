@@ -49,7 +49,7 @@ _COUNTED = (
 )
 _REVISION = "SELECT version_num FROM alembic_version"
 _REVISION_FILE = re.compile(r"r\d{4}_\w+\.py")
-_LASTING = re.compile(r"pg_advisory_xact_lock|set_config")
+_LASTING = re.compile(r"pg_(try_)?advisory_xact_lock|set_config")
 """Functions of a SELECT whose effect lasts until the transaction ends."""
 _MARKS = re.compile(r"'[^']*'|\"[^\"]*\"|::|%|\?|:([a-z_]\w*)")
 _REACHED = "Check that the server of WARPDECK_DATABASE runs. It is asked again by itself."

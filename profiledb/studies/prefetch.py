@@ -11,8 +11,8 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import Any
 
@@ -32,13 +32,15 @@ from profiledb.report import stored_views
 from profiledb.rules import classes
 from profiledb.selection import model
 from profiledb.studies import range_tree, run_lookup
-from profiledb.studies.prefetch_orders import LISTS, VERDICTS
+from profiledb.studies.prefetch_orders import BUSY, LISTS, VERDICTS
 from profiledb.studies.summary import answers as summary
 from profiledb.studies.trends import summary_refresh
 from profiledb.studies.trends.series_board import Board
 from profiledb.timeline.store import Timelines
 
 _log = logging.getLogger("warpdeck")
+_LISTS_LOCK = 0x7761727067
+"""Key of the lock in PostgreSQL that the process of a team holds while it prepares lists."""
 
 
 class _Report:
@@ -169,27 +171,30 @@ def main(arguments: Sequence[str]) -> int:
     threading.Thread(target=_read_orders, args=(orders,), daemon=True).start()
     library = open_library(settings)
     library.use_one_thread()
-    has_views = False
+    has_views, answer = False, ""
+    list_old_findings(library)
     while True:
-        order = orders.get()
+        answer = order = orders.get()
         if order != LISTS and not has_views:
             store_views(library, order.removeprefix(VERDICTS))
             has_views = True
         if order.startswith(VERDICTS):
             prepare_verdicts(library, order.removeprefix(VERDICTS))
         elif order == LISTS:
-            do_lists(library)
+            answer = LISTS if do_lists(library) else BUSY
         else:
             prepare_all(library, order)
-        print(order, file=answers, flush=True)
+        print(answer, file=answers, flush=True)
 
 
 def prepare_verdicts(library: Library, report_id: str) -> None:
-    """Store the verdicts about a report."""
+    """Store the verdicts about a report and the summary that lists show, which includes them."""
     if not config.load().answers_mb:
         return
     with suppress(WarpdeckError):
-        _Report(library, report_id).judge()
+        report = _Report(library, report_id)
+        report.judge()
+        summary_refresh.refresh_reports(library, [report.manifest])
         library.share_prepared(report_id)
 
 
@@ -206,14 +211,32 @@ def prepare_all(library: Library, report_id: str) -> None:
         build_timeline(library, report_id)
 
 
-def do_lists(library: Library) -> None:
-    """Store the data of lists of reports: verdicts, summaries, runs and series."""
-    with suppress(WarpdeckError):  # verdicts of before the list had them, or that it has lost
+def list_old_findings(library: Library) -> None:
+    """List the verdicts that lists lack although reports have them: older ones, or those that the list has lost."""
+    with suppress(WarpdeckError):
         rules = rulebook.load(config.load().rules)
         list_findings(library, library.catalog.listing.unjudged(digest.hash_rules(rules.values())), rules)
-    summary_refresh.refresh(library)
-    run_lookup.list_lines(library, work_out=True)
-    _ = Board(library).listed  # keeps what lists show of the series that changed
+
+
+def do_lists(library: Library) -> bool:
+    """Store the data of lists of reports: summaries, runs and series. Return False if another process does so."""
+    with _take_turn(library) as is_free:
+        if is_free:
+            summary_refresh.refresh(library)
+            run_lookup.list_lines(library, work_out=True)
+            _ = Board(library).listed  # keeps what lists show of the series that changed
+    return is_free
+
+
+@contextmanager
+def _take_turn(library: Library) -> Iterator[bool]:
+    """Return True, for the block, to one process of a team at a time; the others would compute the same."""
+    if not library.catalog.shared:
+        yield True
+        return
+    with library.catalog.shared.connect("") as db:
+        db.execute("SELECT set_config('idle_in_transaction_session_timeout', '0', true)")
+        yield bool(db.execute("SELECT pg_try_advisory_xact_lock(?)", [_LISTS_LOCK]).fetchone()[0])
 
 
 def _read_orders(orders: SimpleQueue[str]) -> None:

@@ -9,13 +9,16 @@ import pytest
 
 from ingest import prefetch
 from ingest.prefetch import Prefetcher
-from profiledb.library.catalog import Job
+from profiledb.library.catalog import Catalog, Job
+from profiledb.library.database import Shared
 from profiledb.library.library import Library
 from profiledb.query import answer_store, request
 from profiledb.report.derived_files import SUMMARIES
+from profiledb.studies import prefetch as prepare_reports
 from profiledb.studies.prefetch_orders import LISTS, VERDICTS
+from profiledb.studies.trends import summary_refresh
 from profiledb.timeline import build
-from tests.conftest import ROOT, SAMPLES, wait_until
+from tests.conftest import ROOT, SAMPLES, ingest_files, wait_until
 
 REPORT = "transformer_inference.sqlite"
 
@@ -103,6 +106,34 @@ def test_one_process_judges_reports_as_they_come_and_prepares_them_the_newest_fi
 
     wait_until(has_ended)
     assert not psutil.pid_exists(pid)
+
+
+def test_the_process_gets_its_next_order_when_it_has_done_one(tmp_path: Path) -> None:
+    """A worker looks every few seconds; many small reports are done meanwhile."""
+    prefetcher = Prefetcher(tmp_path)
+    for number in range(7):
+        prefetcher.add(Job("/inbox/a", "a", "", "ready", report_id=f"{number}123456789abcdef"))
+    prefetcher.run_if_idle()
+    wait_until(lambda: not (prefetcher._waiting or prefetcher._given or prefetcher._since_lists))
+    prefetcher.stop()
+
+
+def test_one_process_of_a_team_prepares_lists_at_a_time(team: Shared, tmp_path: Path) -> None:
+    library = Library(tmp_path, Catalog(team))
+    with team.connect("") as db:
+        db.execute("SELECT pg_advisory_xact_lock(?)", [prepare_reports._LISTS_LOCK])
+        assert not prepare_reports.do_lists(library)
+    assert prepare_reports.do_lists(library)
+
+
+def test_a_judged_report_needs_no_other_summary(tmp_path: Path) -> None:
+    ingest_files(tmp_path, [SAMPLES / REPORT])
+    library = Library(tmp_path / "library")
+    (report,) = library.list()
+    prepare_reports.prepare_verdicts(library, report.id)
+    assert summary_refresh.refresh(library) == 0
+    prepare_reports.prepare_all(library, report.id)
+    assert summary_refresh.refresh(library) == 0
 
 
 def test_a_process_that_has_done_enough_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
