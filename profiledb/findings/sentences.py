@@ -32,8 +32,8 @@ ALL_PCT = 99.0
 MORE = 1.05
 """Multiple of the largest single saving that changes must save together to be worth a sentence."""
 _ORDINALS = ("the first finding", "the second", "the third", "the fourth", "the fifth")
-_MORE = ", because the change shortens other waits, too"
-_FASTER = ", because the change makes other kernels faster, too"
+_MORE = "the change shortens other waits, too"
+_FASTER = "the change makes other kernels faster, too"
 _BOUND = re.compile(r"\b(up to|at most|more than) <(?=0\.1 %)")
 
 
@@ -67,14 +67,15 @@ def has_amount(text: str, amount: str) -> bool:
     return bool(re.search(rf"(?<![\d.,]){re.escape(amount)}", text))
 
 
-def describe_saving(finding: Finding) -> str:
+def describe_saving(finding: Finding, *, reason: bool = True) -> str:
     """State the saving of a fix, without amounts that its sentence already gives; empty if none is left.
 
-    That is the predicted saving with its interval, or else an upper bound.
+    That is the predicted saving with its interval and, with ``reason``, that of ``explain_more``, or an upper bound.
     """
     said, told = strip_sentence(finding), finding.prediction
     if told:
-        return _describe_prediction(_limit(told, finding.at_most_ns), said) + _explain_more(finding, told)
+        more = explain_more(finding) if reason else ""
+        return _describe_prediction(_limit(told, finding.at_most_ns), said) + (f", because {more}" if more else "")
     amounts = _list_new(said, finding.shown_ns, finding.shown_pct) if finding.shown_ns else ""
     return f"Saves at most {amounts}" if amounts else ""
 
@@ -86,12 +87,13 @@ def _limit(told: Prediction, at_most_ns: int | None) -> Prediction:
     return replace(told, high_ns=at_most_ns, high_pct=told.high_pct * at_most_ns / told.high_ns)
 
 
-def _explain_more(finding: Finding, told: Prediction) -> str:
-    """Say why a change saves more than the time of its finding, if it does."""
-    if finding.at_most_ns is None or told.ns <= finding.at_most_ns or told.pct < LEAST_PCT:
+def explain_more(finding: Finding) -> str:
+    """Say why a change saves more than the time of its finding; empty if it does not."""
+    told, most_ns = finding.prediction, finding.at_most_ns
+    if told is None or most_ns is None or told.ns <= most_ns or told.pct < LEAST_PCT:
         return ""
     more = _FASTER if told.changes[0].startswith("precision=") else _MORE
-    return more * (words.duration(told.ns) != words.duration(finding.at_most_ns))
+    return more * (words.duration(told.ns) != words.duration(most_ns))
 
 
 def describe_savings(findings: Sequence[Finding], *, titled: bool = True) -> str:

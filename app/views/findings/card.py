@@ -41,12 +41,13 @@ def draw_card(report_id: str, finding: Finding, below: Sequence[Finding] = ()) -
 
 def _draw_saving(report_id: str, finding: Finding) -> None:
     """Draw the saving of a fix, as a link to the page What if if it is predicted."""
-    saves = sentences.describe_saving(finding)
+    saves = sentences.describe_saving(finding, reason=False)
     if saves and finding.prediction:
+        more = sentences.explain_more(finding)
         st.page_link(
             page_list.get_script("what_if"), label=f":gray[{fmt.plain(saves)}]",
             query_params=page_selection.link(report_id, change=finding.prediction.changes[0]), width="content",
-            help="Replayed with the change: opens What if",
+            help=f"Replayed with the change{f': {more}' if more else ''}. Opens What if",
         )  # fmt: skip
     elif saves:
         st.caption(fmt.plain(saves), width="content")
