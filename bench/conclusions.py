@@ -77,14 +77,14 @@ def list_findings(library: Library, name: str) -> list[Finding]:
     return judge.select_costly(found) or [one for one in found if one.verdict == "fires"]
 
 
-def fault_of(pair: str) -> Fault:
+def find_fault(pair: str) -> Fault:
     """Return the fault of a pair, which is its name or the end of it."""
     return FAULTS[pair.rpartition(".")[2]]
 
 
 def judge_pair(pair: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tuple[int, int]) -> Row:
     """Return the verdict on both halves; ``took_ns`` is the duration of the steps of each."""
-    names, true_pct = fault_of(pair).rules, 100 * (1 - took_ns[1] / took_ns[0])
+    names, true_pct = find_fault(pair).rules, 100 * (1 - took_ns[1] / took_ns[0])
     hits = [(place, one) for place, one in enumerate(bad, 1) if one.rule.name in names]
     left = tuple(one.rule.name for one in good if one.rule.name in names and one.severity in ("high", "medium"))
     if not hits:
@@ -93,17 +93,17 @@ def judge_pair(pair: str, bad: Iterable[Finding], good: Iterable[Finding], took_
     return Row(pair, place, one.rule.name, one.saving_pct, true_pct, left)
 
 
-def take_in(folder: Path, data: Path) -> Library:
+def import_pairs(folder: Path, data: Path) -> Library:
     """Import the missing pairs of a folder into the library in ``data`` and return the library."""
     there = {one.name for one in Library(data / "library").list()}
-    halves = (folder / f"{pair}.{half}.sqlite" for pair in pairs(folder) for half in HALVES)
+    halves = (folder / f"{pair}.{half}.sqlite" for pair in list_pairs(folder) for half in HALVES)
     if missing := tuple(one for one in halves if one.name not in there):
         with TemporaryDirectory(prefix="warpdeck-inbox-") as inbox:
             run_ingest(missing, Path(inbox) / "inbox", data / "library")
     return Library(data / "library")
 
 
-def pairs(folder: Path) -> list[str]:
+def list_pairs(folder: Path) -> list[str]:
     """Return the names of pairs with both halves in a folder, in the order of faults."""
     bad, good = (
         {one.name.removesuffix(f".{half}.sqlite") for one in folder.glob(f"*.{half}.sqlite")} for half in HALVES
@@ -119,31 +119,31 @@ def judge_pairs(library: Library, folder: Path, rival: str = "") -> list[Row]:
         rival: path of ``nsys-ai``, which judges each capture with a fault; empty for none.
     """
     found = []
-    for pair in pairs(folder):
-        took = _took(folder, pair, "json")
+    for pair in list_pairs(folder):
+        took = _read_durations(folder, pair, "json")
         if took is None:
             raise FileNotFoundError(f"{folder / pair}: no line of JSON beside both halves")
         bad, good = (list_findings(library, f"{pair}.{half}.sqlite") for half in HALVES)
         found.append(judge_pair(pair, bad, good, took))
-        if bare := _took(folder / "unprofiled", pair, "unprofiled.json"):
+        if bare := _read_durations(folder / "unprofiled", pair, "unprofiled.json"):
             found[-1] = replace(found[-1], bare_pct=100 * (1 - bare[1] / bare[0]))
         if rival:
-            place = nsys_ai.find_place(rival, folder / f"{pair}.bad.sqlite", fault_of(pair).words)
+            place = nsys_ai.find_place(rival, folder / f"{pair}.bad.sqlite", find_fault(pair).words)
             found[-1] = replace(found[-1], theirs=str(place or "not named"))
     return found
 
 
-def mended(library: Library, folder: Path) -> list[str]:
+def list_mended_findings(library: Library, folder: Path) -> list[str]:
     """Return a line for each finding above "low" in mended halves; only people can tell which are false."""
     return [
         f"- {pair}, {one.rule.name} ({one.severity}): {sentences.strip_sentence(one)}"
-        for pair in pairs(folder)
+        for pair in list_pairs(folder)
         for one in list_findings(library, f"{pair}.good.sqlite")
         if one.severity in ("high", "medium")
     ]
 
 
-def _took(folder: Path, pair: str, ending: str) -> tuple[int, int] | None:
+def _read_durations(folder: Path, pair: str, ending: str) -> tuple[int, int] | None:
     """Return the duration of the steps of both halves in ns; None if a line is missing."""
     files = [folder / f"{pair}.{half}.{ending}" for half in HALVES]
     if not all(one.exists() for one in files):
@@ -161,9 +161,9 @@ def main() -> None:
     parser.add_argument("--mended", action="store_true", help='list what is above "low" in mended halves')
     given = parser.parse_args()
     with TemporaryDirectory(prefix="warpdeck-conclusions-") as data:
-        library = take_in(given.folder, given.library or Path(data))
+        library = import_pairs(given.folder, given.library or Path(data))
         if given.mended:
-            print("\n".join(mended(library, given.folder)))
+            print("\n".join(list_mended_findings(library, given.folder)))
             return
         found = judge_pairs(library, given.folder, given.nsys_ai)
     print("| pair | place | rule | saving said | measured | unprofiled | in the mended half | place with nsys-ai |")

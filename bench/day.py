@@ -31,7 +31,7 @@ from app.page_list import VIEWS
 from bench import team_queue
 from bench.generate import Options, generate
 from bench.load import open_session
-from bench.pages import MAIN, Server, free_port, server
+from bench.pages import MAIN, Server, find_free_port, run_server
 from profiledb import config
 from profiledb.library.library import Library
 from profiledb.library.locations import open_library
@@ -138,7 +138,7 @@ def _visit(day: Day, running: Server, shelf: Library, options: argparse.Namespac
                 while (
                     options.views
                     > day.views
-                    > (len(shelf.catalog.report_ids()) + _lead(options)) * options.views / options.files
+                    > (len(shelf.catalog.report_ids()) + _choose_lead(options)) * options.views / options.files
                 ):
                     time.sleep(0.2)
                 good = one.look(path)
@@ -150,7 +150,7 @@ def _visit(day: Day, running: Server, shelf: Library, options: argparse.Namespac
 
 def run_day(options: argparse.Namespace, root: Path, main: Path = MAIN) -> Day:
     """Run the day and print each sample."""
-    inbox, port = root / "inbox", free_port()
+    inbox, port = root / "inbox", find_free_port()
     inbox.mkdir()
     env = {
         "WARPDECK_INBOX": str(inbox),
@@ -160,7 +160,7 @@ def run_day(options: argparse.Namespace, root: Path, main: Path = MAIN) -> Day:
     }
     shelf = open_library(config.load(inbox=inbox, library=root / "library", samples="off"))
     day, ended, began = Day(), threading.Event(), time.monotonic()
-    with server(env, {"address": "127.0.0.1"}, main) as running, ThreadPoolExecutor(options.sessions + 1) as pool:
+    with run_server(env, {"address": "127.0.0.1"}, main) as running, ThreadPoolExecutor(options.sessions + 1) as pool:
         process = psutil.Process(running.pid)
         dropping = pool.submit(_drop_all, day, options, inbox, ended)
         visits = [pool.submit(_visit, day, running, shelf, options, seed) for seed in range(options.sessions)]
@@ -187,13 +187,13 @@ def run_day(options: argparse.Namespace, root: Path, main: Path = MAIN) -> Day:
 def _drop_all(day: Day, options: argparse.Namespace, inbox: Path, ended: threading.Event) -> None:
     """Drop files as views go on, so that both end together."""
     for number in range(options.files):
-        while day.views * options.files < (number - 2 * _lead(options)) * options.views:
+        while day.views * options.files < (number - 2 * _choose_lead(options)) * options.views:
             if ended.wait(0.2):
                 return
         drop_report(inbox, number)
 
 
-def _lead(options: argparse.Namespace) -> int:
+def _choose_lead(options: argparse.Namespace) -> int:
     return min(LEAD, int(options.files) // 4)
 
 

@@ -94,7 +94,7 @@ class Column:
         return " ".join(parts)
 
 
-def _columns(layout: str) -> tuple[Column, ...]:
+def _parse_columns(layout: str) -> tuple[Column, ...]:
     columns = []
     for item in layout.split():
         name, kind = item.split(":")
@@ -102,15 +102,15 @@ def _columns(layout: str) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-TABLES: dict[str, tuple[Column, ...]] = {table: _columns(layout) for table, layout in _LAYOUT.items()}
+TABLES: dict[str, tuple[Column, ...]] = {table: _parse_columns(layout) for table, layout in _LAYOUT.items()}
 
 
-def arrow_schema(table: str) -> pa.Schema:
+def make_arrow_schema(table: str) -> pa.Schema:
     """Return the schema of `table` in a parquetdir."""
     return pa.schema([column.arrow for column in TABLES[table]])
 
 
-def create_statement(table: str) -> str:
+def make_create_statement(table: str) -> str:
     """Return the CREATE TABLE of `table` in a SQLite export."""
     columns = ", ".join(column.sqlite for column in TABLES[table])
     return f"CREATE TABLE {table} ({columns})"

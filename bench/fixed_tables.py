@@ -40,7 +40,7 @@ _GPU = {
 }  # fmt: skip
 
 
-def _pairs(rows: dict[str, str]) -> Batch:
+def _make_pairs(rows: dict[str, str]) -> Batch:
     return {"name": list(rows), "value": list(rows.values())}
 
 
@@ -82,8 +82,8 @@ def make_capture_tables(pids: list[int], duration_ns: int) -> dict[str, Batch]:
     target = {"OsDescription": "Linux", "CudaDriverVersion": "12.4", "Hostname": "bench", "DeviceEnvironment": SECRET}
     utc = "2026-01-01T00:00:00"
     return {
-        "META_DATA_CAPTURE": _pairs(settings),
-        "META_DATA_EXPORT": _pairs(export),
+        "META_DATA_CAPTURE": _make_pairs(settings),
+        "META_DATA_EXPORT": _make_pairs(export),
         "ANALYSIS_DETAILS": {"globalVid": VM, "duration": duration_ns, "startTime": 0, "stopTime": duration_ns},
         "TARGET_INFO_SESSION_START_TIME": {"utcEpochNs": SESSION_EPOCH_NS, "utcTime": utc, "localTime": utc},
         "TARGET_INFO_SYSTEM_ENV": {

@@ -87,10 +87,10 @@ def _write_names(writer: Writer, strings: Strings, pids: list[int]) -> None:
     writer.write("PROCESSES", {"globalPid": global_pids, "pid": pids, "name": "python train.py"})
     for name, add in (("python", 0), ("pt_autograd_0", 7)):
         tids = [global_pid + pid + add for global_pid, pid in zip(global_pids, pids, strict=True)]
-        writer.write("ThreadNames", {"nameId": strings.id(name), "priority": 20, "globalTid": tids})
+        writer.write("ThreadNames", {"nameId": strings.get_id(name), "priority": 20, "globalTid": tids})
 
 
-def _arguments(arguments: list[str] | None) -> argparse.Namespace:
+def _parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.generate", description=__doc__)
     parser.add_argument("--kernels", type=int, default=100_000, help="over all processes (default 100000)")
     parser.add_argument("--processes", type=int, default=1, help="each with its own GPU and correlation ids from 1")
@@ -108,7 +108,7 @@ def _arguments(arguments: list[str] | None) -> argparse.Namespace:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line."""
-    chosen = _arguments(arguments)
+    chosen = _parse_arguments(arguments)
     odd = OddRanges(**{name: getattr(chosen, name) for name in OddRanges.HELP})
     options = Options(chosen.kernels, chosen.processes, chosen.seed, chosen.numbered_steps, chosen.single_thread, odd)
     began = time.monotonic()

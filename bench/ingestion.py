@@ -66,16 +66,16 @@ def compare(case: Case, repeat: int) -> Comparison:
                 except BenchError as error:
                     print(f"  {case.name}: {error}", file=sys.stderr)
                     case = Case(case.name, case.files, None)
-    size = sum(file.stat().st_size for path in case.files[:1] for file in _files(path))
-    return Comparison(case.name, size, _median(ours), _median(theirs) if theirs else None)
+    size = sum(file.stat().st_size for path in case.files[:1] for file in _list_files(path))
+    return Comparison(case.name, size, _compute_median(ours), _compute_median(theirs) if theirs else None)
 
 
-def _median(sides: list[Side]) -> Side:
+def _compute_median(sides: list[Side]) -> Side:
     seconds = statistics.median(side.seconds for side in sides)
     return Side(seconds, max(side.peak_bytes for side in sides), sides[0].what)
 
 
-def _files(path: Path) -> list[Path]:
+def _list_files(path: Path) -> list[Path]:
     return [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
 
 
@@ -136,28 +136,28 @@ def _link_or_copy(source: Path, target: Path) -> None:
 def run_stats(nsys: str, export: Path) -> Callable[[Path], Side]:
     """Run `nsys stats` on an existing export."""
 
-    def alternative(_: Path) -> Side:
-        return _stats(nsys, export)
+    def run_alternative(_: Path) -> Side:
+        return _run_stats_once(nsys, export)
 
-    return alternative
+    return run_alternative
 
 
 def run_export_and_stats(nsys: str, report: Path) -> Callable[[Path], Side]:
     """Run `nsys export` to SQLite and `nsys stats` on it; if this nsys is too old, stats of the export beside it."""
 
-    def alternative(folder: Path) -> Side:
+    def run_alternative(folder: Path) -> Side:
         target = folder / "report.sqlite"
         exported = measure.run([nsys, "export", "-q", "true", "-t", "sqlite", "-o", target, report])
         if exported.returncode != 0:
-            return _stats(nsys, report.with_suffix(".sqlite"))
-        stats = _stats(nsys, target)
+            return _run_stats_once(nsys, report.with_suffix(".sqlite"))
+        stats = _run_stats_once(nsys, target)
         peak = max(exported.peak_bytes, stats.peak_bytes)
         return Side(exported.seconds + stats.seconds, peak, "nsys export + nsys stats")
 
-    return alternative
+    return run_alternative
 
 
-def _stats(nsys: str, export: Path) -> Side:
+def _run_stats_once(nsys: str, export: Path) -> Side:
     if not export.exists():
         raise BenchError("this nsys cannot read it, and no export lies beside it")
     done = measure.run([nsys, "stats", "-q", "--format", "csv", "-r", REPORTS, export])
@@ -182,19 +182,19 @@ def run_holistic(python: str, trace: Path) -> Callable[[Path], Side]:
 
 
 def _run_program(name: str, command: list[str | Path]) -> Callable[[Path], Side]:
-    def alternative(_: Path) -> Side:
+    def run_alternative(_: Path) -> Side:
         done = measure.run(command)
         if done.returncode != 0:
             raise BenchError(f"{name}: {done.stderr.strip()[-300:]}")
         return Side(done.seconds, done.peak_bytes, name)
 
-    return alternative
+    return run_alternative
 
 
 def run_ncu_pages(ncu: str, report: Path) -> Callable[[Path], Side]:
     """Run `ncu --import` to CSV, both pages."""
 
-    def alternative(_: Path) -> Side:
+    def run_alternative(_: Path) -> Side:
         seconds, peak = 0.0, 0
         for page in ("raw", "details"):
             done = measure.run([ncu, "--import", report, "--csv", "--page", page])
@@ -203,4 +203,4 @@ def run_ncu_pages(ncu: str, report: Path) -> Callable[[Path], Side]:
             seconds, peak = seconds + done.seconds, max(peak, done.peak_bytes)
         return Side(seconds, peak, "ncu --import, raw and details")
 
-    return alternative
+    return run_alternative

@@ -21,7 +21,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 from bench.ingestion import BenchError
-from bench.pages import MAIN, Server, server
+from bench.pages import MAIN, Server, run_server
 
 SESSIONS = 50
 CLICKS = 4
@@ -124,11 +124,11 @@ def open_session(address: str, source: str | None = None) -> Iterator[Session]:
 
 def measure_views(env: Mapping[str, str], paths: Sequence[str], main: Path = MAIN) -> list[ViewTime]:
     """Measure pages of one new server in turn: the first view of each, and the median of further ones."""
-    with server(env, {"address": "127.0.0.1"}, main) as running:
-        return [_view(running, path) for path in paths]
+    with run_server(env, {"address": "127.0.0.1"}, main) as running:
+        return [_measure_view(running, path) for path in paths]
 
 
-def _view(running: Server, path: str) -> ViewTime:
+def _measure_view(running: Server, path: str) -> ViewTime:
     first: list[float] = []
     warm: list[float] = []
     with open_session(running.address) as one:
@@ -144,7 +144,7 @@ def measure_crowd(
     env: Mapping[str, str], paths: Sequence[str], sessions: int = SESSIONS, main: Path = MAIN, pause_s: float = 0.0
 ) -> Crowd:
     """Have many sessions click through pages, from the start of a new server on."""
-    with server(env, {"address": "127.0.0.1"}, main) as running:
+    with run_server(env, {"address": "127.0.0.1"}, main) as running:
         began, before = time.monotonic(), measure_cpu_s(running.pid)
         done = click_through(running.address, paths, sessions, pause_s)
         seconds, cpu = time.monotonic() - began, measure_cpu_s(running.pid) - before
@@ -161,7 +161,7 @@ def click_through(
         began = time.monotonic()
         each = [[paths[(number + click) % len(paths)] for click in range(clicks)] for number in range(sessions)]
         starts = [began + pause_s * number / sessions for number in range(sessions)]
-        done = pool.map(lambda own, start: _clicks(address, own, start, pause_s), each, starts)
+        done = pool.map(lambda own, start: _click_pages(address, own, start, pause_s), each, starts)
         return [look for one in done for look in one]
 
 
@@ -172,7 +172,7 @@ def compute_percentiles(waits: Sequence[float]) -> tuple[float, float]:
     return p50, p95
 
 
-def _clicks(address: str, paths: Sequence[str], start: float, pause_s: float) -> list[tuple[float, bool]]:
+def _click_pages(address: str, paths: Sequence[str], start: float, pause_s: float) -> list[tuple[float, bool]]:
     results = []
     with open_session(address) as one:
         for number, path in enumerate(paths):

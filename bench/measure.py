@@ -46,28 +46,28 @@ class TreeMemory:
 
     def kill(self) -> None:
         """Kill the process and its descendants."""
-        for pid in self._pids | _descendants(self._pids):
+        for pid in self._pids | _find_descendants(self._pids):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
     def _watch(self) -> None:
         while True:
-            self._pids |= _descendants(self._pids)
-            self.peak_bytes = max(self.peak_bytes, sum(map(_resident_bytes, self._pids)))
+            self._pids |= _find_descendants(self._pids)
+            self.peak_bytes = max(self.peak_bytes, sum(map(_read_resident_bytes, self._pids)))
             if self._done.wait(_SAMPLE_S):
                 return
 
 
-def _descendants(known: set[int]) -> set[int]:
+def _find_descendants(known: set[int]) -> set[int]:
     """Return the processes with a known parent; the next sample finds a grandchild at the latest."""
     result = set()
     for entry in os.scandir("/proc"):
-        if entry.name.isdigit() and _parent(int(entry.name)) in known:
+        if entry.name.isdigit() and _read_parent(int(entry.name)) in known:
             result.add(int(entry.name))
     return result
 
 
-def _parent(pid: int) -> int:
+def _read_parent(pid: int) -> int:
     try:
         # The name, in parentheses, may hold anything; state and parent follow the last parenthesis.
         return int(
@@ -77,7 +77,7 @@ def _parent(pid: int) -> int:
         return -1
 
 
-def _resident_bytes(pid: int) -> int:
+def _read_resident_bytes(pid: int) -> int:
     try:
         return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * _PAGE_BYTES
     except (OSError, IndexError, ValueError):

@@ -44,24 +44,24 @@ def _copy_kernels(kernels: list[bytes], process: bytes, launches: int) -> Iterat
     for number in range(len(kernels), launches):
         payload = kernels[number % len(kernels)]
         (size,) = struct.unpack_from("<I", payload)
-        result = _scale(payload[4 : 4 + size], 1 + number / 1000)
+        result = _scale_metrics(payload[4 : 4 + size], 1 + number / 1000)
         header = decode_message("Header")(kernels=1, size=4 + len(result), process=process).SerializeToString()
         yield struct.pack("<I", len(header)) + header + struct.pack("<I", len(result)) + result
 
 
-def _scale(data: bytes, factor: float) -> bytes:
+def _scale_metrics(data: bytes, factor: float) -> bytes:
     result = decode_message("Result").FromString(data)
     for at, blob in enumerate(result.metrics):
         metric = decode_message("Metric").FromString(blob)
         if metric.HasField("value"):
-            metric.value = _factor(metric.value, factor)
+            metric.value = _scale_value(metric.value, factor)
         for place, element in enumerate(metric.elements):
-            metric.elements[place] = _factor(element, factor)
+            metric.elements[place] = _scale_value(element, factor)
         result.metrics[at] = metric.SerializeToString()
     return bytes(result.SerializeToString())
 
 
-def _factor(value: bytes, factor: float) -> bytes:
+def _scale_value(value: bytes, factor: float) -> bytes:
     if len(value) < _DOUBLE_BYTES or value[-_DOUBLE_BYTES] != _DOUBLE:
         return value
     mask = 1 - _DOUBLE_BYTES
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.repeat:
         name = f"{chosen.launches:,} launches of {chosen.sample}"
         comparison = compare(Case(name, (chosen.output,), None), chosen.repeat)
-        print("\n".join(results.comparison_table([comparison])))
+        print("\n".join(results.format_comparisons([comparison])))
     return 0
 
 

@@ -87,16 +87,18 @@ class Server:
 
 
 @contextmanager
-def dashboard(env: Mapping[str, str], main: Path = MAIN) -> Iterator[str]:
+def run_dashboard(env: Mapping[str, str], main: Path = MAIN) -> Iterator[str]:
     """Run the dashboard on a free port of this machine and yield its address."""
-    with server(env, {"address": "127.0.0.1"}, main) as running:
+    with run_server(env, {"address": "127.0.0.1"}, main) as running:
         yield running.address
 
 
 @contextmanager
-def server(env: Mapping[str, str], options: Mapping[str, str], main: Path = MAIN, port: int = 0) -> Iterator[Server]:
+def run_server(
+    env: Mapping[str, str], options: Mapping[str, str], main: Path = MAIN, port: int = 0
+) -> Iterator[Server]:
     """Run the dashboard with these options of Streamlit's section `server`, on a free port unless one is named."""
-    port = port or free_port()
+    port = port or find_free_port()
     options = {"port": str(port), "headless": "true", "fileWatcherType": "none"} | dict(options)
     flags = [part for name, value in options.items() for part in (f"--server.{name}", value)]
     command = [sys.executable, "-m", "streamlit", "run", str(main), *flags, "--browser.gatherUsageStats", "false"]
@@ -113,7 +115,7 @@ def server(env: Mapping[str, str], options: Mapping[str, str], main: Path = MAIN
                 sys.stderr.write(Path(log.name).read_text())
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """Return an unused port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -137,7 +139,7 @@ def measure_pages(env: Mapping[str, str], paths: list[str], repeat: int, main: P
     times = []
     for index, path in enumerate(paths):
         other = paths[index - 1] if len(paths) > 1 else "/"
-        with dashboard(env, main) as address, browser_page() as page:
+        with run_dashboard(env, main) as address, open_page() as page:
             cold = _load(page, address + path)
             reloads = [_load(page, address + path) for _ in range(repeat)]
             changes = [_change(page, other, path) for _ in range(repeat)]
@@ -146,9 +148,9 @@ def measure_pages(env: Mapping[str, str], paths: list[str], repeat: int, main: P
 
 
 @contextmanager
-def browser_page() -> Iterator[Page]:
+def open_page() -> Iterator[Page]:
     """Yield a page of a new headless Chromium."""
-    with browser() as one:
+    with open_browser() as one:
         page = one.new_page(viewport={"width": 1400, "height": 900})
         page.set_default_timeout(_TIMEOUT_MS)
         page.goto("about:blank")
@@ -156,7 +158,7 @@ def browser_page() -> Iterator[Page]:
 
 
 @contextmanager
-def browser(flags: Sequence[str] = ()) -> Iterator[Browser]:
+def open_browser(flags: Sequence[str] = ()) -> Iterator[Browser]:
     """Yield a headless Chromium (/usr/bin/chromium, or the one that WARPDECK_CHROMIUM names) with these flags."""
     executable = chromium.find_chromium()
     if executable is None:

@@ -60,7 +60,7 @@ class Profile:
     def __init__(self) -> None:
         self.costs: dict[str, Cost] = {}
         self.passes: dict[str, float] = {}
-        self._names = _names()
+        self._names = _name_statements()
 
     def execute(self, cursor: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> Cost:
         """Execute statements one by one, and add the cost of each to that of its text."""
@@ -68,13 +68,13 @@ class Profile:
         name = self._names.get(sql.strip()) or said[:40]
         cost = self.costs.setdefault(name, Cost(name))
         cost.runs += 1
-        spent, began = _cpu(), time.perf_counter()
+        spent, began = _read_cpu_s(), time.perf_counter()
         statements = duckdb.extract_statements(sql)
         cost.parse += 1000 * (time.perf_counter() - began)
         for statement in statements:
             cursor.execute(statement, *values)
             self.add(cost, cursor)
-        cost.cpu += 1000 * (_cpu() - spent)
+        cost.cpu += 1000 * (_read_cpu_s() - spent)
         return cost
 
     def add(self, cost: Cost, cursor: duckdb.DuckDBPyConnection) -> None:
@@ -94,11 +94,11 @@ class Profile:
                 self.passes[one] = self.passes.get(one, 0.0) + 1000 * seconds
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
+    def watch_statements(self) -> Iterator[None]:
         """Profile all statements on cursors of reports."""
         opened, kept = Attachments.cursor, Attachments.kept_cursor
 
-        def watched(cursor: Any) -> _Watched:
+        def watch_cursor(cursor: Any) -> _Watched:
             if isinstance(cursor, _Watched):
                 return cursor
             cursor.execute("SET enable_profiling = 'no_output'; SET profiling_mode = 'detailed'")
@@ -106,17 +106,17 @@ class Profile:
             return _Watched(cursor, self)
 
         @contextmanager
-        def cursor(attached: Attachments, *asked: Any) -> Iterator[tuple[Any, Sequence[str]]]:
+        def open_cursor(attached: Attachments, *asked: Any) -> Iterator[tuple[Any, Sequence[str]]]:
             with opened(attached, *asked) as (found, catalogs):
-                yield watched(found), catalogs
+                yield watch_cursor(found), catalogs
 
         @contextmanager
-        def kept_cursor(attached: Attachments, *asked: Any) -> Iterator[Opened]:
+        def open_kept_cursor(attached: Attachments, *asked: Any) -> Iterator[Opened]:
             with kept(attached, *asked) as found:
-                found.cursor = watched(found.cursor)  # type: ignore[assignment]
+                found.cursor = watch_cursor(found.cursor)  # type: ignore[assignment]
                 yield found
 
-        with mock.patch.multiple(Attachments, cursor=cursor, kept_cursor=kept_cursor):
+        with mock.patch.multiple(Attachments, cursor=open_cursor, kept_cursor=open_kept_cursor):
             yield
 
 
@@ -144,8 +144,8 @@ class _Watched:
 
     def _read(self, rows: Callable[[], Any]) -> Any:
         assert self._last is not None
-        spent, found = _cpu(), rows()
-        self._last.cpu += 1000 * (_cpu() - spent)
+        spent, found = _read_cpu_s(), rows()
+        self._last.cpu += 1000 * (_read_cpu_s() - spent)
         self._profile.add(self._last, self._cursor)
         return found
 
@@ -153,7 +153,7 @@ class _Watched:
         return getattr(self._cursor, name)
 
 
-def _names() -> dict[str, str]:
+def _name_statements() -> dict[str, str]:
     """Return the name of each text that the program runs."""
     named = {sql: f"rule {name}" for name, rule in rulebook.load().items() for sql in rule.analysis.queries}
     named |= {sql: name for name, one in header.list_analyses().items() for sql in one.queries}
@@ -162,7 +162,7 @@ def _names() -> dict[str, str]:
     return {sql.strip(): name for sql, name in named.items()}
 
 
-def _cpu() -> float:
+def _read_cpu_s() -> float:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 
@@ -170,9 +170,9 @@ def _cpu() -> float:
 def prepare(library: Library, report_id: str) -> float:
     """Prepare a report of which nothing is prepared; return the seconds of processor time."""
     shutil.rmtree(library.derived.answers, ignore_errors=True)
-    spent = _cpu()
+    spent = _read_cpu_s()
     prefetch.prepare(library, report_id)
-    return _cpu() - spent
+    return _read_cpu_s() - spent
 
 
 def measure(folder: Path, report_id: str, repeat: int) -> tuple[float, Profile]:
@@ -180,7 +180,7 @@ def measure(folder: Path, report_id: str, repeat: int) -> tuple[float, Profile]:
     prefetch.store_views(_open(folder), report_id)
     least = min(prepare(_open(folder), report_id) for _ in range(repeat))
     profile = Profile()
-    with profile.watching():
+    with profile.watch_statements():
         prepare(_open(folder), report_id)
     return least, profile
 
@@ -191,7 +191,7 @@ def _open(folder: Path) -> Library:
     return library
 
 
-def table(costs: Sequence[Cost]) -> str:
+def format_table(costs: Sequence[Cost]) -> str:
     """Return costs as a table in Markdown, in milliseconds."""
     lines = ["| statement | runs | parse | bind | optimize | physical plan | execute | processor | rows |"]
     lines.append("|---|" + "---:|" * 8)
@@ -201,7 +201,7 @@ def table(costs: Sequence[Cost]) -> str:
     return "\n".join(lines)
 
 
-def total(costs: Sequence[Cost]) -> Cost:
+def add_costs(costs: Sequence[Cost]) -> Cost:
     """Return the sum of costs."""
     kinds = ("runs", *_COSTS, "cpu", "rows")
     return Cost("all", **{kind: sum(getattr(one, kind) for one in costs) for kind in kinds})
@@ -218,7 +218,7 @@ def main() -> int:
     for report_id in given.report or list_report_ids(given.library):
         least, profile = measure(given.library, report_id, given.repeat)
         costs = sorted(profile.costs.values(), key=lambda one: -(one.plan + one.execute))
-        print(f"{report_id}: {least:.2f} s of processor\n\n{table([total(costs), *costs[: given.most]])}\n")
+        print(f"{report_id}: {least:.2f} s of processor\n\n{format_table([add_costs(costs), *costs[: given.most]])}\n")
         passes = sorted(profile.passes.items(), key=lambda one: -one[1])
         print("Optimizer: " + ", ".join(f"{name} {ms:.0f} ms" for name, ms in passes if ms >= 1) + "\n")
     return 0

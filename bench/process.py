@@ -29,7 +29,7 @@ class Strings:
     def __init__(self) -> None:
         self._ids: dict[str, int] = {"[Unknown]": 0}
 
-    def id(self, text: str) -> int:
+    def get_id(self, text: str) -> int:
         """Return the id of `text`; a new text gets the next one."""
         return self._ids.setdefault(text, len(self._ids))
 
@@ -57,11 +57,11 @@ class ProcessTables:
         # The autograd thread is the second one that launches.
         self.tids = np.array([self.global_pid + self.pid, self.global_pid + self.pid + 7])
         self._tid = self.tids[[call.thread for call in self.step.calls]]
-        self._api = np.array([self.strings.id(call.api) for call in self.step.calls])
+        self._api = np.array([self.strings.get_id(call.api) for call in self.step.calls])
         self._class = np.array([call.event_class for call in self.step.calls])
         self._kind = np.array([operation.kind for operation in self.step.operations])
         self._op_call = np.array([operation.call for operation in self.step.operations])
-        self._osrt = [self.strings.id(name) for name in _OSRT_NAMES]
+        self._osrt = [self.strings.get_id(name) for name in _OSRT_NAMES]
         self._forward = next(index for index, item in enumerate(self.step.ranges) if item.name == "forward")
 
     def write(self, batch: Batch) -> None:
@@ -113,16 +113,16 @@ class ProcessTables:
             },
         )
 
-    def _per_operation(self, values: list[int], which: NDArray[np.intp]) -> NDArray[np.int64]:
+    def _spread_values(self, values: list[int], which: NDArray[np.intp]) -> NDArray[np.int64]:
         return np.array(values, dtype=np.int64)[which]
 
     def _write_kernels(self, common: dict[str, Any], which: NDArray[np.intp]) -> None:
         kernels = [KERNELS.get(operation.key) for operation in self.step.operations]
         spread = {
             "streamId": [kernel.stream if kernel else 0 for kernel in kernels],
-            "demangledName": [self.strings.id(kernel.name) if kernel else 0 for kernel in kernels],
-            "shortName": [self.strings.id(kernel.short_name) if kernel else 0 for kernel in kernels],
-            "mangledName": [self.strings.id(kernel.mangled_name) if kernel else 0 for kernel in kernels],
+            "demangledName": [self.strings.get_id(kernel.name) if kernel else 0 for kernel in kernels],
+            "shortName": [self.strings.get_id(kernel.short_name) if kernel else 0 for kernel in kernels],
+            "mangledName": [self.strings.get_id(kernel.mangled_name) if kernel else 0 for kernel in kernels],
             "registersPerThread": [kernel.registers if kernel else 0 for kernel in kernels],
             "gridX": [kernel.grid_x if kernel else 0 for kernel in kernels],
             "gridY": [kernel.grid_y if kernel else 0 for kernel in kernels],
@@ -134,7 +134,7 @@ class ProcessTables:
             "localMemoryPerThread": 0, "localMemoryTotal": 127_401_984, "sharedMemoryExecuted": 102_400,
             "sharedMemoryLimitConfig": 0,
         }  # fmt: skip
-        columns = {name: self._per_operation(values, which) for name, values in spread.items()}
+        columns = {name: self._spread_values(values, which) for name, values in spread.items()}
         self.writer.write(
             "CUPTI_ACTIVITY_KIND_KERNEL", common | once | columns | {"gridId": common["correlationId"] + 1}
         )
@@ -153,7 +153,7 @@ class ProcessTables:
             "srcKind": source,
             "dstKind": [pageable if kind == DTOH else 2 for kind in kinds],
         }
-        spread = {name: self._per_operation(values, which) for name, values in columns.items()}
+        spread = {name: self._spread_values(values, which) for name, values in columns.items()}
         self.writer.write("CUPTI_ACTIVITY_KIND_MEMCPY", common | {"streamId": COMPUTE_STREAM} | spread)
 
     def _write_sets(self, common: dict[str, Any], which: NDArray[np.intp]) -> None:
@@ -178,7 +178,7 @@ class ProcessTables:
 
     def _write_ranges(self, batch: Batch) -> None:
         names = [item.name for item in self.step.ranges]
-        ids = np.array([self.strings.id(name) if name in _REGISTERED else -1 for name in names])
+        ids = np.array([self.strings.get_id(name) if name in _REGISTERED else -1 for name in names])
         texts = np.tile(
             np.array([None if name in _REGISTERED else name for name in names], dtype=object), (batch.steps, 1)
         )

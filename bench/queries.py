@@ -67,16 +67,16 @@ def measure_queries(library: Path, export: Path, kernels: int, nsys: str | None,
             ours, theirs = [], []
             is_stopped = nsys is None
             for _ in range(repeat):
-                ours.append(_ours(query, library, report, output))
+                ours.append(_measure_ours(query, library, report, output))
                 if nsys is not None and not is_stopped:
-                    theirs.append(_nsys(query, nsys, export, output))
+                    theirs.append(_measure_nsys(query, nsys, export, output))
                     is_stopped = theirs[-1] >= TIMEOUT_S
-        warm = _warm(query, opened, report, repeat)
+        warm = _measure_warm(query, opened, report, repeat)
         theirs_s = statistics.median(theirs) if theirs else None
         yield QueryTime(query.name, kernels, warm, statistics.median(ours), theirs_s, is_stopped and bool(theirs))
 
 
-def _warm(query: Query, library: Library, report: str, repeat: int) -> float:
+def _measure_warm(query: Query, library: Library, report: str, repeat: int) -> float:
     """Return the median of runs in this process, as the pages run it, without the first one, which opens the report."""
     seconds = []
     for _ in range(max(repeat, 3) + 1):
@@ -86,22 +86,22 @@ def _warm(query: Query, library: Library, report: str, repeat: int) -> float:
     return statistics.median(seconds[1:])
 
 
-def _ours(query: Query, library: Path, report: str, output: Path) -> float:
+def _measure_ours(query: Query, library: Path, report: str, output: Path) -> float:
     command: list[str | Path] = [sys.executable, "-m", "profiledb", "run", query.name, report, "--library", library]
     for name, value in query.params.items():
         command += ["--param", f"{name}={value}"]
-    return _seconds([*command, "--format", "csv"], output)
+    return _time_command([*command, "--format", "csv"], output)
 
 
-def _nsys(query: Query, nsys: str, export: Path, output: Path) -> float:
+def _measure_nsys(query: Query, nsys: str, export: Path, output: Path) -> float:
     command: list[str | Path] = [nsys, query.command, "-q", "-r", query.report, "--format", "csv", export]
     try:
-        return _seconds(command, output, TIMEOUT_S)
+        return _time_command(command, output, TIMEOUT_S)
     except subprocess.TimeoutExpired:
         return TIMEOUT_S
 
 
-def _seconds(command: list[str | Path], output: Path, timeout_s: float = TIMEOUT_S) -> float:
+def _time_command(command: list[str | Path], output: Path, timeout_s: float = TIMEOUT_S) -> float:
     done = measure.run(command, timeout_s=timeout_s, output=output)
     if done.returncode != 0:
         raise BenchError(f"{' '.join(str(part) for part in command[:4])}: {done.stderr.strip()[-300:]}")

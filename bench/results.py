@@ -103,7 +103,7 @@ def find_tool(name: str) -> str | None:
     return shutil.which(name, path=os.environ.get("PATH", "") + os.pathsep + "/opt/nsight/bin")
 
 
-def comparison_table(comparisons: Sequence[Comparison]) -> list[str]:
+def format_comparisons(comparisons: Sequence[Comparison]) -> list[str]:
     """Return the table of drop to ready beside the alternative."""
     lines = [
         "| report | size | drop to ready | peak memory | alternative | seconds | peak memory | times faster |",
@@ -111,16 +111,16 @@ def comparison_table(comparisons: Sequence[Comparison]) -> list[str]:
     ]
     for item in comparisons:
         ours, theirs = item.warpdeck, item.alternative
-        cells = [item.name, _mib(item.size_bytes), f"{ours.seconds:.2f} s", _mib(ours.peak_bytes)]
+        cells = [item.name, _format_mib(item.size_bytes), f"{ours.seconds:.2f} s", _format_mib(ours.peak_bytes)]
         if theirs is None:
             cells += ["no tool here reads it", "-", "-", "-"]
         else:
-            cells += [theirs.what, f"{theirs.seconds:.2f} s", _mib(theirs.peak_bytes), f"{item.ratio:.2f}"]
+            cells += [theirs.what, f"{theirs.seconds:.2f} s", _format_mib(theirs.peak_bytes), f"{item.ratio:.2f}"]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
-def page_table(times: Sequence[PageTime]) -> list[str]:
+def format_pages(times: Sequence[PageTime]) -> list[str]:
     """Return the table of page times; a page is named by its path, without the report."""
     lines = [
         "| page | first load, new server | reload | change from another page |",
@@ -132,25 +132,25 @@ def page_table(times: Sequence[PageTime]) -> list[str]:
     return lines
 
 
-def load_table(views: Sequence[ViewTime], crowds: Sequence[Crowd]) -> list[str]:
+def format_load(views: Sequence[ViewTime], crowds: Sequence[Crowd]) -> list[str]:
     """Return the table of processor time per view, and a line on many sessions for each way to click."""
     lines = ["| page | first look, CPU | further look, CPU | sent |", "|---|---:|---:|---:|"]
     for item in views:
         path = item.path.partition("?")[0]
         lines.append(f"| {path} | {item.first_s:.2f} s | {item.warm_s:.3f} s | {item.sent_bytes / 1000:.0f} kB |")
-    return [*lines, "", *(f"- {_crowd(crowd)}" for crowd in crowds)]
+    return [*lines, "", *(f"- {_format_crowd(crowd)}" for crowd in crowds)]
 
 
-def _crowd(crowd: Crowd) -> str:
+def _format_crowd(crowd: Crowd) -> str:
     how = f"a click every {crowd.pause_s:g} s" if crowd.pause_s else "without pause"
     return (
         f"{crowd.sessions} sessions, {how}: {crowd.views} views, {crowd.views / crowd.seconds:.1f} a second,"
         f" {crowd.cpu_s / crowd.views:.3f} s of CPU each; p50 {crowd.p50_s:.1f} s, p95 {crowd.p95_s:.1f} s,"
-        f" {crowd.errors} errors; server memory {_mib(crowd.resident_bytes)}."
+        f" {crowd.errors} errors; server memory {_format_mib(crowd.resident_bytes)}."
     )
 
 
-def query_table(times: Sequence[QueryTime]) -> list[str]:
+def format_queries(times: Sequence[QueryTime]) -> list[str]:
     """Return the table of analyses beside nsys."""
     lines = [
         "| analysis | kernels | warm in process | command line | nsys | times faster in process | and as command |",
@@ -168,7 +168,7 @@ def query_table(times: Sequence[QueryTime]) -> list[str]:
     return lines
 
 
-def findings_table(times: Sequence[FindingsTime]) -> list[str]:
+def format_findings(times: Sequence[FindingsTime]) -> list[str]:
     """Return the table of all rules, live and stored."""
     lines = ["| kernels | rules | live | live, CPU | stored |", "|---:|---:|---:|---:|---:|"]
     for item in times:
@@ -191,5 +191,5 @@ def read_kept_part(path: Path) -> str:
     return before[at:] if at >= 0 else ""
 
 
-def _mib(size: int) -> str:
+def _format_mib(size: int) -> str:
     return f"{size / MIB:.1f} MiB" if size < 10 * MIB else f"{size / MIB:.0f} MiB"

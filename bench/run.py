@@ -104,7 +104,7 @@ def measure_cases(folder: Path, chosen: argparse.Namespace, tools: dict[str, str
     for cases in (*(others if chosen.only != "traces" else ()), make_trace_cases(folder, chosen.traces, chosen.hta)):
         for case in cases:
             comparisons.append(compare(case, chosen.repeat))
-            print(results.comparison_table(comparisons[-1:])[-1], flush=True)
+            print(results.format_comparisons(comparisons[-1:])[-1], flush=True)
     return comparisons
 
 
@@ -119,9 +119,9 @@ def measure_analyses(
         run_ingest((export,), folder / f"analyses_{count}_inbox", library)
         for item in measure_queries(library, export, count, nsys, chosen.repeat):
             times.append(item)
-            print(results.query_table([item])[-1], flush=True)
+            print(results.format_queries([item])[-1], flush=True)
         findings.append(measure_findings(library, count, chosen.repeat))
-        print(results.findings_table(findings)[-1], flush=True)
+        print(results.format_findings(findings)[-1], flush=True)
     return times, findings
 
 
@@ -202,7 +202,7 @@ def _make_environment(inbox: Path, library: Path) -> dict[str, str]:
     }
 
 
-def _arguments(arguments: list[str] | None) -> argparse.Namespace:
+def _parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.run", description=__doc__)
     parser.add_argument("--kernels", type=int, nargs="+", default=[100_000, 1_000_000], help="sizes to generate")
     parser.add_argument("--traces", type=int, nargs="+", default=[100], help="sizes of traces in MB (default 100)")
@@ -224,7 +224,7 @@ def _arguments(arguments: list[str] | None) -> argparse.Namespace:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line."""
-    chosen = _arguments(arguments)
+    chosen = _parse_arguments(arguments)
     tools = {name: results.find_tool(name) for name in ("nsys", "ncu")}
     try:
         with TemporaryDirectory(prefix="warpdeck-bench-") as folder:
@@ -235,7 +235,7 @@ def main(arguments: list[str] | None = None) -> int:
                 measure_analyses(Path(folder), chosen, tools["nsys"]) if chosen.only in (None, "analyses") else ([], [])
             )
             times = measure_report_pages(Path(folder), chosen) if chosen.only in (None, "pages") else []
-            load = results.load_table(*measure_load(Path(folder), chosen)) if chosen.only in (None, "load") else []
+            load = results.format_load(*measure_load(Path(folder), chosen)) if chosen.only in (None, "load") else []
             bars = []
             for bar in measure_timeline(Path(folder), chosen) if chosen.only in (None, "timeline") else ():
                 bars.append(bar)
@@ -243,7 +243,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    pages = results.page_table(times)
+    pages = results.format_pages(times)
     timeline = timeline_bars.format_table(bars) if bars else []
     print("\n".join([*(pages if times else []), *load, *timeline]))
     if not chosen.only:
@@ -253,9 +253,9 @@ def main(arguments: list[str] | None = None) -> int:
             chosen.output,
             command,
             about=results.describe_machine(tools),
-            comparisons=results.comparison_table(comparisons),
-            queries=results.query_table(queries),
-            findings=results.findings_table(findings),
+            comparisons=results.format_comparisons(comparisons),
+            queries=results.format_queries(queries),
+            findings=results.format_findings(findings),
             pages=pages,
             load=load,
             timeline=timeline,

@@ -89,10 +89,10 @@ def vary(
     for rank in range(size):
         node = rank // RANKS_PER_NODE
 
-        def by_clock(values: Any, node: int = node) -> Any:
+        def convert_clock(values: Any, node: int = node) -> Any:
             return offsets[node] + values * drifts[node]
 
-        rows = own.assign(step=range(steps), start_ns=by_clock(begin), duration_ns=length, period_ns=length)
+        rows = own.assign(step=range(steps), start_ns=convert_clock(begin), duration_ns=length, period_ns=length)
         rows["idle_ns"] += arrivals[rank]
         rows["exposed_ns"] += waits[rank]
         own_late = next((one for one in lates if one.rank <= rank < one.rank + one.ranks), None)
@@ -103,7 +103,7 @@ def vary(
             rows["pause_ns"] += planted[rank]
         delays = np.stack([arrivals[rank] + planted[rank], waits[rank]])
         operations = _repeat_operations(tables["operation_rows"], base, begin, delays)
-        operations["start_ns"] = by_clock(operations["start_ns"].to_numpy())
+        operations["start_ns"] = convert_clock(operations["start_ns"].to_numpy())
         content = {**tables, "step_rows": rows, "operation_rows": operations}
         if own_late is not None and own_late.part == "idle":
             content["idle_rows"] = _add_idle(tables["idle_rows"], planted[rank].sum())
@@ -208,7 +208,7 @@ def main() -> None:
             run_ingest((arguments.report,), root / "inbox", root / "library")
             library = Library(root / "library")
             summary_refresh.refresh(library)
-            (real,) = (replace(one, tables=tables) for one, tables in _with_tables(library))
+            (real,) = (replace(one, tables=tables) for one, tables in _read_tables(library))
             fill_library(library, real, vary(real, size, arguments.steps, late))
             cells = [*measure_run(library)]
             if not arguments.no_page:
@@ -223,7 +223,7 @@ def main() -> None:
             print(f"| {' | '.join(cells)} |", flush=True)
 
 
-def _with_tables(library: Library) -> Iterator[tuple[RankSummary, Mapping[str, bytes]]]:
+def _read_tables(library: Library) -> Iterator[tuple[RankSummary, Mapping[str, bytes]]]:
     store = Summaries(library.folder)
     for one in store.ranks():
         yield one, store.rank_tables([one.report_id])[one.report_id, one.lane]

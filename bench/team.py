@@ -24,7 +24,7 @@ from bench import team_parts, team_queue
 from bench.generate import Options, generate
 from bench.ingestion import BenchError
 from bench.load import CLICKS, PAUSE_S, SESSIONS, click_through, compute_percentiles, open_session
-from bench.pages import MAIN, server
+from bench.pages import MAIN, run_server
 from bench.run import CROWD_PAGES
 from bench.team_parts import Place
 from profiledb.library.catalog import Manifest
@@ -59,7 +59,7 @@ def make_reports(folder: Path, kernels: int) -> Path:
 
 def find_large_report(place: Place) -> tuple[Manifest, Manifest]:
     """Return the large report of a place, and the small one."""
-    listed = {report.name: report for report in place.library().list()}
+    listed = {report.name: report for report in place.open_library().list()}
     return listed[_LARGE], listed[_SMALL]
 
 
@@ -124,7 +124,7 @@ def measure_first_look(place: Place, root: Path, main: Path = MAIN) -> float:
     copies."""
     big, small = find_large_report(place)
     env = dict(place.settings) | {"WARPDECK_CACHE": str(root)}
-    with server(env, {"address": "127.0.0.1"}, main) as running, open_session(running.address) as one:
+    with run_server(env, {"address": "127.0.0.1"}, main) as running, open_session(running.address) as one:
         one.look(f"/summary?report={small.id}")
         began = time.monotonic()
         if not one.look(f"/summary?report={big.id}"):
@@ -158,7 +158,7 @@ def measure(root: Path, options: argparse.Namespace) -> Iterator[str]:
         team_parts.run_team(root / "team", inboxes[1], options.servers, options.workers) as many,
     ):
         places = (alone, many)
-        size = many.library().path(find_large_report(many)[0].id).stat().st_size
+        size = many.open_library().path(find_large_report(many)[0].id).stat().st_size
         yield f"a report of {options.kernels:,} kernels, {size / 1e6:.0f} MB; {options.sessions} sessions"
         phases: dict[str, list[Phase]] = {}
         for place in places:

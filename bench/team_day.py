@@ -174,7 +174,7 @@ def measure(root: Path, options: argparse.Namespace) -> Iterator[str]:
     inbox.mkdir()
     drop_report(inbox, options.files)  # the library is not empty at the start
     with team_parts.run_team(root / "team", inbox, options.servers, options.workers) as place:
-        catalog, hour, ended = place.library().catalog, Hour(), threading.Event()
+        catalog, hour, ended = place.open_library().catalog, Hour(), threading.Event()
         newest, before = Newest(catalog), Counter(team_parts.measure_cpu_s())
         newest.read_again()
         with ThreadPoolExecutor(options.sessions + 2) as pool:

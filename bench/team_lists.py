@@ -26,7 +26,7 @@ import psycopg
 
 from app.views.trends import series_table
 from bench.load import measure_cpu_s, open_session
-from bench.pages import server
+from bench.pages import run_server
 from bench.trends import NEW, SERIES, SUMMARY, fill_catalog, put_report, time_cpu_s
 from ingest import fingerprints
 from ingest.queue import Queue
@@ -94,7 +94,7 @@ def list_made_up_reports(library: Library, inbox: Path, objects: Path, count: in
         for n in range(1, count + 1)
         for name in (f"v{SCHEMA_VERSION}.duckdb", "timeline.v1.duckdb")
     ]
-    with database_of(library).connect() as db:
+    with get_database(library).connect() as db:
         db.executemany(
             "INSERT INTO stored_file VALUES (:report_id, :name, :bytes, :sha256, :time_ns, 0)", map(vars, files)
         )
@@ -183,7 +183,7 @@ def put_series_rows(library: Library, count: int) -> None:
         )
 
 
-def database_of(library: Library) -> Shared:
+def get_database(library: Library) -> Shared:
     """Return the shared database of a library."""
     assert library.catalog.shared
     return library.catalog.shared
@@ -192,7 +192,7 @@ def database_of(library: Library) -> Shared:
 def measure_worker(library: Library, settings: Settings) -> Iterator[str]:
     """Measure the work of the watching worker at each look if nothing is new."""
     inbox = open_inbox(settings)
-    files = Queue(settings, database_of(library), inbox)
+    files = Queue(settings, get_database(library), inbox)
     worker = TeamWorker(library, settings, inbox, lambda _: None, me=WorkerInfo("bench", "bench", "", ""), queue=files)
     watch = Watch(inbox, patience_s=0)
     watch.finished()
@@ -217,7 +217,7 @@ def measure_pages(library: Library, env: Mapping[str, str]) -> Iterator[str]:
         ("a file went on", lambda: library.catalog.put_job(job)),
         ("a report more", lambda: put_report(library, next(numbers))),
     )
-    with server(env, {"address": "127.0.0.1"}) as running, open_session(running.address) as one:
+    with run_server(env, {"address": "127.0.0.1"}) as running, open_session(running.address) as one:
         for page in PAGES:
             path = page.format(id=report.id)
             for name, before in ways:

@@ -214,14 +214,14 @@ def run_load(team: Composed, files: int, kills: Sequence[tuple[str, float]] = KI
     taken_before = len(catalog.audit.entries(action="took in", most=_MOST))
     left, ended, numbers = _OrphanWatch(team), threading.Event(), iter(range(files))
 
-    def new() -> list[Job]:
+    def list_new_jobs() -> list[Job]:
         return [job for job in _read_jobs(catalog) if job.path not in before]
 
     def drop(count: int) -> set[str]:
         dropped = list(islice(numbers, count))
         for number in dropped:
             team_queue.drop_trace(team.inbox, number)
-        return {team_queue.trace_name(number) for number in dropped}
+        return {team_queue.make_trace_name(number) for number in dropped}
 
     def ask_all_the_time() -> None:
         while not ended.wait(0.2):
@@ -235,13 +235,13 @@ def run_load(team: Composed, files: int, kills: Sequence[tuple[str, float]] = KI
             share = files * (number + 1) // len(kills) - files * number // len(kills)
             names = drop(share // 2)
             _wait_until(
-                lambda names=names: any(job.name in names and job.state == "converting" for job in new()),  # type: ignore[misc]
+                lambda names=names: any(job.name in names and job.state == "converting" for job in list_new_jobs()),  # type: ignore[misc]
                 f"{part} cannot be killed while a file is at hand",
             )
             with take_away(team, part, KILLED):
                 drop(share - len(names))
                 time.sleep(away_s)  # how long it is away
-        _wait_until(lambda: len(new()) == files == _are_done(new()), "not all files became reports")
+        _wait_until(lambda: len(list_new_jobs()) == files == _are_done(list_new_jobs()), "not all files became reports")
     finally:
         ended.set()
         asking.join()
@@ -252,7 +252,7 @@ def run_load(team: Composed, files: int, kills: Sequence[tuple[str, float]] = KI
     objects = Counter(path.parent.name for path in team.objects("*.v*.duckdb"))
     once = sum(objects[one] == 1 for one in listed)
     imported = len(catalog.audit.entries(action="took in", most=_MOST)) - taken_before
-    states = Counter(job.state for job in new())
+    states = Counter(job.state for job in list_new_jobs())
     return Load(Counter(part for part, _ in kills), seconds, left.longest_s, states, (len(listed), once, imported))
 
 

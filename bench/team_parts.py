@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import psutil
 
-from bench.pages import MAIN, Server, server
+from bench.pages import MAIN, Server, run_server
 from profiledb import config
 from profiledb.library.library import Library
 from profiledb.library.locations import open_library
@@ -46,7 +46,7 @@ class Place:
     inbox: Path
     settings: Mapping[str, str]
 
-    def library(self) -> Library:
+    def open_library(self) -> Library:
         """Open its library as a separate process does."""
         chosen = {name: self.settings.get(f"WARPDECK_{name.upper()}") for name in ("library", "cache", "database")}
         return open_library(config.load(**chosen))
@@ -55,9 +55,9 @@ class Place:
 @contextmanager
 def run_folder_library(root: Path, inbox: Path, main: Path = MAIN) -> Iterator[Place]:
     """Run a folder library with a server and a worker; the files of the inbox are imported before they start."""
-    settings = _settings(inbox) | {"WARPDECK_DATA": str(root), "WARPDECK_LIBRARY": str(root / "library")}
+    settings = _make_settings(inbox) | {"WARPDECK_DATA": str(root), "WARPDECK_LIBRARY": str(root / "library")}
     _take_in(settings)
-    with run_worker(settings), server(settings, {"address": "127.0.0.1"}, main) as running:
+    with run_worker(settings), run_server(settings, {"address": "127.0.0.1"}, main) as running:
         yield Place("folder", running.address, (running,), inbox, settings)
 
 
@@ -76,7 +76,7 @@ def run_team(
         bucket.start()
         stack.callback(bucket.stop)
         stack.enter_context(patch.dict(os.environ, bucket.environment))
-        settings = _settings(inbox) | bucket.environment
+        settings = _make_settings(inbox) | bucket.environment
         settings |= {"WARPDECK_DATABASE": database.create(), "WARPDECK_LIBRARY": bucket.url()}
         first = settings | {"WARPDECK_CACHE": str(root / "first"), "WARPDECK_DATA": str(root)}
         _take_in(first, prepared=prepared)
@@ -84,7 +84,9 @@ def run_team(
             stack.enter_context(run_worker(settings | {"WARPDECK_CACHE": str(root / f"worker_{number}")}))
         running = tuple(
             stack.enter_context(
-                server(settings | {"WARPDECK_CACHE": str(root / f"server_{number}")}, {"address": "127.0.0.1"}, main)
+                run_server(
+                    settings | {"WARPDECK_CACHE": str(root / f"server_{number}")}, {"address": "127.0.0.1"}, main
+                )
             )
             for number in range(servers)
         )
@@ -106,7 +108,7 @@ def run_worker(settings: Mapping[str, str]) -> Iterator[None]:
         process.wait(60)
 
 
-def _settings(inbox: Path) -> dict[str, str]:
+def _make_settings(inbox: Path) -> dict[str, str]:
     return {"WARPDECK_INBOX": str(inbox), "WARPDECK_WORKER": "off", "WARPDECK_SAMPLES": "off", "WARPDECK_NCU": "off"}
 
 
@@ -114,7 +116,7 @@ def _take_in(settings: Mapping[str, str], *, prepared: bool = True) -> None:
     """Import the files of the inbox and prepare them as an idle worker does."""
     argv = [sys.executable, "-m", "ingest", "--once", "--strict"]
     subprocess.run(argv, cwd=ROOT, env=os.environ | dict(settings), stdout=subprocess.DEVNULL, check=True)
-    library = Place("", "", (), Path(), settings).library()
+    library = Place("", "", (), Path(), settings).open_library()
     for report in library.list() if prepared else ():
         prefetch.prepare(library, report.id)
         prefetch.build_timeline(library, report.id)
@@ -163,4 +165,4 @@ def format_numbers(sizes: Mapping[str, list[float]]) -> Iterator[str]:
 
 def count_states(place: Place) -> Counter[str]:
     """Return the number of files in each state."""
-    return Counter(place.library().catalog.job_states())
+    return Counter(place.open_library().catalog.job_states())

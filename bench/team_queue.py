@@ -57,7 +57,7 @@ def write_traces(inbox: Path, count: int) -> None:
         drop_trace(inbox, number)
 
 
-def trace_name(number: int) -> str:
+def make_trace_name(number: int) -> str:
     return f"{number:05}.pt.trace.json"
 
 
@@ -69,10 +69,10 @@ def drop_trace(inbox: Path, number: int) -> None:
         common | {"cat": "kernel", "name": f"kernel_{number}", "ts": 3, "dur": number + 1, "args": where},
     ]
     told = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": events}
-    (inbox / trace_name(number)).write_text(json.dumps(told), encoding="utf-8")
+    (inbox / make_trace_name(number)).write_text(json.dumps(told), encoding="utf-8")
 
 
-def take_in(
+def import_traces(
     folder: Path, url: str, count: int, workers: int, kills: int, limit_s: float = 300, library: str = ""
 ) -> Result:
     """Have workers import traces, and kill one of them after the other at random moments.
@@ -129,12 +129,12 @@ def measure_overhead(url: str, count: int) -> tuple[float, float]:
     """Return the processor milliseconds of this process to queue a job, and to take one that does nothing."""
     settings = config.load(database=url)
 
-    def nothing(path: str) -> None:
+    def do_nothing(path: str) -> None:
         assert path
 
     async def serve() -> None:
         app = queue.make_app(settings)
-        app.task(name=queue.TASK)(nothing)
+        app.task(name=queue.TASK)(do_nothing)
         async with app.open_async():
             await app.run_worker_async(wait=False, install_signal_handlers=False, delete_jobs="always")
 
@@ -164,12 +164,14 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        many = take_in(Path(name), given.database, given.files, given.workers, given.kills, _LIMIT_S, given.library)
+        many = import_traces(
+            Path(name), given.database, given.files, given.workers, given.kills, _LIMIT_S, given.library
+        )
         print(f"{given.workers} workers: {given.files / many.seconds:.1f} files/s, {many}")
     migrations.move(given.database, migrations.NOTHING)
     with tempfile.TemporaryDirectory() as name:
         few = max(1, given.files // 5)
-        one = take_in(Path(name), given.database, few, 1, 0, _LIMIT_S, given.library and f"{given.library}-one")
+        one = import_traces(Path(name), given.database, few, 1, 0, _LIMIT_S, given.library and f"{given.library}-one")
         print(f"1 worker: {few / one.seconds:.1f} files/s, {one}")
     put, take = measure_overhead(given.database, given.files)
     print(f"with {given.files:,} in the queue a job costs {put:.1f} ms of processor to put, {take:.1f} ms to take")

@@ -44,7 +44,7 @@ class Cost:
     transactions: int
     cpu_s: dict[str, float]
 
-    def without(self, idle: Cost, per: int) -> str:
+    def format_beyond(self, idle: Cost, per: int) -> str:
         """Return the cost of each of some things beyond idling, as text."""
         share = self.seconds / idle.seconds
         parts = [f"{(self.transactions - share * idle.transactions) / per:.1f} transactions"]
@@ -53,7 +53,7 @@ class Cost:
                 parts.append(f"{one:.3f} s of {name}")
         return ", ".join(parts)
 
-    def each_second(self) -> str:
+    def format_per_second(self) -> str:
         """Return the cost of a second as text."""
         took = [f"{one / self.seconds:.4f} s of {name}" for name, one in sorted(self.cpu_s.items()) if one > 0.005]
         return ", ".join([f"{self.transactions / self.seconds:.2f} transactions", *took])
@@ -132,16 +132,16 @@ def measure(root: Path, kernels: int, files: int) -> Iterator[str]:
     with team_parts.run_team(root / "team", inbox, servers=1, workers=0) as place:
         team.warm_servers(place)
         alone = measure_cost(place, lambda: time.sleep(IDLE_S))
-        yield f"a second of a server: {alone.each_second()}"
+        yield f"a second of a server: {alone.format_per_second()}"
         for pause_s in (0.0, 1.5):
             seen = measure_cost(place, partial(look_at_pages, place, pause_s))
-            yield f"a look at a page, {pause_s:g} s after the one before: {seen.without(alone, LOOKS)}"
+            yield f"a look at a page, {pause_s:g} s after the one before: {seen.format_beyond(alone, LOOKS)}"
         with team_parts.run_worker(place.settings):
             time.sleep(TOLD_S)
             both = measure_cost(place, lambda: time.sleep(IDLE_S))
-            yield f"a second of a server and the worker that watches: {both.each_second()}"
+            yield f"a second of a server and the worker that watches: {both.format_per_second()}"
             imports = measure_cost(place, lambda: measure_drops(place, numbers, files))
-            yield f"a report: {imports.without(both, files)}"
+            yield f"a report: {imports.format_beyond(both, files)}"
     for report in (root / "team" / "objects").glob("*/*/reports/*"):
         sizes = {path.name.split(".", 1)[1]: path.stat().st_size for path in report.iterdir()}
         if sum(sizes.values()) > 1e6:

@@ -18,7 +18,7 @@ from urllib.parse import urlencode, urlsplit
 
 from playwright.sync_api import Page
 
-from bench.pages import browser_page, server
+from bench.pages import open_page, run_server
 from profiledb.library.library import Library
 from profiledb.rules import classes
 from profiledb.timeline import build, tiles
@@ -93,11 +93,11 @@ def measure_bars(prepared: Prepared) -> Iterator[Bar]:
     shelf = Timelines(Library(prepared.library), classes.load())
     opened = shelf.wait(prepared.report_id)
     yield Bar(f"{count}: tile, cold, p95", _percentile_95(_measure_cold(prepared, opened)), 150, "ms")
-    with server(prepared.env, {"address": "127.0.0.1"}) as running:
+    with run_server(prepared.env, {"address": "127.0.0.1"}) as running:
         asker = _Asker(running.address, prepared.report_id)
         for z, i, group in _choose_tiles(opened, 1):
-            asker.tile(z, i, group)
-        warm = [asker.tile(*place) for place in _choose_tiles(opened, _PLACES)]
+            asker.time_tile(z, i, group)
+        warm = [asker.time_tile(*place) for place in _choose_tiles(opened, _PLACES)]
         yield Bar(f"{count}: tile, warm, p95", _percentile_95(warm), 60, "ms")
         whole = {"from": opened.begin_ns, "to": opened.end_ns + 1}
         lanes = ",".join(str(lane.id) for lane in opened.lanes if lane.group is not None and lane.kind != "line")
@@ -105,7 +105,7 @@ def measure_bars(prepared: Prepared) -> Iterator[Bar]:
         yield Bar(f"{count}: area over everything, p95", _percentile_95(areas), 300, "ms")
         searches = [asker("search", {"q": text, "how": how}) for text, how in _SEARCHES for _ in range(_REPEAT)]
         yield Bar(f"{count}: search over all names, p95", _percentile_95(searches), 500, "ms")
-        with browser_page() as page:
+        with open_page() as page:
             yield from _measure_in_browser(
                 page, f"{running.address}/timeline?report={prepared.report_id}", count, opened.end_ns
             )
@@ -114,14 +114,14 @@ def measure_bars(prepared: Prepared) -> Iterator[Bar]:
 def measure_crowd(prepared: Prepared) -> Bar:
     """Measure twenty people who zoom at once."""
     opened = Timelines(Library(prepared.library), classes.load()).wait(prepared.report_id)
-    with server(prepared.env, {"address": "127.0.0.1"}) as running, ThreadPoolExecutor(PEOPLE) as pool:
+    with run_server(prepared.env, {"address": "127.0.0.1"}) as running, ThreadPoolExecutor(PEOPLE) as pool:
 
-        def zooms(seed: int) -> list[float]:
+        def zoom_around(seed: int) -> list[float]:
             asker = _Asker(running.address, prepared.report_id)
-            return [asker.tile(*place) for place in _choose_tiles(opened, 1, seed)[:: _GROUPS // 2]]
+            return [asker.time_tile(*place) for place in _choose_tiles(opened, 1, seed)[:: _GROUPS // 2]]
 
-        zooms(PEOPLE)
-        waits = [wait for own in pool.map(zooms, range(PEOPLE)) for wait in own]
+        zoom_around(PEOPLE)
+        waits = [wait for own in pool.map(zoom_around, range(PEOPLE)) for wait in own]
     return Bar(
         f"{prepared.kernels:,} kernels: tile, {PEOPLE} people zooming at once, p95", _percentile_95(waits), 300, "ms"
     )
@@ -151,7 +151,7 @@ class _Asker:
         self._get(f"{what}?{urlencode(query)}")
         return (time.perf_counter() - began) * 1e3
 
-    def tile(self, z: int, i: int, group: int) -> float:
+    def time_tile(self, z: int, i: int, group: int) -> float:
         return self("tile", {"g": group, "z": z, "i": i})
 
     def _get(self, path: str) -> bytes:

@@ -145,41 +145,49 @@ class Row:
 
     def __str__(self) -> str:
         if self.predicted is None:
-            cells = [self.fault, self.change, self.refused, "", _percent(self.measured), _percent(self.unprofiled), ""]
-        else:
-            between = f"{_percent(self.low)} to {_percent(self.high)}"
             cells = [
-                self.fault, self.change, _percent(self.predicted), between, _percent(self.measured),
-                _percent(self.unprofiled), f"{self.error:.1f} %",
+                self.fault,
+                self.change,
+                self.refused,
+                "",
+                _format_percent(self.measured),
+                _format_percent(self.unprofiled),
+                "",
+            ]
+        else:
+            between = f"{_format_percent(self.low)} to {_format_percent(self.high)}"
+            cells = [
+                self.fault, self.change, _format_percent(self.predicted), between, _format_percent(self.measured),
+                _format_percent(self.unprofiled), f"{self.error:.1f} %",
             ]  # fmt: skip
         return f"| {' | '.join(cells)} |"
 
 
-def _percent(value: float | None) -> str:
+def _format_percent(value: float | None) -> str:
     return "" if value is None else f"{value:.0f} %"
 
 
-def row(library: Library, folder: Path, fault: str) -> Row:
+def predict_pair(library: Library, folder: Path, fault: str) -> Row:
     """Return the prediction for a pair beside the measurements."""
-    took = [_ns(folder / f"{fault}.{half}.json") for half in ("bad", "good")]
-    alone = [_ns(folder / "unprofiled" / f"{fault}.{half}.unprofiled.json") for half in ("bad", "good")]
-    measured = _saving(took)
+    took = [_read_ns(folder / f"{fault}.{half}.json") for half in ("bad", "good")]
+    alone = [_read_ns(folder / "unprofiled" / f"{fault}.{half}.unprofiled.json") for half in ("bad", "good")]
+    measured = _compute_saving(took)
     assert measured is not None, f"{fault} has no times"
-    return _predicted(library, f"{fault}.bad.sqlite", CHANGES[fault], measured, _saving(alone))
+    return _predict_change(library, f"{fault}.bad.sqlite", CHANGES[fault], measured, _compute_saving(alone))
 
 
-def sample_row(library: Library, bad: str, good: str) -> Row:
+def predict_sample(library: Library, bad: str, good: str) -> Row:
     """Return the prediction for a sample, with the steps of its mended half as the measurement."""
     lengths = []
     for name in (bad, good):
         found = prediction.predict(library, library.find(f"{name}.sqlite").id, prediction.parse(["cuda_graph"]))
         lengths.append(found.baseline_ns // max(1, found.steps))
-    measured = _saving([*lengths])
+    measured = _compute_saving([*lengths])
     assert measured is not None
-    return _predicted(library, f"{bad}.sqlite", SAMPLES[bad, good], measured, None)
+    return _predict_change(library, f"{bad}.sqlite", SAMPLES[bad, good], measured, None)
 
 
-def _predicted(library: Library, name: str, change: str, measured: float, unprofiled: float | None) -> Row:
+def _predict_change(library: Library, name: str, change: str, measured: float, unprofiled: float | None) -> Row:
     fault, report = name.removesuffix(".sqlite").removesuffix(".bad"), library.find(name)
     try:
         found = prediction.predict(library, report.id, prediction.parse([change]), find_ranks(library, report))
@@ -207,17 +215,17 @@ def replay_unchanged(library: Library) -> Counter[str]:
     return found
 
 
-def _ns(path: Path) -> int | None:
+def _read_ns(path: Path) -> int | None:
     return int(json.loads(path.read_text())["ns"]) if path.exists() else None
 
 
-def _saving(took: list[int | None]) -> float | None:
+def _compute_saving(took: list[int | None]) -> float | None:
     bad, good = took
     return None if bad is None or good is None else 100 * (1 - good / bad)
 
 
 @contextmanager
-def imported(files: Sequence[Path]) -> Iterator[Library]:
+def import_files(files: Sequence[Path]) -> Iterator[Library]:
     """Import files into a library for the time of the context."""
     with TemporaryDirectory(prefix="warpdeck-whatif-") as data:
         run_ingest(tuple(files), Path(data) / "inbox", Path(data) / "library")
@@ -246,11 +254,11 @@ def main() -> None:
     for folder in given.folder:
         names = [name for name in CHANGES if (folder / f"{name}.bad.sqlite").exists()]
         captures = [folder / f"{name}.bad.sqlite" for name in names]
-        with nullcontext(Library(given.library)) if given.library else imported(captures) as library:
-            found += [row(library, folder, name) for name in names]
+        with nullcontext(Library(given.library)) if given.library else import_files(captures) as library:
+            found += [predict_pair(library, folder, name) for name in names]
     if given.samples:
-        with imported([Path("sample_reports", f"{name}.sqlite") for pair in SAMPLES for name in pair]) as library:
-            found += [sample_row(library, *pair) for pair in SAMPLES]
+        with import_files([Path("sample_reports", f"{name}.sqlite") for pair in SAMPLES for name in pair]) as library:
+            found += [predict_sample(library, *pair) for pair in SAMPLES]
     print("| Fault | Change | Predicted | Between | Measured | Without the profiler | Unexplained |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
     print(*found, sep="\n")

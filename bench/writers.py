@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.export_tables import SQLITE_ONLY, TABLES, arrow_schema, create_statement
+from bench.export_tables import SQLITE_ONLY, TABLES, make_arrow_schema, make_create_statement
 
 # A batch is columns by name; a column is an array, a list, or one value for all rows. Columns left out are NULL.
 Batch = Mapping[str, Any]
@@ -34,7 +34,7 @@ def to_arrow(table: str, batch: Batch) -> pa.Table:
     if unknown:
         raise KeyError(f"{table} has no column {', '.join(sorted(unknown))}")
     rows = max((len(value) for value in batch.values() if isinstance(value, _Sequence)), default=1)
-    schema = arrow_schema(table)
+    schema = make_arrow_schema(table)
     arrays = []
     for field in schema:
         value = batch.get(field.name)
@@ -81,7 +81,7 @@ class SqliteFile:
     def write(self, table: str, batch: Batch) -> None:
         """Append the rows of `batch` to `table`."""
         if table not in self._tables:
-            self._connection.execute(create_statement(table))
+            self._connection.execute(make_create_statement(table))
             self._tables.add(table)
         rows = to_arrow(table, batch)
         marks = ", ".join("?" * rows.num_columns)

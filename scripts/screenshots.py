@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 from PIL import Image  # noqa: E402 - the root must be on the path first
 from playwright.sync_api import Page  # noqa: E402 - the root must be on the path first
 
-from bench.pages import browser_page, dashboard, wait_at_rest  # noqa: E402
+from bench.pages import open_page, run_dashboard, wait_at_rest  # noqa: E402
 from profiledb.library.library import Library  # noqa: E402
 from profiledb.studies import run_lookup  # noqa: E402
 
@@ -73,7 +73,7 @@ def main(names: list[str]) -> None:
 
 def _take_pictures(data: Path, names: list[str]) -> None:
     settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": str(SAMPLES)}
-    with dashboard(settings) as address, browser_page() as page:
+    with run_dashboard(settings) as address, open_page() as page:
         page.goto(address)
         samples = [
             one for kind in ("*-rep", "*/*.sqlite", "*/*.trace.json.gz", "*/*.xplane.pb") for one in SAMPLES.glob(kind)

@@ -11,7 +11,7 @@ from warpdeck.profiling.errors import ProfilingError
 from . import COMMAND, profile
 from .command_line import Parser
 from .learning import command as learning
-from .record import prefix_from_environment, recording
+from .record import read_prefix, record_run
 from .registry import WORKLOADS, load
 
 
@@ -32,7 +32,7 @@ def run_workload(name: str, arguments: Sequence[str]) -> None:
     )
     workload.add_options(parser)
     options = parser.parse_args(arguments)
-    with recording(prefix_from_environment(), workload=name, options=vars(options)):
+    with record_run(read_prefix(), workload=name, options=vars(options)):
         for line in workload.run(options):
             print(line, flush=True)
 

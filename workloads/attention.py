@@ -28,7 +28,7 @@ from torch.nn import functional
 
 from .command_line import choose_names
 from .errors import WorkloadError
-from .language_model import causal_mask
+from .language_model import make_causal_mask
 from .ranges import STRUCTURE, annotate
 from .torch_device import capture_window, choose_device, describe, wait_for
 
@@ -40,27 +40,27 @@ Attention = Callable[[Tensor, Tensor, Tensor, bool], Tensor]
 """Maps query, key and value (B, H, T, K) and a causal flag to (B, H, T, K)."""
 
 
-def attention_scores(query: Tensor, key: Tensor, causal: bool) -> Tensor:
+def compute_scores(query: Tensor, key: Tensor, causal: bool) -> Tensor:
     """Return query @ key^T / sqrt(K), of shape (B, H, T, T); minus infinity where a query may not attend."""
     with annotate("computing_attention_scores"):
         scores: Tensor = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
         if causal:
-            scores = scores.masked_fill(~causal_mask(query.shape[-2], query.device), float("-inf"))
+            scores = scores.masked_fill(~make_causal_mask(query.shape[-2], query.device), float("-inf"))
         return scores
 
 
-def naive(query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
+def compute_naive_attention(query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
     """Compute scores, softmax and the weighted sum one after the other, each written to memory."""
-    scores = attention_scores(query, key, causal)
+    scores = compute_scores(query, key, causal)
     with annotate("computing_softmax"):
         weights = torch.softmax(scores, dim=-1)
     with annotate("final_matmul"):
         return weights @ value
 
 
-def softmax_by_hand(query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
-    """Compute it as `naive` does, with the softmax in five passes over the scores instead of one kernel."""
-    scores = attention_scores(query, key, causal)
+def compute_attention_by_hand(query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
+    """Compute it as `compute_naive_attention` does, but the softmax in five passes over the scores, not one kernel."""
+    scores = compute_scores(query, key, causal)
     with annotate("computing_softmax"):
         exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
         weights = exponentials / exponentials.sum(dim=-1, keepdim=True)
@@ -68,15 +68,19 @@ def softmax_by_hand(query: Tensor, key: Tensor, value: Tensor, causal: bool) -> 
         return weights @ value
 
 
-def fused(query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
+def compute_fused_attention(query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
     """Let PyTorch compute it; on a GPU one kernel that never writes the scores to memory."""
     return functional.scaled_dot_product_attention(query, key, value, is_causal=causal)
 
 
-VARIANTS: dict[str, Attention] = {"naive": naive, "softmax_by_hand": softmax_by_hand, "fused": fused}
+VARIANTS: dict[str, Attention] = {
+    "naive": compute_naive_attention,
+    "softmax_by_hand": compute_attention_by_hand,
+    "fused": compute_fused_attention,
+}
 
 
-def relative_error(result: Tensor, inputs: Tensor, causal: bool) -> float:
+def compute_relative_error(result: Tensor, inputs: Tensor, causal: bool) -> float:
     """Compare the first sequence of `result` with attention in float64 by a different implementation."""
     query, key, value = (part[0].double() for part in inputs)
     scores = torch.einsum("hik,hjk->hij", query, key) / math.sqrt(query.shape[-1])
@@ -99,9 +103,9 @@ def measure(names: list[str], tokens: int, inputs: Tensor, causal: bool) -> dict
     return measured
 
 
-def checked(name: str, result: Tensor, inputs: Tensor, causal: bool, precision: str) -> float:
+def check_result(name: str, result: Tensor, inputs: Tensor, causal: bool, precision: str) -> float:
     """Return the relative error of a result, or end the run if it is too large."""
-    error = relative_error(result, inputs, causal)
+    error = compute_relative_error(result, inputs, causal)
     if not error <= TOLERANCES[precision]:  # NaN is wrong, too
         raise WorkloadError(
             f"{name} computed something wrong: relative error {error:.1e}, at most {TOLERANCES[precision]:g}."
@@ -134,7 +138,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     names, device = choose_names(options.only, VARIANTS, "variant"), choose_device(options.device)
     on_gpu = device.type == "cuda"
     precision = options.precision or ("bf16" if on_gpu else "fp32")
-    lengths = chosen_lengths(options.tokens or ("512,1024,2048,4096" if on_gpu else "64,128"))
+    lengths = parse_lengths(options.tokens or ("512,1024,2048,4096" if on_gpu else "64,128"))
     if min(options.batch, options.heads, options.head_size) < 1:
         raise WorkloadError("--batch, --heads and --head-size must be at least 1.")
     torch.manual_seed(0)
@@ -156,11 +160,11 @@ def run(options: argparse.Namespace) -> Iterator[str]:
             measured = {tokens: measure(names, tokens, part, options.causal) for tokens, part in inputs.items()}
         for tokens, variants in measured.items():
             for name, (result, seconds) in variants.items():
-                error = checked(name, result, inputs[tokens], options.causal, precision)
+                error = check_result(name, result, inputs[tokens], options.causal, precision)
                 yield f"{tokens} tokens, {name}: {seconds * 1e3:.3f} ms, relative error {error:.1e}"
 
 
-def chosen_lengths(tokens: str) -> list[int]:
+def parse_lengths(tokens: str) -> list[int]:
     """Return the lengths of `--tokens`, in the order given."""
     words = tokens.split(",")
     if not all(part.isdecimal() and int(part) > 0 for part in words):

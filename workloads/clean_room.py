@@ -27,7 +27,7 @@ HOSTNAME = "gpu-node"
 NAMESPACES = ("unshare", "--fork", "--pid", "--mount-proc", "--uts")
 
 
-def clean_environment(
+def make_clean_environment(
     values: Mapping[str, str], further: Sequence[str] = (), environment: Mapping[str, str] = os.environ
 ) -> list[str]:
     """Return `env -i A=... B=...`: the variables above, those named in `further`, and `values`."""
@@ -36,7 +36,7 @@ def clean_environment(
     return ["env", "-i", *(f"{name}={value}" for name, value in {**variables, **values}.items())]
 
 
-def namespaces() -> list[str]:
+def make_namespace_command() -> list[str]:
     """Return the words that put a command into its own namespaces; none if that is not allowed, or done already.
 
     Nested namespaces would give every nsys the same process number, and it names its sockets after that.

@@ -15,7 +15,7 @@ SOURCE = Path(__file__).with_name("kernels.cu")
 
 
 @cache
-def compiled() -> Any:
+def compile_source() -> Any:
     """Return the compiled module, a cupy.RawModule."""
     try:
         cupy = importlib.import_module("cupy")
@@ -32,7 +32,7 @@ def launch(name: str, blocks: int, threads: int, arguments: tuple[Tensor | int, 
     cupy passes an int as 8 bytes: a `long long`, or the address of a tensor. `shared_bytes` is dynamic shared memory;
     more than 48 KiB must be requested.
     """
-    kernel = compiled().get_function(name)
+    kernel = compile_source().get_function(name)
     if shared_bytes:
         kernel.max_dynamic_shared_size_bytes = shared_bytes
     passed = tuple(value.data_ptr() if isinstance(value, Tensor) else value for value in arguments)

@@ -29,7 +29,7 @@ from .errors import WorkloadError
 from .images import Classifier, Images
 from .ranges import TRANSFER, annotate
 from .record import note
-from .steps import add_plan_options, chosen_plan, count_flops, run_for_average
+from .steps import add_plan_options, count_flops, parse_plan, run_for_average
 from .torch_device import add_device_option, choose_device, describe, wait_for
 
 
@@ -90,7 +90,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Iterator[str]:
     """Run the steps and report their duration."""
-    device, plan = choose_device(options.device), chosen_plan(options)
+    device, plan = choose_device(options.device), parse_plan(options)
     on_gpu = device.type == "cuda"
     batch, pixels = options.batch or (64 if on_gpu else 8), options.pixels or (128 if on_gpu else 16)
     width = options.width or (192 if on_gpu else 4)

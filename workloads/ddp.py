@@ -26,8 +26,8 @@ from torch.nn.parallel import DistributedDataParallel
 from .errors import WorkloadError
 from .language_model import LanguageModel
 from .ranges import TRANSFER, annotate
-from .record import note, prefix_from_environment, recording
-from .steps import add_plan_options, chosen_plan, run_plan
+from .record import note, read_prefix, record_run
+from .steps import add_plan_options, parse_plan, run_plan
 from .torch_device import add_device_option, choose_device, describe
 from .transformer import SIZES, Size, Training, make_batches, note_facts
 
@@ -41,7 +41,7 @@ class Loss(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return the loss on (B, context + 1) token ids."""
-        return self.model.loss(tokens)
+        return self.model.compute_loss(tokens)
 
 
 class RankTraining(Training):
@@ -131,9 +131,9 @@ def run_spawned(rank: int, ranks: int, port: int, options: argparse.Namespace) -
     """Run one rank as if torchrun had started it."""
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks))
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-    prefix = prefix_from_environment()
+    prefix = read_prefix()
     of_rank = prefix.with_name(f"{prefix.name}_rank{rank}") if prefix else None
-    with recording(of_rank, workload="ddp", options=vars(options)):
+    with record_run(of_rank, workload="ddp", options=vars(options)):
         for line in run(options):
             print(line, flush=True)
 
@@ -163,10 +163,10 @@ def train(options: argparse.Namespace, device: torch.device, rank: int, ranks: i
     size = Size(replace(size.model, layers=options.layers or size.model.layers), batch)
     torch.manual_seed(0)  # every rank starts with the same weights
     model = LanguageModel(size.model)
-    training = RankTraining(model, part_of_batches(size, device, rank, ranks), device, options.precision)
+    training = RankTraining(model, split_batches(size, device, rank, ranks), device, options.precision)
     if options.overlap and ranks > 1:
         training.share_early()
-    parameters = model.parameter_count()
+    parameters = model.count_parameters()
     note_facts(size, parameters, options.precision, training=True)
     note(rank=rank, ranks=ranks, scaling=options.scaling)
     if rank == 0:
@@ -174,7 +174,7 @@ def train(options: argparse.Namespace, device: torch.device, rank: int, ranks: i
             f"ddp {options.scaling}, {options.precision}, {ranks} x {describe(device)}: {parameters:,} parameters, "
             f"{size.batch} sequences of {size.model.context} tokens a rank"
         )
-    seconds = run_plan(training.step, chosen_plan(options), device)
+    seconds = run_plan(training.step, parse_plan(options), device)
     note(parameter_norm=math.sqrt(sum(float(parameter.detach().square().sum()) for parameter in model.parameters())))
     if seconds and rank == 0:
         median = statistics.median(seconds)
@@ -182,7 +182,7 @@ def train(options: argparse.Namespace, device: torch.device, rank: int, ranks: i
         yield f"{len(seconds)} steps, median {median * 1e3:.2f} ms, {tokens / median:,.0f} tokens/s in all"
 
 
-def part_of_batches(size: Size, device: torch.device, rank: int, ranks: int) -> Iterator[Tensor]:
+def split_batches(size: Size, device: torch.device, rank: int, ranks: int) -> Iterator[Tensor]:
     """Yield a rank's rows of batches that are the same for all ranks together."""
     for batch in make_batches(replace(size, batch=ranks * size.batch), device, pinned=True):
         yield batch[rank * size.batch : (rank + 1) * size.batch]

@@ -26,7 +26,7 @@ from warpdeck.profiling.power_log import write_csv
 from .errors import WorkloadError
 from .monitor import GPUMonitor
 from .ranges import OVERHEAD, STRUCTURE, annotate
-from .record import beside, note
+from .record import make_path, note
 from .torch_device import add_device_option, capture_window, choose_device, describe, wait_for
 
 HEADER = ("batch", "samples", "seconds", "joules", "joules_per_sample")
@@ -46,7 +46,7 @@ class Measured:
         """Energy of a sample; None without a GPU."""
         return None if self.joules is None else self.joules / self.samples
 
-    def row(self) -> tuple[float | None, ...]:
+    def make_row(self) -> tuple[float | None, ...]:
         """Return the values of HEADER."""
         return self.batch, self.samples, self.seconds, self.joules, self.joules_per_sample
 
@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     on_gpu = device.type == "cuda"
     samples, width = options.samples or (512 if on_gpu else 64), options.width or (32768 if on_gpu else 128)
     least_seconds = options.seconds or (1.5 if on_gpu else 0.05)
-    batches = chosen_batches(options.batches or ("1,8,64,512" if on_gpu else "1,8,64"), samples)
+    batches = parse_batches(options.batches or ("1,8,64,512" if on_gpu else "1,8,64"), samples)
     torch.manual_seed(0)
     layers = Layers(width, options.layers, samples, device)
     precision = "bf16" if on_gpu else "fp32"
@@ -116,20 +116,20 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     yield f"energy, {precision}, {describe(device)}: {samples} samples, {options.layers} layers of {width}"
     for batch in batches:
         layers.step(batch)  # loads the kernels of each shape
-    log = beside("")
+    log = make_path("")
     with GPUMonitor(log) as monitor, capture_window(device):
         with annotate("warmup", OVERHEAD):
             layers.step(max(batches))
             wait_for(device)
         measured = [measure(layers, batch, least_seconds, monitor) for batch in batches]
     if log:
-        write_csv(log.with_name(log.name + ".energy.csv"), HEADER, [one.row() for one in measured])
+        write_csv(log.with_name(log.name + ".energy.csv"), HEADER, [one.make_row() for one in measured])
     for one in measured:
         energy = "unknown" if one.joules_per_sample is None else f"{one.joules_per_sample * 1e3:.3f} mJ"
         yield f"batch {one.batch}: {one.seconds / one.samples * 1e6:.2f} µs and {energy} a sample"
 
 
-def chosen_batches(batches: str, samples: int) -> list[int]:
+def parse_batches(batches: str, samples: int) -> list[int]:
     """Return the sizes of `--batches`, in the order given."""
     words = batches.split(",")
     if not all(part.isdecimal() and 0 < int(part) <= samples for part in words):

@@ -48,7 +48,7 @@ def multiply(a: Tensor, b: Tensor, out: Tensor) -> None:
     tiled_product[grid](a, b, out, a.shape[1], b.shape[1], ROWS, COLUMNS, DEPTH, num_warps=8, num_stages=3)
 
 
-def reversal(tile: int, threads: int):
+def make_reversal(tile: int, threads: int):
     """Return a function that reverses the tiles of a tensor into another one, with a block of `threads` for each."""
     kernel = torch.cuda._compile_kernel(REVERSE, "reverse_tiles")  # noqa: SLF001 - public from PyTorch 2.10 on
     kernel.set_shared_memory_config(4 * tile)

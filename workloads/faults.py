@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from . import COMMAND
-from .layers import Training, make_layers, nvtx_range
+from .layers import Training, make_layers, open_nvtx_range
 
 WARMUP = 3
 Step = Callable[[int], None]
@@ -62,7 +62,7 @@ def odd_vocabulary(mended: bool) -> Step:
     head = nn.Linear(1024, 50_304 if mended else 50_257, bias=False, device="cuda", dtype=torch.bfloat16)
 
     def step(_: int) -> None:
-        with torch.no_grad(), nvtx_range("head"):
+        with torch.no_grad(), open_nvtx_range("head"):
             head(tokens)
 
     return step
@@ -72,7 +72,7 @@ def odd_vocabulary(mended: bool) -> Step:
 def optimizer_per_parameter(mended: bool) -> Step:
     """Update one parameter after the other."""
     training = Training(256, 150, 256, fused=mended)
-    return lambda _: void(training.step())
+    return lambda _: ignore(training.step())
 
 
 @fault
@@ -80,16 +80,16 @@ def optimizer_on_cpu(mended: bool) -> Step:
     """Update the parameters on the CPU: gradients go there and parameters back."""
     training = Training(1024, 8, 4096)
     if mended:
-        return lambda _: void(training.step())
+        return lambda _: ignore(training.step())
     copies = [one.detach().cpu().float().requires_grad_() for one in training.network.parameters()]
     optimizer = torch.optim.AdamW(copies, lr=1e-4)
 
     def step(_: int) -> None:
-        with nvtx_range("forward"):
+        with open_nvtx_range("forward"):
             loss = nn.functional.mse_loss(training.network(training.inputs), training.inputs)
-        with nvtx_range("backward"):
+        with open_nvtx_range("backward"):
             torch.autograd.backward(loss)
-        with nvtx_range("optimizer"):
+        with open_nvtx_range("optimizer"):
             for one, copy in zip(training.network.parameters(), copies, strict=True):
                 copy.grad = one.grad.cpu().float() if one.grad is not None else None
                 one.grad = None
@@ -108,7 +108,7 @@ def same_data_each_step(mended: bool) -> Step:
     on_gpu = table.to("cuda")
 
     def step(_: int) -> None:
-        with nvtx_range("table"):
+        with open_nvtx_range("table"):
             used = on_gpu if mended else table.to("cuda", non_blocking=True)
             used.sum()
         training.step()
@@ -140,14 +140,14 @@ def checkpointing_without_need(mended: bool) -> Step:
 
     def step(_: int) -> None:
         given = training.inputs
-        with nvtx_range("forward"):
+        with open_nvtx_range("forward"):
             for part in blocks:
                 given = part(given) if mended else checkpoint(part, given, use_reentrant=False)
             loss = nn.functional.mse_loss(given, training.inputs)
-        with nvtx_range("backward"):
+        with open_nvtx_range("backward"):
             training.optimizer.zero_grad()
             torch.autograd.backward(loss)
-        with nvtx_range("optimizer"):
+        with open_nvtx_range("optimizer"):
             training.optimizer.step()
 
     return step
@@ -188,7 +188,7 @@ def loss_read_each_step(mended: bool) -> Step:
     def step(_: int) -> None:
         loss = training.step()
         losses.append(loss if mended else loss.item())
-        with nvtx_range("bookkeeping"):
+        with open_nvtx_range("bookkeeping"):
             sorted(((index * 7919) % 10007) / 10007 for index in range(30_000))
 
     return step
@@ -203,7 +203,7 @@ def checkpoint_in_the_loop(mended: bool) -> Step:
     def step(number: int) -> None:
         training.step()
         if not mended and number % 4 == 3:
-            with nvtx_range("save"):
+            with open_nvtx_range("save"):
                 torch.save(training.network.state_dict(), path)
 
     return step
@@ -216,7 +216,7 @@ def unfused_elementwise(mended: bool) -> Step:
     weights = nn.Linear(8192, 1024, device="cuda", dtype=torch.bfloat16)
 
     def step(_: int) -> None:
-        with torch.no_grad(), nvtx_range("activation"):
+        with torch.no_grad(), open_nvtx_range("activation"):
             if mended:
                 made = nn.functional.gelu(inputs, approximate="tanh")
             else:
@@ -274,7 +274,7 @@ def pageable_batches(mended: bool) -> Step:
         batches = [one.pin_memory() for one in batches]
 
     def step(number: int) -> None:
-        with nvtx_range("batch"):
+        with open_nvtx_range("batch"):
             batch = batches[number % 4].to("cuda", non_blocking=True)
         training.step(batch)
 
@@ -298,7 +298,7 @@ def input_made_between_steps(mended: bool) -> Step:
         if mended:
             batch = batches[number % 4]
         else:
-            with nvtx_range("augment"):
+            with open_nvtx_range("augment"):
                 batch = make().to("cuda")
         training.step(batch)
 
@@ -343,7 +343,7 @@ def attention_by_hand(mended: bool) -> Step:
     q, k, v = (torch.randn(8, 16, 2048, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
 
     def step(_: int) -> None:
-        with torch.no_grad(), nvtx_range("attention"):
+        with torch.no_grad(), open_nvtx_range("attention"):
             if mended:
                 nn.functional.scaled_dot_product_attention(q, k, v)
             else:
@@ -359,13 +359,13 @@ def gradients_zeroed(mended: bool) -> Step:
     training = Training(4096, 8, 256)
 
     def step(_: int) -> None:
-        with nvtx_range("zero_grad"):
+        with open_nvtx_range("zero_grad"):
             training.optimizer.zero_grad(set_to_none=mended)
-        with nvtx_range("forward"):
+        with open_nvtx_range("forward"):
             loss = nn.functional.mse_loss(training.network(training.inputs), training.inputs)
-        with nvtx_range("backward"):
+        with open_nvtx_range("backward"):
             torch.autograd.backward(loss)
-        with nvtx_range("optimizer"):
+        with open_nvtx_range("optimizer"):
             training.optimizer.step()
 
     return step
@@ -392,9 +392,9 @@ def partial_waves(mended: bool) -> Step:
 @fault
 def low_occupancy(mended: bool) -> Step:
     """Hold tiles of 96 KiB in shared memory with 64 threads each, so that an SM has room for two blocks."""
-    from .fault_kernels import reversal
+    from .fault_kernels import make_reversal
 
-    reverse = reversal(2048, 256) if mended else reversal(24_576, 64)
+    reverse = make_reversal(2048, 256) if mended else make_reversal(24_576, 64)
     tensor = torch.randn(24_576 * 8192, device="cuda")
     out = torch.empty_like(tensor)
 
@@ -419,7 +419,7 @@ def few_cores(mended: bool) -> Step:
         return torch.from_numpy(np.tanh(np.sqrt(image) * 1.5) - np.sin(image))
 
     def step(_: int) -> None:
-        with nvtx_range("prepare"):
+        with open_nvtx_range("prepare"):
             batch = torch.cat(list(pool.map(prepare, images)))
         training.step(batch.to("cuda", torch.bfloat16))
 
@@ -435,13 +435,13 @@ def decoding_one_by_one(mended: bool) -> Step:
     def step(_: int) -> None:
         with torch.no_grad():
             for part in (tokens,) if mended else tokens.chunk(16):
-                with nvtx_range("decode"):
+                with open_nvtx_range("decode"):
                     network(part)
 
     return step
 
 
-def void(_: object) -> None:
+def ignore(_: object) -> None:
     """Ignore a result."""
 
 
@@ -449,12 +449,12 @@ def run(name: str, steps: int, *, mended: bool) -> int:
     """Run the steps of a fault and return the nanoseconds of those after the warm-up."""
     step = FAULTS[name](mended)
     for number in range(WARMUP):
-        with nvtx_range("warmup"):
+        with open_nvtx_range("warmup"):
             step(number)
     torch.cuda.synchronize()
     began = time.perf_counter_ns()
     for number in range(steps):
-        with nvtx_range(f"step_{number}"):
+        with open_nvtx_range(f"step_{number}"):
             step(number)
     torch.cuda.synchronize()
     return time.perf_counter_ns() - began

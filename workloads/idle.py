@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from .ranges import HOST, TRANSFER, annotate
 from .record import note
-from .steps import add_plan_options, chosen_plan, count_flops, run_for_average
+from .steps import add_plan_options, count_flops, parse_plan, run_for_average
 from .torch_device import add_device_option, choose_device, describe
 
 
@@ -62,7 +62,7 @@ class Loop:
         else:
             self.unread.append(loss.detach())
         with annotate("host_bookkeeping", HOST):
-            bookkeeping()
+            keep_books()
 
     def read(self) -> list[float]:
         """Return all losses, copying those still on the GPU at once."""
@@ -73,7 +73,7 @@ class Loop:
         return self.losses
 
 
-def bookkeeping(numbers: int = 12_000) -> float:
+def keep_books(numbers: int = 12_000) -> float:
     """Compute some statistics in plain Python between steps, about 2 ms."""
     history = [((index * 7919) % 10007) / 10007 for index in range(numbers)]
     return statistics.median(history) + max(history) - min(history)
@@ -91,7 +91,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Iterator[str]:
     """Run the steps and report their duration and the loss."""
-    device, plan = choose_device(options.device), chosen_plan(options)
+    device, plan = choose_device(options.device), parse_plan(options)
     on_gpu = device.type == "cuda"
     width, batch = options.width or (2048 if on_gpu else 64), options.batch or (2048 if on_gpu else 32)
     torch.manual_seed(0)

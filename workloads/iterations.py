@@ -9,24 +9,24 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from .ranges import OVERHEAD, STRUCTURE, annotate
-from .record import window
+from .record import open_window
 
 R = TypeVar("R")
 
 
 def time_iterations(function: Callable[[], R], warmup: int, iterations: int) -> tuple[R, list[float]]:
     """Run `function` in `warmup` and then in `step_N`; return the last result and the seconds of each step."""
-    torch = torch_with_gpu()
+    torch = import_torch_with_gpu()
     with capture_window(torch):
         if warmup:
             with annotate("warmup", OVERHEAD):
                 for _ in range(warmup):
                     function()
-        measured = [timed(function, f"step_{number}", torch) for number in range(iterations)]
+        measured = [time_call(function, f"step_{number}", torch) for number in range(iterations)]
     return measured[-1][0], [seconds() for _, seconds in measured]
 
 
-def timed(function: Callable[[], R], name: str, torch: Any | None) -> tuple[R, Callable[[], float]]:
+def time_call(function: Callable[[], R], name: str, torch: Any | None) -> tuple[R, Callable[[], float]]:
     """Run `function` in the range `name`; return its result and a function for its seconds once the GPU is done."""
     with annotate(name, STRUCTURE):
         if torch is None:
@@ -41,7 +41,7 @@ def timed(function: Callable[[], R], name: str, torch: Any | None) -> tuple[R, C
         return result, lambda: float(before.elapsed_time(after)) / 1000  # events count in milliseconds
 
 
-def torch_with_gpu() -> Any | None:
+def import_torch_with_gpu() -> Any | None:
     """Return torch if it is installed and sees a GPU."""
     if importlib.util.find_spec("torch") is None:
         return None
@@ -53,7 +53,7 @@ def torch_with_gpu() -> Any | None:
 def capture_window(torch: Any | None) -> AbstractContextManager[object]:
     """Return the window that a profiler records, on the current GPU or, without `torch`, on the CPU."""
     if torch is None:
-        return window()
+        return open_window()
     from .torch_device import capture_window as on_device
 
     return on_device(torch.device("cuda"))

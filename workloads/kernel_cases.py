@@ -51,13 +51,13 @@ class Case:
     operations: int = 0
     """Floating-point operations; a multiply-add is two."""
 
-    def error(self, result: Tensor) -> float:
+    def compute_error(self, result: Tensor) -> float:
         """Return the relative error of `result`."""
         actual, expected = self.compare(result)
         return float((actual - expected).norm() / expected.norm())
 
 
-def vector_add(sizes: Sizes, device: torch.device) -> Case:
+def make_vector_add(sizes: Sizes, device: torch.device) -> Case:
     """Add two arrays."""
     a, b, total = (torch.rand(sizes.floats, device=device) for _ in range(3))
 
@@ -70,7 +70,7 @@ def vector_add(sizes: Sizes, device: torch.device) -> Case:
     return Case(compute, lambda result: (result.double(), a.double() + b.double()), 1e-6, bytes=12 * sizes.floats)
 
 
-def reduction(sizes: Sizes, device: torch.device) -> Case:
+def make_reduction(sizes: Sizes, device: torch.device) -> Case:
     """Sum an array; one sum a block, which takes every `blocks`-th piece of 1024 floats."""
     count = 4 * sizes.floats
     blocks = min(4096, count // (4 * THREADS))
@@ -89,16 +89,16 @@ def reduction(sizes: Sizes, device: torch.device) -> Case:
     return Case(compute, compare, 1e-5, bytes=4 * count, operations=count)
 
 
-def compute_heavy(sizes: Sizes, device: torch.device) -> Case:
+def make_compute_heavy(sizes: Sizes, device: torch.device) -> Case:
     """Run eight chains of multiply-adds a thread. Four full waves of blocks on the GPU."""
-    blocks = 4 * resident_blocks(device)
+    blocks = 4 * count_resident_blocks(device)
     start = torch.rand(blocks * THREADS, device=device)
     out = torch.empty_like(start)
 
     def compute() -> Tensor:
         if device.type == "cpu":
             steps = torch.full((CHAINS, 1), 1 / 4096)
-            return chains(start + torch.arange(CHAINS)[:, None], steps, sizes.iterations).sum(dim=0)
+            return run_chains(start + torch.arange(CHAINS)[:, None], steps, sizes.iterations).sum(dim=0)
         launch("compute_heavy", blocks, THREADS, (start, out, sizes.iterations))
         return out
 
@@ -111,7 +111,7 @@ def compute_heavy(sizes: Sizes, device: torch.device) -> Case:
     return Case(compute, compare, 1e-3, bytes=8 * start.numel(), operations=operations)
 
 
-def coalesced(sizes: Sizes, device: torch.device) -> Case:
+def make_coalesced(sizes: Sizes, device: torch.device) -> Case:
     """Copy an array, neighboring threads reading neighboring floats."""
     values = torch.rand(sizes.floats, device=device)
     out = torch.empty_like(values)
@@ -125,7 +125,7 @@ def coalesced(sizes: Sizes, device: torch.device) -> Case:
     return Case(compute, lambda result: (result.double(), values.double()), 0.0, bytes=8 * sizes.floats)
 
 
-def uncoalesced(sizes: Sizes, device: torch.device) -> Case:
+def make_uncoalesced(sizes: Sizes, device: torch.device) -> Case:
     """Copy the same number of floats, neighboring threads reading 32 floats apart."""
     values = torch.rand(sizes.floats, device=device)
     out = torch.empty_like(values)
@@ -143,7 +143,7 @@ def uncoalesced(sizes: Sizes, device: torch.device) -> Case:
     return Case(compute, compare, 0.0, bytes=8 * sizes.floats)
 
 
-def low_occupancy(sizes: Sizes, device: torch.device) -> Case:
+def make_low_occupancy(sizes: Sizes, device: torch.device) -> Case:
     """Reverse tiles so large that two blocks of 64 threads fill the shared memory of an SM.
 
     Of each half 2 KiB are left: 1 KiB a block is CUDA's own.
@@ -169,16 +169,16 @@ def low_occupancy(sizes: Sizes, device: torch.device) -> Case:
     return Case(compute, compare, 0.0, bytes=8 * values.numel())
 
 
-def divergent(sizes: Sizes, device: torch.device) -> Case:
+def make_divergent(sizes: Sizes, device: torch.device) -> Case:
     """Run one chain of multiply-adds a thread, two threads of a warp at a time."""
-    blocks = resident_blocks(device)
+    blocks = count_resident_blocks(device)
     start = torch.rand(blocks * THREADS, device=device)
     out = torch.empty_like(start)
     steps = (torch.arange(blocks * THREADS, device=device) % BRANCHES + 1) / 4096
 
     def compute() -> Tensor:
         if device.type == "cpu":
-            return chains(start, steps, sizes.iterations)
+            return run_chains(start, steps, sizes.iterations)
         launch("divergent", blocks, THREADS, (start, out, sizes.iterations))
         return out
 
@@ -189,7 +189,7 @@ def divergent(sizes: Sizes, device: torch.device) -> Case:
     return Case(compute, compare, 1e-3, bytes=8 * start.numel(), operations=operations)
 
 
-def gemm(sizes: Sizes, device: torch.device, precision: torch.dtype, tolerance: float) -> Case:
+def make_gemm(sizes: Sizes, device: torch.device, precision: torch.dtype, tolerance: float) -> Case:
     """Multiply two square matrices, checked by their effect on a vector: (A B) v = A (B v)."""
     torch.set_float32_matmul_precision("highest")  # float32 stays float32, not TF32
     shape = (sizes.matrix, sizes.matrix)
@@ -210,20 +210,20 @@ def gemm(sizes: Sizes, device: torch.device, precision: torch.dtype, tolerance: 
 
 
 CASES: dict[str, Callable[[Sizes, torch.device], Case]] = {
-    "vector_add": vector_add,
-    "reduction": reduction,
-    "compute_heavy": compute_heavy,
-    "coalesced": coalesced,
-    "uncoalesced": uncoalesced,
-    "low_occupancy": low_occupancy,
-    "divergent": divergent,
-    "gemm_fp64": lambda sizes, device: gemm(sizes, device, torch.float64, 1e-12),
-    "gemm_fp32": lambda sizes, device: gemm(sizes, device, torch.float32, 1e-5),
-    "gemm_bf16": lambda sizes, device: gemm(sizes, device, torch.bfloat16, 1e-2),
+    "vector_add": make_vector_add,
+    "reduction": make_reduction,
+    "compute_heavy": make_compute_heavy,
+    "coalesced": make_coalesced,
+    "uncoalesced": make_uncoalesced,
+    "low_occupancy": make_low_occupancy,
+    "divergent": make_divergent,
+    "gemm_fp64": lambda sizes, device: make_gemm(sizes, device, torch.float64, 1e-12),
+    "gemm_fp32": lambda sizes, device: make_gemm(sizes, device, torch.float32, 1e-5),
+    "gemm_bf16": lambda sizes, device: make_gemm(sizes, device, torch.bfloat16, 1e-2),
 }
 
 
-def chains(start: Tensor, steps: Tensor, iterations: int) -> Tensor:
+def run_chains(start: Tensor, steps: Tensor, iterations: int) -> Tensor:
     """Move `start` toward 1 by `steps` of the way, `iterations` times, in the precision of `start`."""
     value = start
     for _ in range(iterations):
@@ -231,7 +231,7 @@ def chains(start: Tensor, steps: Tensor, iterations: int) -> Tensor:
     return value
 
 
-def resident_blocks(device: torch.device) -> int:
+def count_resident_blocks(device: torch.device) -> int:
     """Return how many blocks of 256 threads run at once if 2048 threads fit an SM; a few on the CPU."""
     if device.type == "cpu":
         return 4

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     """Run each kernel once to warm up and once in the capture window, and check the results."""
     names = choose_names(options.only, CASES, "kernel")
     device = choose_device(options.device)
-    sizes = chosen_sizes(options, device)
+    sizes = choose_sizes(options, device)
     torch.manual_seed(0)
     yield f"kernels, {describe(device)}: {', '.join(names)}"
     cases = {name: CASES[name](sizes, device) for name in names}
@@ -48,12 +48,12 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     results: dict[str, tuple[Tensor, float]] = {}
     with capture_window(device):
         for name, case in cases.items():
-            results[name] = timed(name, case, device)
+            results[name] = time_case(name, case, device)
     for name, (result, seconds) in results.items():
         yield report(name, cases[name], result, seconds)
 
 
-def timed(name: str, case: Case, device: torch.device) -> tuple[Tensor, float]:
+def time_case(name: str, case: Case, device: torch.device) -> tuple[Tensor, float]:
     """Run `case` in the range `name` and return its result and its seconds."""
     started = time.perf_counter()
     with annotate(name):
@@ -64,14 +64,14 @@ def timed(name: str, case: Case, device: torch.device) -> tuple[Tensor, float]:
 
 def report(name: str, case: Case, result: Tensor, seconds: float) -> str:
     """Check a result and return a line about its speed; a wrong result ends the run."""
-    error = case.error(result)
+    error = case.compute_error(result)
     if not error <= case.tolerance:  # NaN is wrong, too
         raise WorkloadError(f"{name} computed something wrong: relative error {error:.1e}, at most {case.tolerance:g}.")
     speed = f"{case.bytes / seconds / 1e9:,.0f} GB/s, {case.operations / seconds / 1e12:,.2f} TFLOP/s"
     return f"{name}: {seconds * 1e3:.3f} ms, {speed}, relative error {error:.1e}"
 
 
-def chosen_sizes(options: argparse.Namespace, device: torch.device) -> Sizes:
+def choose_sizes(options: argparse.Namespace, device: torch.device) -> Sizes:
     """Return the sizes of `--size`, overridden by sizes given one by one."""
     size = options.size or ("large" if device.type == "cuda" else "small")
     overrides = {

@@ -38,7 +38,7 @@ class ModelSize:
     """The longest sequence, in tokens."""
 
 
-def causal_mask(tokens: int, device: torch.device | None = None) -> Tensor:
+def make_causal_mask(tokens: int, device: torch.device | None = None) -> Tensor:
     """Return (T, T) of bool, True where a query (row) may attend to a key (column): itself and earlier ones."""
     return torch.ones(tokens, tokens, dtype=torch.bool, device=device).tril()
 
@@ -58,7 +58,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, mask
             return weights @ value
 
 
-def fused_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def compute_fused_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """Return the result of `scaled_dot_product_attention` for a causal mask, by PyTorch's fused kernels."""
     with annotate("scaled_dot_product_attention"):
         return functional.scaled_dot_product_attention(query, key, value, is_causal=True)
@@ -78,7 +78,7 @@ class SelfAttention(nn.Module):
         """Map (B, T, D) to (B, T, D)."""
         query, key, value = (self._split_heads(part) for part in self.project_in(hidden).chunk(3, dim=-1))
         if self.fused:
-            attended = fused_attention(query, key, value)
+            attended = compute_fused_attention(query, key, value)
         else:
             attended = scaled_dot_product_attention(query, key, value, mask)
         merged: Tensor = self.project_out(attended.transpose(1, 2).flatten(2))
@@ -124,7 +124,7 @@ class LanguageModel(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         """Map token ids (B, T) to logits (B, T, V)."""
         positions = torch.arange(tokens.shape[1], device=tokens.device)
-        mask = causal_mask(tokens.shape[1], tokens.device)
+        mask = make_causal_mask(tokens.shape[1], tokens.device)
         hidden = self.token_embedding(tokens) + self.position_embedding(positions)
         for number, block in enumerate(self.blocks):
             with annotate(f"layer_{number}", STRUCTURE):
@@ -132,12 +132,12 @@ class LanguageModel(nn.Module):
         logits: Tensor = self.head(self.norm(hidden))
         return logits
 
-    def loss(self, tokens: Tensor) -> Tensor:
+    def compute_loss(self, tokens: Tensor) -> Tensor:
         """Return the mean cross-entropy, in nats, of predicting tokens[:, 1:] from the tokens before each."""
         logits = self(tokens[:, :-1])
         with annotate("loss"):
             return functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
 
-    def parameter_count(self) -> int:
+    def count_parameters(self) -> int:
         """Count the trained parameters."""
         return sum(parameter.numel() for parameter in self.parameters())

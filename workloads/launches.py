@@ -18,11 +18,11 @@ from .cuda_graph import capture_graph
 from .errors import WorkloadError
 from .ranges import OVERHEAD, annotate
 from .record import note
-from .steps import add_plan_options, chosen_plan, run_for_average
+from .steps import add_plan_options, parse_plan, run_for_average
 from .torch_device import add_device_option, choose_device, describe, wait_for
 
 
-def tiny_kernels(values: Tensor, kernels: int) -> Tensor:
+def launch_tiny_kernels(values: Tensor, kernels: int) -> Tensor:
     """Add 1 and halve, repeatedly, one kernel each; return `values`, changed in place."""
     for number in range(kernels):
         if number % 2:
@@ -32,8 +32,8 @@ def tiny_kernels(values: Tensor, kernels: int) -> Tensor:
     return values
 
 
-def expected(start: float, kernels: int) -> float:
-    """Return the result of `tiny_kernels` for one number."""
+def compute_expected(start: float, kernels: int) -> float:
+    """Return the result of `launch_tiny_kernels` for one number."""
     for number in range(kernels):
         start = start * 0.5 if number % 2 else start + 1
     return start
@@ -42,17 +42,17 @@ def expected(start: float, kernels: int) -> float:
 def make_step(mode: str, values: Tensor, kernels: int) -> Callable[[], None]:
     """Return the step of a mode: `kernels` kernels on `values`."""
 
-    def tiny() -> None:
+    def launch_one_by_one() -> None:
         with annotate("launch_tiny_kernels"):
-            tiny_kernels(values, kernels)
+            launch_tiny_kernels(values, kernels)
         with annotate("wait_for_kernels", OVERHEAD):
             wait_for(values.device)
 
     if mode == "tiny":
-        return tiny
+        return launch_one_by_one
     if values.device.type != "cuda":
         raise WorkloadError("CUDA graphs need a GPU: run with --mode tiny.")
-    graph, _ = capture_graph(lambda: tiny_kernels(values, kernels))
+    graph, _ = capture_graph(lambda: launch_tiny_kernels(values, kernels))
 
     def replay() -> None:
         with annotate("replay_graph"):
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     """Run the steps, then check the result of a last one on zeros."""
     if min(options.kernels, options.elements) < 1:
         raise WorkloadError("--kernels and --elements must be at least 1.")
-    device, plan = choose_device(options.device), chosen_plan(options)
+    device, plan = choose_device(options.device), parse_plan(options)
     values = torch.zeros(options.elements, device=device)
     step = make_step(options.mode, values, options.kernels)
     note(
@@ -89,6 +89,6 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     seconds = run_for_average(step, plan, device)
     values.zero_()
     step()
-    if abs(float(values.mean()) - expected(0.0, options.kernels)) > 1e-4:
+    if abs(float(values.mean()) - compute_expected(0.0, options.kernels)) > 1e-4:
         raise WorkloadError("launches computed something wrong.")
     yield f"{plan.steps} steps, average {seconds * 1e3:.3f} ms"

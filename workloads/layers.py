@@ -11,13 +11,13 @@ from torch import Tensor, nn
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def nvtx_range(name: str) -> AbstractContextManager[None]:
+def open_nvtx_range(name: str) -> AbstractContextManager[None]:
     """Return an NVTX range; without a GPU, where PyTorch has no NVTX, a context that does nothing."""
-    return _open_nvtx_range(name) if DEVICE.type == "cuda" else nullcontext()
+    return _push_nvtx_range(name) if DEVICE.type == "cuda" else nullcontext()
 
 
 @contextmanager
-def _open_nvtx_range(name: str) -> Iterator[None]:
+def _push_nvtx_range(name: str) -> Iterator[None]:
     torch.cuda.nvtx.range_push(name)  # type: ignore[no-untyped-call]
     try:
         yield
@@ -42,11 +42,11 @@ class Training:
     def step(self, inputs: Tensor | None = None) -> Tensor:
         """Train once and return the loss without reading it."""
         batch = self.inputs if inputs is None else inputs
-        with nvtx_range("forward"):
+        with open_nvtx_range("forward"):
             loss = nn.functional.mse_loss(self.network(batch), batch)
-        with nvtx_range("backward"):
+        with open_nvtx_range("backward"):
             self.optimizer.zero_grad()
             torch.autograd.backward(loss)
-        with nvtx_range("optimizer"):
+        with open_nvtx_range("optimizer"):
             self.optimizer.step()
         return loss.detach()

@@ -29,15 +29,15 @@ from typing import Any, Literal, ParamSpec, TypeVar
 
 from warpdeck.profiling.power_log import GPUMonitor, write_csv
 
-from .iterations import capture_window, time_iterations, torch_with_gpu
-from .ranges import COMPUTE, OVERHEAD, STRUCTURE, RangeSink, Sinks, annotate, default_sink, send_to
+from .iterations import capture_window, import_torch_with_gpu, time_iterations
+from .ranges import COMPUTE, OVERHEAD, STRUCTURE, RangeSink, Sinks, annotate, choose_sink, send_to
 from .record import (
     TIMINGS_HEADER,
     TRACE_SUFFIX,
     note,
-    prefix_from_environment,
-    recording,
-    window,
+    open_window,
+    read_prefix,
+    record_run,
 )
 
 __all__ = ["Capture", "GPUMonitor", "auto_profile", "profiled"]
@@ -61,15 +61,15 @@ def auto_profile(
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
-        def profiled(*args: P.args, **kwargs: P.kwargs) -> R:
-            path = Path(prefix) if prefix else prefix_from_environment() or Path(function.__name__)
+        def run_profiled(*args: P.args, **kwargs: P.kwargs) -> R:
+            path = Path(prefix) if prefix else read_prefix() or Path(function.__name__)
             with GPUMonitor(path, interval_s):
                 result, seconds = time_iterations(lambda: function(*args, **kwargs), warmup, iterations)
             rows = [(function.__name__, step, value) for step, value in enumerate(seconds)]
             write_csv(path.with_name(path.name + ".timings.csv"), TIMINGS_HEADER, rows)
             return result
 
-        return profiled
+        return run_profiled
 
     return decorate
 
@@ -123,14 +123,14 @@ def profiled(
         flops: FLOPs of matrix products and convolutions.
         nvtx: besides the trace's own ranges, the same as NVTX.
     """
-    prefix = prefix_from_environment() or Path(name)
-    with recording(prefix, command=sys.argv, tool=tool), GPUMonitor(prefix), ExitStack() as stack:
+    prefix = read_prefix() or Path(name)
+    with record_run(prefix, command=sys.argv, tool=tool), GPUMonitor(prefix), ExitStack() as stack:
         if tool == "torch":
             options = {"record_shapes": shapes, "with_stack": stacks, "with_modules": modules, "profile_memory": memory}
             stack.enter_context(_trace_process(prefix, options | {"with_flops": flops}, nvtx=nvtx))
-            stack.enter_context(window())
+            stack.enter_context(open_window())
         else:
-            stack.enter_context(capture_window(torch_with_gpu()))
+            stack.enter_context(capture_window(import_torch_with_gpu()))
         yield Capture()
 
 
@@ -138,6 +138,6 @@ def profiled(
 def _trace_process(prefix: Path, extras: dict[str, Any], *, nvtx: bool) -> Iterator[None]:
     from .torch_recorder import TorchSink, record_trace  # here: it imports torch
 
-    sinks: list[RangeSink] = [TorchSink(), *([default_sink()] if nvtx else [])]
+    sinks: list[RangeSink] = [TorchSink(), *([choose_sink()] if nvtx else [])]
     with record_trace(prefix.with_name(prefix.name + TRACE_SUFFIX), extras), send_to(Sinks(sinks)):
         yield

@@ -22,11 +22,11 @@ from warpdeck.profiling.file_names import OUTPUTS, claim_name
 from warpdeck.profiling.nvml import count_gpus, has_gpu
 
 from . import COMMAND, PARENT, tools
-from .clean_room import clean_environment, namespaces
+from .clean_room import make_clean_environment, make_namespace_command
 from .command_line import Parser
 from .errors import WorkloadError
 from .monitor import GPUMonitor
-from .ranks import split_torchrun, torchrun
+from .ranks import make_torchrun_command, split_torchrun
 from .record import VARIABLE, write_meta
 from .registry import WORKLOADS
 
@@ -50,7 +50,7 @@ class Job:
     verbose: bool
     """Whether to print the profiler's command line."""
 
-    def stem(self, rank: int | str | None = None) -> str:
+    def make_stem(self, rank: int | str | None = None) -> str:
         """Return the path of the files of a rank without their suffix."""
         return str(self.folder / (self.name if rank is None else f"{self.name}_rank{rank}"))
 
@@ -96,7 +96,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def inbox() -> Path:
+def find_inbox() -> Path:
     """Return the dashboard's inbox: WARPDECK_INBOX, else inbox in WARPDECK_DATA, else inbox here."""
     named = os.environ.get("WARPDECK_INBOX", "")
     if "://" in named:
@@ -104,7 +104,7 @@ def inbox() -> Path:
     return Path(named) if named else Path(os.environ.get("WARPDECK_DATA") or ".") / "inbox"
 
 
-def plan(words: Sequence[str]) -> tuple[Job, bool]:
+def plan_job(words: Sequence[str]) -> tuple[Job, bool]:
     """Return the job of a command line, and whether only to print it."""
     before = list(words[: words.index("--")]) if "--" in words else list(words)
     program = list(words[len(before) + 1 :])
@@ -119,12 +119,12 @@ def plan(words: Sequence[str]) -> tuple[Job, bool]:
     if workload is not None and workload not in WORKLOADS:
         raise WorkloadError(f"There is no workload called {workload!r}: choose from {', '.join(sorted(WORKLOADS))}.")
     if workload is not None:
-        program = tools.workload_program(workload, rest)
+        program = tools.make_workload_command(workload, rest)
     on_cpu = "--device=cpu" in rest or ("--device", "cpu") in pairwise(rest) or not has_gpu()
     job = Job(
         tool=chosen.tool,
-        folder=(chosen.output or inbox()).absolute(),
-        name=chosen.name or workload or program_name(program),
+        folder=(chosen.output or find_inbox()).absolute(),
+        name=chosen.name or workload or name_program(program),
         program=program,
         workload=workload,
         ranks=chosen.ranks or 0,
@@ -136,7 +136,7 @@ def plan(words: Sequence[str]) -> tuple[Job, bool]:
     return job, chosen.only_print
 
 
-def program_name(program: Sequence[str]) -> str:
+def name_program(program: Sequence[str]) -> str:
     """Return the name of the first Python file in `program`, else that of the program."""
     return Path(next((word for word in program if word.endswith(".py")), program[0])).stem
 
@@ -147,34 +147,34 @@ def build_command(job: Job) -> list[str]:
     if job.ranks > 1:
         if launcher:
             raise WorkloadError("Leave --ranks out where the program is torchrun.")
-        launcher = torchrun(job.ranks)
-    stem = job.stem("%q{RANK}" if launcher else None)
+        launcher = make_torchrun_command(job.ranks)
+    stem = job.make_stem("%q{RANK}" if launcher else None)
     if job.tool == "nsys":
-        program = tools.nsys_command(stem, job.window, job.arguments, program)
+        program = tools.make_nsys_command(stem, job.window, job.arguments, program)
     elif job.tool == "ncu":
-        program = tools.ncu_command(stem, job.window, job.arguments, program)
+        program = tools.make_ncu_command(stem, job.window, job.arguments, program)
     elif job.tool == "torch":
-        program = tools.torch_command(job.arguments, program)
+        program = tools.make_torch_command(job.arguments, program)
     values = {VARIABLE: stem}
     if job.tool == "torch" and not job.workload:  # the module that traces the program must be importable from anywhere
         values["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PARENT), os.environ.get("PYTHONPATH"))))
-    environment = clean_environment(values, job.environment)
-    return [*environment, *(namespaces() if job.tool == "nsys" else []), *launcher, *program]
+    environment = make_clean_environment(values, job.environment)
+    return [*environment, *(make_namespace_command() if job.tool == "nsys" else []), *launcher, *program]
 
 
 def check(job: Job) -> None:
     """Refuse impossible jobs."""
     if job.tool in ("nsys", "ncu"):
         tools.find(job.tool)
-    if " " in job.stem():
-        raise WorkloadError(f"nsys cannot write to a path with a space in it: {job.stem()!r}.")
+    if " " in job.make_stem():
+        raise WorkloadError(f"nsys cannot write to a path with a space in it: {job.make_stem()!r}.")
     if (job.tool == "ncu" and not has_gpu()) or (job.tool == "nvml" and not count_gpus()):
         raise WorkloadError(f"--tool {job.tool} needs a GPU, and there is none here: choose --tool nsys or torch.")
 
 
 def run(job: Job, command: Sequence[str]) -> int:
     """Run `command` and complete its output; return its exit status."""
-    stems = [job.stem(), *(job.stem(rank) for rank in range(64))]
+    stems = [job.make_stem(), *(job.make_stem(rank) for rank in range(64))]
     if job.tool == "ncu":  # runs each kernel many times: power would be that of the replays
         status = subprocess.run(command, check=False).returncode
     else:
@@ -185,7 +185,7 @@ def run(job: Job, command: Sequence[str]) -> int:
         if status == 0:
             complete(job, [Path(stem) for stem in stems])
     finally:
-        claim = Path(f"{job.stem()}.meta.json")
+        claim = Path(f"{job.make_stem()}.meta.json")
         if claim.exists() and not claim.stat().st_size:
             claim.unlink()
     return status
@@ -193,10 +193,10 @@ def run(job: Job, command: Sequence[str]) -> int:
 
 def write_logs(job: Job, monitor: GPUMonitor) -> None:
     """Write the log of all GPUs; if each rank has a report, that of its GPU beside it, as torchrun numbers them."""
-    ranks = [rank for rank in range(64) if Path(f"{job.stem(rank)}.nsys-rep").exists()]
+    ranks = [rank for rank in range(64) if Path(f"{job.make_stem(rank)}.nsys-rep").exists()]
     for rank in ranks if monitor.devices else ():
-        monitor.write(Path(f"{job.stem(rank)}.nvml.csv"), monitor.devices[rank % len(monitor.devices)])
-    log = Path(f"{job.stem()}.nvml.csv")
+        monitor.write(Path(f"{job.make_stem(rank)}.nvml.csv"), monitor.devices[rank % len(monitor.devices)])
+    log = Path(f"{job.make_stem()}.nvml.csv")
     if not ranks and not log.exists():  # else the program wrote one itself
         monitor.write(log)
 
@@ -206,13 +206,13 @@ def complete(job: Job, stems: Sequence[Path]) -> None:
     for stem in stems:
         report = stem.with_name(stem.name + ".nsys-rep")
         if report.exists():
-            subprocess.run(tools.export_command(report), check=True)
+            subprocess.run(tools.make_export_command(report), check=True)
     left = [stem for stem in stems if any(_has_content(f"{stem}{suffix}") for suffix in OUTPUTS)]
     if job.tool in ("nsys", "ncu") and not any(Path(f"{stem}.{job.tool}-rep").exists() for stem in left):
         raise WorkloadError(
             f"{job.tool} wrote no report: there was nothing to record in the capture window, or it says why above."
         )
-    for stem in left or [Path(job.stem())]:
+    for stem in left or [Path(job.make_stem())]:
         meta = stem.with_name(stem.name + ".meta.json")
         if not meta.exists() or not meta.stat().st_size:
             write_meta(meta, {"workload": job.workload, "command": job.program})
@@ -226,7 +226,7 @@ def _has_content(path: str) -> bool:
 
 def main(words: Sequence[str]) -> int:
     """Profile as the command line asks and return the exit status."""
-    job, only_print = plan(words)
+    job, only_print = plan_job(words)
     command = build_command(job)
     if only_print:
         print(shlex.join(command), flush=True)

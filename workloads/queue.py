@@ -33,12 +33,12 @@ from .monitor import GPUMonitor
 from .queue_items import Item, Queue, draw_items
 from .queue_results import DECIDING, ENERGY, Done, Known, Results
 from .ranges import STRUCTURE, annotate
-from .record import beside, note
+from .record import make_path, note
 from .scheduler import Decision, Scheduler
 from .scheduler.decisions import WAIT, DecisionLog
 from .scheduler.readings import Readings
 from .task_kinds import KINDS
-from .tasks import PRECISIONS, chosen_sizes, flops_by_task, window_of
+from .tasks import PRECISIONS, count_flops_by_task, open_capture_window, parse_sizes
 from .tasks_gpu import choose_gpu
 
 ORACLE = "oracle"
@@ -94,13 +94,13 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     policies = _choose_names(options.policies or ",".join(POLICIES), POLICIES, "--policies")
     tasks = _choose_names(options.tasks or ",".join(KINDS), tuple(KINDS), "--tasks")
     precisions = _choose_names(options.precisions, tuple(PRECISIONS), "--precisions")
-    sizes = chosen_sizes(options.sizes or (SIZES if gpu else SMALL))
+    sizes = parse_sizes(options.sizes or (SIZES if gpu else SMALL))
     if min(options.count, options.repeats, options.block) < 1:
         raise WorkloadError("--count, --repeats and --block must be 1 or more.")
     if options.record is not None and (options.record < 1 or SHOWN not in policies):
         raise WorkloadError(f"--record must be 1 or more, with the policy {SHOWN}.")
     model = costs.load(options.model) if options.model else None
-    if model is None or model.idle_w("") is None:
+    if model is None or model.get_idle_w("") is None:
         if options.policies and ENERGY in policies:
             raise WorkloadError(f"The policy {ENERGY} needs a --model that has learned energy.")
         policies = [policy for policy in policies if policy != ENERGY]
@@ -110,23 +110,25 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         yield "No GPU: every task runs on the CPU."
     queue = Queue(items, gpu)
     queue.warm_up()
-    log = DecisionLog(options.csv or beside(".tasks.csv"))
+    log = DecisionLog(options.csv or make_path(".tasks.csv"))
     results = Results(model)
     _process_queue(queue, policies, model, log, results, options)
     log.close()
-    summary = results.summary()
+    summary = results.summarize()
     flops = {
         f"{task}_{precision}_{size}": flops
         for precision in precisions
         for size in sizes
         for task in tasks
-        for flops in flops_by_task([task], [size]).values()
+        for flops in count_flops_by_task([task], [size]).values()
     }
     precision = None if precisions[1:] else precisions[0]  # otherwise the task's name contains it
-    note(precision=precision, flops_by_task=flops, queue=summary, model=results.terms(items), **queue.bytes_by_task())
+    note(
+        precision=precision, flops_by_task=flops, queue=summary, model=results.list_costs(items), **queue.count_bytes()
+    )
     if options.summary:
         options.summary.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-    yield from results.lines()
+    yield from results.format_lines()
 
 
 def _process_queue(
@@ -138,21 +140,21 @@ def _process_queue(
     with ExitStack() as stack:
         competitor = stack.enter_context(Competitor()) if options.compete and gpu else None
         readings = stack.enter_context(Readings(use_gpu=gpu is not None))
-        monitor = stack.enter_context(GPUMonitor(beside(""), LOG_INTERVAL_S))
+        monitor = stack.enter_context(GPUMonitor(make_path(""), LOG_INTERVAL_S))
         if options.record is None:
-            stack.enter_context(window_of(gpu))
+            stack.enter_context(open_capture_window(gpu))
         runners = [Runner(queue, policy, model, readings, log, results, monitor) for policy in policies]
         turn = itertools.count()
-        for load, blocks in halves_of(len(queue.items), options.repeats, options.block):
+        for load, blocks in split_halves(len(queue.items), options.repeats, options.block):
             if competitor and load == COMPETING:
                 competitor.say(GO)
             for numbers in blocks:
-                for runner in in_turn(runners, next(turn)):
-                    runner.block(numbers, load if competitor else FREE)
+                for runner in order_runners(runners, next(turn)):
+                    runner.run_block(numbers, load if competitor else FREE)
         if competitor:
             competitor.say(STOP)
         if options.record:
-            Runner(queue, SHOWN, model, readings, DecisionLog(None), Results(model), monitor).again(
+            Runner(queue, SHOWN, model, readings, DecisionLog(None), Results(model), monitor).run_for_profiler(
                 competitor, options.record
             )
 
@@ -172,30 +174,30 @@ class Runner:
         )  # fmt: skip
         self.known: Known = {}
 
-    def block(self, numbers: range, load: str) -> None:
+    def run_block(self, numbers: range, load: str) -> None:
         """Process some of the queue."""
-        self.known = self.results.known() if self.policy == ORACLE else {}
+        self.known = self.results.collect_known_times() if self.policy == ORACLE else {}
         with annotate(f"policy_{self.policy}", STRUCTURE):
             before, started = self.monitor.joules_now(), time.perf_counter()
             for number in numbers:
-                self.one(self.queue.items[number], load)
+                self.run_item(self.queue.items[number], load)
             wall_s, after = time.perf_counter() - started, self.monitor.joules_now()
         joules = None if before is None or after is None else after - before
-        self.results.half(self.policy, load, wall_s, joules)
+        self.results.add_half(self.policy, load, wall_s, joules)
 
-    def again(self, competitor: Competitor | None, count: int) -> None:
+    def run_for_profiler(self, competitor: Competitor | None, count: int) -> None:
         """Process `count` tasks around the middle for a profiler."""
         items, middle = self.queue.items, len(self.queue.items) // 2
         first = max(0, middle - count // 2)
-        with window_of(self.queue.gpu), annotate(f"policy_{self.policy}", STRUCTURE):
+        with open_capture_window(self.queue.gpu), annotate(f"policy_{self.policy}", STRUCTURE):
             for number, item in enumerate(items[first : first + count], first):
                 if competitor and number == middle:
                     competitor.say(GO)
-                self.one(item, COMPETING if competitor and number >= middle else FREE)
+                self.run_item(item, COMPETING if competitor and number >= middle else FREE)
         if competitor:
             competitor.say(STOP)
 
-    def one(self, item: Item, load: str) -> None:
+    def run_item(self, item: Item, load: str) -> None:
         """Decide about a task and run it."""
         decision, waited_s = self.decide(item, load), 0.0
         started = time.perf_counter()
@@ -204,7 +206,7 @@ class Runner:
             self.scheduler.readings.wait(decision.wait_s)
             waited_s = time.perf_counter() - started
             decision = self.decide(item, load, waited_s)
-        seconds = self.queue.work(item, decision.device) if decision.device != "none" else 0.0
+        seconds = self.queue.run_item(item, decision.device) if decision.device != "none" else 0.0
         if self.policy in DECIDING:
             self.scheduler.finished(decision, seconds)
         self.log.write(decision, seconds, label=item.label, policy=self.policy, load=load, waited_s=waited_s)
@@ -228,14 +230,14 @@ class Runner:
         )  # fmt: skip
 
 
-def halves_of(count: int, repeats: int, block: int) -> Iterator[tuple[str, list[range]]]:
+def split_halves(count: int, repeats: int, block: int) -> Iterator[tuple[str, list[range]]]:
     """Return the numbers of the tasks of each half in blocks, as often as they are processed."""
     middle = count // 2
     for load, first, last in ((FREE, 0, middle), (COMPETING, middle, count)):
         yield load, [range(at, min(at + block, last)) for _ in range(repeats) for at in range(first, last, block)]
 
 
-def in_turn(runners: Sequence[Runner], turn: int) -> list[Runner]:
+def order_runners(runners: Sequence[Runner], turn: int) -> list[Runner]:
     """Return runners in the order of a turn: a different one is first each time, and the one that needs the others'
     results is last."""
     first = turn % len(runners)

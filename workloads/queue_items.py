@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .task_kinds import KINDS
 from .tasks import Bench
-from .tasks_cpu import by_numpy
+from .tasks_cpu import compute_with_numpy
 from .tasks_gpu import GpuBackend
 
 
@@ -36,8 +36,8 @@ class Queue:
         tasks = [name for name in KINDS if any(item.task == name for item in items)]
         self.benches = {
             precision: Bench(
-                sorted({item.size for item in items if item.precision == precision}), by_numpy, gpu, tasks, precision,
-                suffix=f"_{precision}",
+                sorted({item.size for item in items if item.precision == precision}), compute_with_numpy, gpu, tasks,
+                precision, suffix=f"_{precision}",
             )
             for precision in sorted({item.precision for item in items})
         }  # fmt: skip
@@ -48,22 +48,22 @@ class Queue:
             bench.step(sorted({size for _, size in bench.inputs}))
             bench.rows.clear()
 
-    def bytes_by_task(self) -> dict[str, dict[str, int]]:
-        """Return the result of Bench.bytes_by_task for all precisions."""
+    def count_bytes(self) -> dict[str, dict[str, int]]:
+        """Return the result of Bench.count_bytes for all precisions."""
         result: dict[str, dict[str, int]] = {}
         for bench in self.benches.values():
-            for name, of in bench.bytes_by_task().items():
+            for name, of in bench.count_bytes().items():
                 result.setdefault(name, {}).update(of)
         return result
 
-    def work(self, item: Item, device: str) -> float:
+    def run_item(self, item: Item, device: str) -> float:
         """Run a task and return its seconds, copies included."""
         bench = self.benches[item.precision]
         started = time.perf_counter()
         if device == "gpu" and self.gpu:
-            bench.on_gpu(self.gpu, KINDS[item.task], item.size)
+            bench.run_on_gpu(self.gpu, KINDS[item.task], item.size)
         else:
-            bench.on_cpu(KINDS[item.task], item.size)
+            bench.run_on_cpu(KINDS[item.task], item.size)
         seconds = time.perf_counter() - started
         bench.rows.clear()
         return seconds

@@ -9,7 +9,7 @@ from typing import Any
 
 from .learning import costs
 from .scheduler.decisions import Decision
-from .scheduler.trust import machine_of
+from .scheduler.trust import match_machine
 
 ENERGY = "energy"
 DECIDING = ("threshold", "model", ENERGY)
@@ -50,19 +50,19 @@ class Results:
     def __init__(self, model: costs.TimeModel | None) -> None:
         self.done: list[Done] = []
         self.halves: dict[tuple[str, str], Half] = {}
-        self._lines = model.lines(machine_of(model)[0]) if model else {}
+        self._lines = model.make_lines(match_machine(model)[0]) if model else {}
 
     def add(self, done: Done) -> None:
         """Add a task."""
         self.done.append(done)
 
-    def half(self, policy: str, load: str, wall_s: float, joules: float | None) -> None:
+    def add_half(self, policy: str, load: str, wall_s: float, joules: float | None) -> None:
         """Add time and energy of a part of the queue."""
         half = self.halves.setdefault((policy, load), Half())
         half.wall_s += wall_s
         half.joules = None if joules is None or half.joules is None else half.joules + joules
 
-    def known(self) -> Known:
+    def collect_known_times(self) -> Known:
         """Return the times of tasks under `cpu` and `gpu`."""
         times: dict[tuple[str, str, int, str], dict[str, list[float]]] = {}
         for one in self.done:
@@ -70,14 +70,15 @@ class Results:
                 times.setdefault(one.key, {}).setdefault(one.policy, []).append(one.seconds)
         return {key: {device: median(of) for device, of in found.items()} for key, found in times.items()}
 
-    def summary(self) -> dict[str, dict[str, dict[str, Any]]]:
+    def summarize(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Return figures by policy and load; None if unknown.
 
         ``tasks_s`` is the time of the tasks, ``wall_s`` that with decisions and logs, ``joules`` of all GPUs. Regret:
-        the measured times (`known`) of the chosen devices over those of the faster ones, less one. ``error_pct`` is the
-        median error of the model's times of the chosen devices, ``corrected_error_pct`` of those that decided.
+        the measured times (`collect_known_times`) of the chosen devices over those of the faster ones, less one.
+        ``error_pct`` is the median error of the model's times of the chosen devices, ``corrected_error_pct`` of those
+        that decided.
         """
-        known = self.known()
+        known = self.collect_known_times()
         return {
             policy: {
                 load: self._compute_figures(policy, load, half, known)
@@ -123,7 +124,7 @@ class Results:
         estimate = line(one.size)
         return 100 * abs((estimate.gpu_s if one.decision.device == "gpu" else estimate.cpu_s) / one.seconds - 1)
 
-    def terms(self, items: Sequence[Any]) -> dict[str, dict[str, dict[str, float]]]:
+    def list_costs(self, items: Sequence[Any]) -> dict[str, dict[str, dict[str, float]]]:
         """Return the costs that the model learned for each task of the queue: seconds by device and term."""
         result: dict[str, dict[str, dict[str, float]]] = {}
         for item in items:
@@ -134,9 +135,9 @@ class Results:
                 }  # fmt: skip
         return result
 
-    def lines(self) -> Iterator[str]:
+    def format_lines(self) -> Iterator[str]:
         """Return the figures, a line per policy and load."""
-        for policy, loads in self.summary().items():
+        for policy, loads in self.summarize().items():
             for load, of in loads.items():
                 regret = "" if of["regret_pct"] is None else f", regret {of['regret_pct']:.1f} %"
                 energy = "" if of["joules"] is None else f", {of['joules']:,.0f} J"

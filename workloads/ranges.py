@@ -114,7 +114,7 @@ class Stopwatch:
         self.rows.append(("/".join(within or path), step, seconds))
 
 
-def default_sink() -> RangeSink:
+def choose_sink() -> RangeSink:
     """Return NVTX if it is installed; without it, a workload shows no ranges."""
     try:
         return NvtxSink(importlib.import_module("nvtx"))
@@ -122,7 +122,7 @@ def default_sink() -> RangeSink:
         return NoSink()
 
 
-_nvtx_or_nothing = default_sink()
+_nvtx_or_nothing = choose_sink()
 _sink: ContextVar[RangeSink] = ContextVar("range sink", default=_nvtx_or_nothing)
 _stopwatch: ContextVar[Stopwatch | None] = ContextVar("stopwatch", default=None)
 
@@ -158,7 +158,7 @@ def send_to(sink: RangeSink) -> Iterator[None]:
 
 
 @contextmanager
-def timed_by(stopwatch: Stopwatch | None) -> Iterator[None]:
+def time_ranges(stopwatch: Stopwatch | None) -> Iterator[None]:
     """Time the ranges that this thread opens in the body, unless `stopwatch` is None."""
     token = _stopwatch.set(stopwatch)
     try:

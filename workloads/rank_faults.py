@@ -19,7 +19,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from .layers import DEVICE, make_layers, nvtx_range
+from .layers import DEVICE, make_layers, open_nvtx_range
 
 WARMUP = 3
 Step = Callable[[int], None]
@@ -37,24 +37,24 @@ def fault(build: Build) -> Build:
     return build
 
 
-def rows(count: int, width: int) -> Tensor:
+def make_rows(count: int, width: int) -> Tensor:
     """Make a batch of `count` rows."""
     return torch.randn(count // SMALLER, width // SMALLER, device=DEVICE, dtype=torch.bfloat16)
 
 
-def adam(network: nn.Module) -> torch.optim.Optimizer:
+def make_adam(network: nn.Module) -> torch.optim.Optimizer:
     """Make the optimizer of a network, in one kernel on a GPU."""
     return torch.optim.AdamW(network.parameters(), fused=GPU)
 
 
 def train(network: nn.Module, optimizer: torch.optim.Optimizer, inputs: Tensor) -> None:
     """Train once to reproduce the inputs."""
-    with nvtx_range("forward"):
+    with open_nvtx_range("forward"):
         loss = nn.functional.mse_loss(network(inputs), inputs)
-    with nvtx_range("backward"):
+    with open_nvtx_range("backward"):
         optimizer.zero_grad()
         torch.autograd.backward(loss)
-    with nvtx_range("optimizer"):
+    with open_nvtx_range("optimizer"):
         optimizer.step()
 
 
@@ -62,7 +62,7 @@ def train(network: nn.Module, optimizer: torch.optim.Optimizer, inputs: Tensor) 
 def small_buckets(mended: bool) -> Step:
     """Reduce gradients in buckets of 0.1 MB instead of 25 MB."""
     network = DistributedDataParallel(make_layers(512 // SMALLER, 96), bucket_cap_mb=25 if mended else 0.1)
-    optimizer, inputs = adam(network), rows(2048, 512)
+    optimizer, inputs = make_adam(network), make_rows(2048, 512)
     return lambda _: train(network, optimizer, inputs)
 
 
@@ -70,7 +70,7 @@ def small_buckets(mended: bool) -> Step:
 def unused_parameters_searched(mended: bool) -> Step:
     """Look for unused parameters in each step, although all of them are used."""
     network = DistributedDataParallel(make_layers(256 // SMALLER, 200), find_unused_parameters=not mended)
-    optimizer, inputs = adam(network), rows(1024, 256)
+    optimizer, inputs = make_adam(network), make_rows(1024, 256)
     return lambda _: train(network, optimizer, inputs)
 
 
@@ -85,7 +85,7 @@ def uneven_batches(mended: bool) -> Step:
             fully_shard(part)
     fully_shard(network)
     optimizer = torch.optim.AdamW(network.parameters(), fused=GPU)
-    inputs = rows(12_288 if mended else 8192 * (1 + dist.get_rank()), 4096)
+    inputs = make_rows(12_288 if mended else 8192 * (1 + dist.get_rank()), 4096)
     return lambda _: train(network, optimizer, inputs)
 
 
@@ -93,7 +93,7 @@ def uneven_batches(mended: bool) -> Step:
 def one_microbatch(mended: bool) -> Step:
     """Send the batch of a pipeline of two stages as one microbatch; mended, as eight."""
     stage, rank, count = make_layers(4096 // SMALLER, 6), dist.get_rank(), 8 if mended else 1
-    pieces = rows(16_384, 4096).chunk(count)
+    pieces = make_rows(16_384, 4096).chunk(count)
 
     def forward(piece: Tensor) -> tuple[Tensor, Tensor]:
         if rank == 0:
@@ -117,10 +117,10 @@ def one_microbatch(mended: bool) -> Step:
     def step(_: int) -> None:
         passed = []
         for piece in pieces:
-            with nvtx_range("forward_microbatch"):
+            with open_nvtx_range("forward_microbatch"):
                 passed.append(forward(piece))
         for given, out in passed:
-            with nvtx_range("backward_microbatch"):
+            with open_nvtx_range("backward_microbatch"):
                 backward(given, out)
         stage.zero_grad()
 
@@ -131,11 +131,11 @@ def one_microbatch(mended: bool) -> Step:
 def late_rank(mended: bool) -> Step:
     """Make the batches of the last rank on the CPU, so that the others wait for it in each all-reduce."""
     network = DistributedDataParallel(make_layers(2048 // SMALLER, 8))
-    optimizer, inputs = adam(network), rows(4096, 2048)
+    optimizer, inputs = make_adam(network), make_rows(4096, 2048)
 
     def step(_: int) -> None:
         if not mended and dist.get_rank() == dist.get_world_size() - 1:
-            with nvtx_range("augment"):
+            with open_nvtx_range("augment"):
                 sum(((index * 7919) % 10007) / 10007 for index in range(60_000 // SMALLER))
         train(network, optimizer, inputs)
 
@@ -147,20 +147,20 @@ def reduced_at_the_end(mended: bool) -> Step:
     """Reduce each gradient by itself after backward, instead of while it runs."""
     inner = make_layers(4096 // SMALLER, 8)
     network: nn.Module = DistributedDataParallel(inner) if mended else inner
-    optimizer, inputs = adam(network), rows(4096, 4096)
+    optimizer, inputs = make_adam(network), make_rows(4096, 4096)
 
     def step(_: int) -> None:
-        with nvtx_range("forward"):
+        with open_nvtx_range("forward"):
             loss = nn.functional.mse_loss(network(inputs), inputs)
-        with nvtx_range("backward"):
+        with open_nvtx_range("backward"):
             optimizer.zero_grad()
             torch.autograd.backward(loss)
         if not mended:
-            with nvtx_range("reduce"):
+            with open_nvtx_range("reduce"):
                 for one in network.parameters():
                     assert one.grad is not None
                     dist.all_reduce(one.grad)
-        with nvtx_range("optimizer"):
+        with open_nvtx_range("optimizer"):
             optimizer.step()
 
     return step
@@ -170,14 +170,18 @@ def reduced_at_the_end(mended: bool) -> Step:
 def activations_through_host(mended: bool) -> Step:
     """Pass a tensor to the next GPU through host memory instead of from GPU to GPU; rank 0 drives both."""
     other = torch.device("cuda", 1) if GPU else DEVICE
-    first, second, inputs = make_layers(4096 // SMALLER, 4), make_layers(4096 // SMALLER, 4).to(other), rows(8192, 4096)
+    first, second, inputs = (
+        make_layers(4096 // SMALLER, 4),
+        make_layers(4096 // SMALLER, 4).to(other),
+        make_rows(8192, 4096),
+    )
 
     def step(_: int) -> None:
         if dist.get_rank():
             return
         with torch.no_grad():
             middle = first(inputs)
-            with nvtx_range("hand_over"):
+            with open_nvtx_range("hand_over"):
                 middle = middle.to(other) if mended else middle.cpu().to(other)
             second(middle)
 
@@ -195,12 +199,12 @@ def run(name: str, steps: int, *, mended: bool) -> int:
     """Run the steps of a fault and return the nanoseconds of those after the warm-up."""
     step = FAULTS[name](mended)
     for number in range(WARMUP):
-        with nvtx_range("warmup"):
+        with open_nvtx_range("warmup"):
             step(number)
     finish()
     began = time.perf_counter_ns()
     for number in range(steps):
-        with nvtx_range(f"step_{number}"):
+        with open_nvtx_range(f"step_{number}"):
             step(number)
     finish()
     return time.perf_counter_ns() - began

@@ -24,7 +24,7 @@ def split_torchrun(program: Sequence[str]) -> tuple[list[str], list[str]]:
     return launcher, launched.program
 
 
-def torchrun(ranks: int) -> list[str]:
+def make_torchrun_command(ranks: int) -> list[str]:
     """Return torchrun for `ranks` processes on this machine, which need not know its own name."""
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", *LOCAL]
     return [*launcher, "--nproc-per-node", str(ranks), "--no-python"]

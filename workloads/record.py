@@ -15,7 +15,7 @@ from pathlib import Path
 
 from warpdeck.profiling.power_log import write_csv
 
-from .ranges import Stopwatch, timed_by
+from .ranges import Stopwatch, time_ranges
 from .system import describe_system
 
 VARIABLE = "WORKLOADS_RECORD"
@@ -32,7 +32,7 @@ class Record:
         self.facts: dict[str, object] = {}
         self.stopwatch = Stopwatch()
 
-    def file(self, suffix: str) -> Path:
+    def make_path(self, suffix: str) -> Path:
         """Return the path of the file with `suffix`, as in `.meta.json`."""
         return self.prefix.with_name(self.prefix.name + suffix)
 
@@ -41,8 +41,8 @@ class Record:
         if not self.stopwatch.rows:
             return
         self.prefix.parent.mkdir(parents=True, exist_ok=True)
-        write_csv(self.file(".timings.csv"), TIMINGS_HEADER, self.stopwatch.rows)
-        write_meta(self.file(".meta.json"), self.facts)
+        write_csv(self.make_path(".timings.csv"), TIMINGS_HEADER, self.stopwatch.rows)
+        write_meta(self.make_path(".meta.json"), self.facts)
 
 
 _records: list[Record] = []
@@ -51,14 +51,14 @@ around_window: list[Callable[[], AbstractContextManager[object]]] = []
 """Contexts around the capture window, such as the PyTorch profiler."""
 
 
-def prefix_from_environment(environment: Mapping[str, str] = os.environ) -> Path | None:
+def read_prefix(environment: Mapping[str, str] = os.environ) -> Path | None:
     """Return the path in WORKLOADS_RECORD, None if it is not set."""
     text = environment.get(VARIABLE, "")
     return Path(re.sub(r"%q\{(\w+)\}", lambda match: environment.get(match[1], ""), text)) if text else None
 
 
 @contextmanager
-def recording(prefix: Path | None, **facts: object) -> Iterator[None]:
+def record_run(prefix: Path | None, **facts: object) -> Iterator[None]:
     """Record the run in the body and write the files after success; nothing if `prefix` is None."""
     if prefix is None:
         yield
@@ -79,19 +79,19 @@ def note(**facts: object) -> None:
         record.facts.update(facts)
 
 
-def beside(suffix: str) -> Path | None:
+def make_path(suffix: str) -> Path | None:
     """Return the path of a further file of this run, None if the run is not recorded."""
-    return _records[-1].file(suffix) if _records else None
+    return _records[-1].make_path(suffix) if _records else None
 
 
 @contextmanager
-def window() -> Iterator[None]:
+def open_window() -> Iterator[None]:
     """Wrap the measured work: ranges are timed only in the body."""
     with ExitStack() as stack:
         for make in around_window:
             stack.enter_context(make())
         if _records:
-            stack.enter_context(timed_by(_records[-1].stopwatch))
+            stack.enter_context(time_ranges(_records[-1].stopwatch))
         yield
 
 

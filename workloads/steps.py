@@ -44,7 +44,7 @@ def add_plan_options(parser: argparse.ArgumentParser, prime: int = 1, warmup: in
     parser.add_argument("--steps", type=int, default=steps, help=f"measured steps (default: {steps})")
 
 
-def chosen_plan(options: argparse.Namespace) -> Plan:
+def parse_plan(options: argparse.Namespace) -> Plan:
     """Return the plan of the options."""
     if min(options.prime, options.warmup, options.steps) < 0:
         raise WorkloadError("--prime, --warmup and --steps cannot be negative.")

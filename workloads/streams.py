@@ -25,7 +25,7 @@ from torch import Tensor
 from .errors import WorkloadError
 from .ranges import OVERHEAD, STRUCTURE, TRANSFER, annotate
 from .record import note
-from .steps import add_plan_options, chosen_plan, run_for_average
+from .steps import add_plan_options, parse_plan, run_for_average
 from .torch_device import add_device_option, choose_device, describe, wait_for
 
 
@@ -39,8 +39,8 @@ class Shape:
     width: int
     """The weight is width x width."""
 
-    def flops(self) -> int:
-        """Floating-point operations of a step; a multiply-add is two."""
+    def count_flops(self) -> int:
+        """Count the floating-point operations of a step; a multiply-add is two."""
         return 2 * self.chunks * self.rows * self.width**2
 
 
@@ -63,7 +63,7 @@ class Pipeline:
     def step(self) -> None:
         """Send all chunks through."""
         for number in range(len(self.inputs)):
-            with annotate(f"chunk_{number}", STRUCTURE), self.stream(number):
+            with annotate(f"chunk_{number}", STRUCTURE), self.choose_stream(number):
                 with annotate("upload_chunk", TRANSFER):
                     self.on_device[number].copy_(self.inputs[number], non_blocking=True)
                 with annotate("multiply_chunk"):
@@ -73,7 +73,7 @@ class Pipeline:
         with annotate("wait_for_chunks", OVERHEAD):
             wait_for(self.device)
 
-    def stream(self, number: int) -> AbstractContextManager[object]:
+    def choose_stream(self, number: int) -> AbstractContextManager[object]:
         """Return the stream of a chunk as a context."""
         if not self.streams:
             return nullcontext()
@@ -101,7 +101,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Iterator[str]:
     """Run the steps and check the returned chunks."""
-    device, plan = choose_device(options.device), chosen_plan(options)
+    device, plan = choose_device(options.device), parse_plan(options)
     on_gpu = device.type == "cuda"
     shape = Shape(options.chunks, options.rows or (2048 if on_gpu else 64), options.width or (4096 if on_gpu else 64))
     if options.chunks < 1 or options.streams < 1:
@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     note(
         precision="fp32",
         shapes={"chunk": [shape.rows, shape.width], "weight": [shape.width, shape.width], "chunks": shape.chunks},
-        flops_per_step=shape.flops(),
+        flops_per_step=shape.count_flops(),
         copied_bytes_per_step=2 * shape.chunks * chunk_bytes,
     )
     yield f"streams {options.mode}, {describe(device)}: {shape.chunks} chunks of {chunk_bytes / 1e6:.1f} MB"

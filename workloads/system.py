@@ -17,11 +17,14 @@ PACKAGES = ("torch", "triton", "cupy-cuda13x", "cupy-cuda12x", "numba", "numpy",
 def describe_system() -> dict[str, object]:
     """Return git revision, GPUs, CPU, and versions of Python, packages, CUDA and driver; None if unknown."""
     return {
-        "git_revision": git_revision(), "gpus": nvml.describe_gpus(), "cpu_name": cpu_name(), "versions": versions()
-    }  # fmt: skip
+        "git_revision": read_git_revision(),
+        "gpus": nvml.describe_gpus(),
+        "cpu_name": read_cpu_name(),
+        "versions": list_versions(),
+    }
 
 
-def cpu_name() -> str:
+def read_cpu_name() -> str:
     """Return the name of the processor on Linux; an empty name elsewhere."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
@@ -30,7 +33,7 @@ def cpu_name() -> str:
     return next((line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")), "")
 
 
-def git_revision() -> str | None:
+def read_git_revision() -> str | None:
     """Return the commit of this package, with `-dirty` if files differ; None outside a checkout."""
     git = shutil.which("git")
     if not git:
@@ -42,7 +45,7 @@ def git_revision() -> str | None:
     return done.stdout.strip() or None
 
 
-def versions() -> dict[str, str]:
+def list_versions() -> dict[str, str]:
     """Return the versions of Python, of the installed PACKAGES, of CUDA in PyTorch, and of the driver."""
     result = {"python": platform.python_version(), "platform": platform.platform(terse=True)}
     for package in PACKAGES:

@@ -40,7 +40,7 @@ class Kind:
     """Floating-point operations, a multiply-add is two; None for work that counts none."""
     is_complex: bool = False
 
-    def dtype(self, input_type: np.dtype[Any]) -> np.dtype[Any]:
+    def choose_dtype(self, input_type: np.dtype[Any]) -> np.dtype[Any]:
         """Return the type of the output for a type of the inputs."""
         return np.result_type(input_type, np.complex64) if self.is_complex else input_type
 

@@ -28,7 +28,7 @@ from warpdeck.profiling.power_log import write_csv
 
 from .errors import WorkloadError
 from .ranges import ALLOCATION, COMPUTE, HOST, OVERHEAD, STRUCTURE, TRANSFER, annotate
-from .record import beside, note
+from .record import make_path, note
 from .task_kinds import BASIC, KINDS, Array, Kind
 from .tasks_cpu import CPU_BACKENDS, CpuBackend, make_cpu
 from .tasks_gpu import GPU_BACKENDS, GpuBackend, choose_gpu
@@ -65,7 +65,7 @@ class Bench:
         matrices = {size: (draw(random, size, self.dtype), draw(random, size, self.dtype)) for size in sizes}
         self.inputs = {(kind.name, size): kind.inputs(*matrices[size]) for kind in self.kinds for size in sizes}
         self.references = {
-            (kind.name, size): reference(kind, self.inputs[kind.name, size], self.out(kind, size))
+            (kind.name, size): compute_reference(kind, self.inputs[kind.name, size], self.make_output(kind, size))
             for kind in self.kinds
             for size in sizes
         }
@@ -73,12 +73,12 @@ class Bench:
         self.gpu = gpu
         self.rows: list[tuple[str, int, str, str, float]] = []
 
-    def out(self, kind: Kind, size: int) -> Array:
+    def make_output(self, kind: Kind, size: int) -> Array:
         """Return zeros of the shape of a result."""
-        out: Array = np.zeros(kind.result(size), kind.dtype(self.dtype))
+        out: Array = np.zeros(kind.result(size), kind.choose_dtype(self.dtype))
         return out
 
-    def bytes_by_task(self) -> dict[str, dict[str, int]]:
+    def count_bytes(self) -> dict[str, dict[str, int]]:
         """Return the bytes to the GPU and back of each task and size, and those back alone."""
         names = {(task, size): f"{task}{self.suffix}_{size}" for task, size in self.inputs}
         back = {names[key]: array.nbytes for key, array in self.references.items()}
@@ -90,39 +90,39 @@ class Bench:
         """Run every task on every device, at each of `sizes`."""
         for kind in self.kinds:
             for size in sizes:
-                self.check(kind.name, size, self.on_cpu(kind, size))
+                self.check(kind.name, size, self.run_on_cpu(kind, size))
                 if self.gpu:
-                    self.check(kind.name, size, self.on_gpu(self.gpu, kind, size))
+                    self.check(kind.name, size, self.run_on_gpu(self.gpu, kind, size))
 
-    def on_cpu(self, kind: Kind, size: int) -> Array:
+    def run_on_cpu(self, kind: Kind, size: int) -> Array:
         """Run a task on the CPU and return its result."""
         task = kind.name
         with annotate(f"{task}{self.suffix}_{size}/cpu", HOST):
-            with self.part(task, size, "cpu", "allocate", ALLOCATION):
-                out = self.out(kind, size)
-            with self.part(task, size, "cpu", "compute", HOST):
+            with self.time_part(task, size, "cpu", "allocate", ALLOCATION):
+                out = self.make_output(kind, size)
+            with self.time_part(task, size, "cpu", "compute", HOST):
                 self.cpu(kind, self.inputs[task, size], out)
         return out
 
-    def on_gpu(self, gpu: GpuBackend, kind: Kind, size: int) -> Array:
+    def run_on_gpu(self, gpu: GpuBackend, kind: Kind, size: int) -> Array:
         """Run a task on the GPU and return its result on the host."""
         task = kind.name
         inputs, result = self.inputs[task, size], self.references[task, size]
         with annotate(f"{task}{self.suffix}_{size}/gpu"):
-            with self.part(task, size, "gpu", "allocate", ALLOCATION):
+            with self.time_part(task, size, "gpu", "allocate", ALLOCATION):
                 arrays, out = [gpu.allocate(array) for array in inputs], gpu.allocate(result)
-            with self.part(task, size, "gpu", "to_device", TRANSFER):
+            with self.time_part(task, size, "gpu", "to_device", TRANSFER):
                 for array, device in zip(inputs, arrays, strict=True):
                     gpu.to_device(array, device)
                 gpu.wait()
-            with self.part(task, size, "gpu", "compute", COMPUTE):
+            with self.time_part(task, size, "gpu", "compute", COMPUTE):
                 computed = gpu.compute(kind, arrays, out)
                 gpu.wait()
-            with self.part(task, size, "gpu", "to_host", TRANSFER):
+            with self.time_part(task, size, "gpu", "to_host", TRANSFER):
                 return gpu.to_host(computed)
 
     @contextmanager
-    def part(self, task: str, size: int, device: str, part: str, color: int) -> Iterator[None]:
+    def time_part(self, task: str, size: int, device: str, part: str, color: int) -> Iterator[None]:
         """Put a range around the body and record its duration."""
         with annotate(part, color):
             started = time.perf_counter()
@@ -143,7 +143,7 @@ def draw(random: np.random.Generator, size: int, dtype: np.dtype[Any]) -> Array:
     return random.random((size, size), dtype=dtype)
 
 
-def reference(kind: Kind, inputs: Sequence[Array], out: Array) -> Array:
+def compute_reference(kind: Kind, inputs: Sequence[Array], out: Array) -> Array:
     """Compute a task with NumPy into `out`; a sum in float64."""
     if kind.name == "reduction":
         return np.asarray(inputs[0].sum(dtype=np.float64))
@@ -177,20 +177,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Iterator[str]:
     """Run the tasks once to warm up, then in the capture window; report the median of each and write the CSV."""
     gpu = choose_gpu(options.gpu, options.device)
-    sizes = chosen_sizes(options.sizes or ("256,1024,4096" if gpu else "64,256"))
-    tasks = chosen_tasks(options)
+    sizes = parse_sizes(options.sizes or ("256,1024,4096" if gpu else "64,256"))
+    tasks = parse_tasks(options)
     bench = Bench(sizes, make_cpu(options.cpu), gpu, tasks, options.precision)
     note(
         precision=options.precision,
         shapes={"sizes": sizes},
         backends={"cpu": options.cpu, "gpu": options.gpu if gpu else None},
-        flops_by_task=flops_by_task(tasks, sizes),
-        **bench.bytes_by_task(),
+        flops_by_task=count_flops_by_task(tasks, sizes),
+        **bench.count_bytes(),
     )
     who = f"{options.cpu} and {options.gpu}" if gpu else f"{options.cpu} without a GPU"
     yield f"tasks, {who}: sizes {', '.join(map(str, sizes))}"
     bench.step(sizes)  # compiles, and loads libraries
-    with window_of(gpu):
+    with open_capture_window(gpu):
         if options.warmup:
             with annotate("warmup", OVERHEAD):
                 for _ in range(options.warmup):
@@ -199,12 +199,12 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         for number in range(options.steps):
             with annotate(f"step_{number}", STRUCTURE):
                 bench.step(sizes)
-    path = options.csv or beside(".tasks.csv")
+    path = options.csv or make_path(".tasks.csv")
     least_s = options.energy_seconds
     energy = list(repeat_for_energy(bench, bench.gpu, least_s)) if least_s and bench.gpu else []
     if path:
-        write_csv(path, (*HEADER, *(ENERGY_HEADER if energy else ())), [*padded(bench.rows, bool(energy)), *energy])
-    yield from summary(bench.rows)
+        write_csv(path, (*HEADER, *(ENERGY_HEADER if energy else ())), [*pad_rows(bench.rows, bool(energy)), *energy])
+    yield from summarize_rows(bench.rows)
 
 
 def repeat_for_energy(bench: Bench, gpu: GpuBackend, least_s: float) -> Iterator[EnergyRow]:
@@ -219,18 +219,18 @@ def repeat_for_energy(bench: Bench, gpu: GpuBackend, least_s: float) -> Iterator
             started_ns, started = time.time_ns(), time.perf_counter()
             with annotate(f"{kind.name}_{size}/{REPEATED}", COMPUTE):
                 while time.perf_counter() - started < least_s:
-                    bench.on_gpu(gpu, kind, size)
+                    bench.run_on_gpu(gpu, kind, size)
                     count += 1
             yield kind.name, size, "none", REPEATED, time.perf_counter() - started, started_ns, count
             del bench.rows[rows:]
 
 
-def padded(rows: Sequence[Sequence[object]], pad: bool) -> list[tuple[object, ...]]:
+def pad_rows(rows: Sequence[Sequence[object]], pad: bool) -> list[tuple[object, ...]]:
     """Return rows, extended by empty ENERGY_HEADER columns if ``pad`` is set."""
     return [(*row, *((None,) * len(ENERGY_HEADER) if pad else ())) for row in rows]
 
 
-def summary(rows: list[tuple[str, int, str, str, float]]) -> Iterator[str]:
+def summarize_rows(rows: list[tuple[str, int, str, str, float]]) -> Iterator[str]:
     """Yield the fastest compute time of each task, size and device."""
     best: dict[tuple[str, int, str], float] = {}
     for task, size, device, part, seconds in rows:
@@ -242,22 +242,22 @@ def summary(rows: list[tuple[str, int, str, str, float]]) -> Iterator[str]:
         yield f"{task}_{size}/{device}: {seconds * 1e3:.3f} ms{speed}"
 
 
-def flops_by_task(tasks: Sequence[str], sizes: Sequence[int]) -> dict[str, int]:
+def count_flops_by_task(tasks: Sequence[str], sizes: Sequence[int]) -> dict[str, int]:
     """Return the operations of each task and size that counts them."""
     found = {f"{task}_{size}": KINDS[task].flops(size) for task in tasks for size in sizes}
     return {name: flops for name, flops in found.items() if flops is not None}
 
 
 @contextmanager
-def window_of(gpu: GpuBackend | None) -> Iterator[None]:
+def open_capture_window(gpu: GpuBackend | None) -> Iterator[None]:
     """Wrap the work that a profiler records."""
-    from .record import window
+    from .record import open_window
 
-    with gpu.capture_window() if gpu else window():
+    with gpu.capture_window() if gpu else open_window():
         yield
 
 
-def chosen_sizes(sizes: str) -> list[int]:
+def parse_sizes(sizes: str) -> list[int]:
     """Return the sizes of `--sizes` in ascending order."""
     words = sizes.split(",")
     if not all(part.isdecimal() and int(part) > 0 for part in words):
@@ -265,7 +265,7 @@ def chosen_sizes(sizes: str) -> list[int]:
     return sorted({int(part) for part in words})
 
 
-def chosen_tasks(options: argparse.Namespace) -> tuple[str, ...]:
+def parse_tasks(options: argparse.Namespace) -> tuple[str, ...]:
     """Return the names of `--tasks`, in the order of KINDS."""
     if options.tasks is None:
         return BASIC

@@ -17,14 +17,14 @@ CPU_BACKENDS = ("numpy", "numba")
 def make_cpu(name: str) -> CpuBackend:
     """Return the backend called `name`."""
     if name == "numpy":
-        return by_numpy
+        return compute_with_numpy
     try:
-        from .tasks_numba import by_numba
+        from .tasks_numba import compute_with_numba
     except ImportError as error:
         raise WorkloadError(f"--cpu numba needs numba, which does not work here ({error}): use numpy.") from error
-    return by_numba
+    return compute_with_numba
 
 
-def by_numpy(kind: Kind, inputs: Sequence[Array], out: Array) -> None:
+def compute_with_numpy(kind: Kind, inputs: Sequence[Array], out: Array) -> None:
     """Compute a task with NumPy."""
     kind.arrays(np, inputs, out)

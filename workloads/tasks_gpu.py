@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from .errors import WorkloadError
-from .record import window
+from .record import open_window
 from .task_kinds import Array, Kind
 
 GPU_BACKENDS = ("torch", "triton", "cupy")
@@ -86,7 +86,7 @@ class TritonBackend(TorchBackend):
         from . import tasks_triton
 
         if kind.name == "reduction":
-            return tasks_triton.total(*inputs)
+            return tasks_triton.sum_tensor(*inputs)
         a, b = inputs
         return tasks_triton.add(a, b, out) if kind.name == "vector_add" else tasks_triton.multiply(a, b, out)
 
@@ -126,7 +126,7 @@ class CupyBackend:
         self.wait()
         runtime.profilerStart()
         try:
-            with window():
+            with open_window():
                 yield
                 self.wait()
         finally:

@@ -30,7 +30,7 @@ def multiply(a: Array, b: Array, out: Array) -> None:
 
 
 @numba.njit(parallel=True, fastmath=True)
-def total(a: Array) -> float:
+def sum_matrix(a: Array) -> float:
     """Return the sum of a matrix, in double precision."""
     result = 0.0
     for row in prange(a.shape[0]):
@@ -41,11 +41,11 @@ def total(a: Array) -> float:
     return result
 
 
-def by_numba(kind: Kind, inputs: Sequence[Array], out: Array) -> None:
+def compute_with_numba(kind: Kind, inputs: Sequence[Array], out: Array) -> None:
     """Compute a task into `out`, which holds zeros."""
     if kind.name == "vector_add":
         add(*inputs, out)
     elif kind.name == "matmul":
         multiply(*inputs, out)
     else:
-        out[...] = total(*inputs)
+        out[...] = sum_matrix(*inputs)

@@ -73,7 +73,7 @@ def multiply(a: Tensor, b: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-def total(a: Tensor) -> Tensor:
+def sum_tensor(a: Tensor) -> Tensor:
     """Return the sum of a tensor, in passes that each leave a 1024th of the numbers, until one is left."""
     values = a.reshape(-1)
     while values.numel() > 1:

@@ -22,14 +22,14 @@ BLOBS = "--include-blobs"
 NCU = ncu.DEFAULTS | {"--filter-mode": "global", "--launch-count": "20"}
 
 
-def named(tool: str) -> str:
+def choose_path(tool: str) -> str:
     """Return the path of `nsys` or `ncu`: $NSYS or $NCU, else from PATH, else its bare name."""
     return os.environ.get(tool.upper()) or shutil.which(tool) or tool
 
 
 def find(tool: str) -> str:
     """Return the path of `nsys` or `ncu`, or raise if it is missing."""
-    path = shutil.which(named(tool))
+    path = shutil.which(choose_path(tool))
     if not path:
         variable = os.environ.get(tool.upper())
         missing = f"${tool.upper()} names {variable}, which is no program" if variable else f"{tool} is not on PATH"
@@ -37,12 +37,12 @@ def find(tool: str) -> str:
     return path
 
 
-def nsys_command(prefix: str, window: bool, arguments: Sequence[str], program: Sequence[str]) -> list[str]:
+def make_nsys_command(prefix: str, window: bool, arguments: Sequence[str], program: Sequence[str]) -> list[str]:
     """Return `nsys profile` of `program`, which leaves PREFIX.nsys-rep; with `window`, of its capture window only."""
-    return nsys.make_command(named("nsys"), prefix, NSYS | (NSYS_WINDOW if window else {}), arguments, program)
+    return nsys.make_command(choose_path("nsys"), prefix, NSYS | (NSYS_WINDOW if window else {}), arguments, program)
 
 
-def export_command(report: Path) -> list[str]:
+def make_export_command(report: Path) -> list[str]:
     """Return the command that writes the SQLite export beside `report`, with the payloads of NCCL."""
     nsys = find("nsys")
     options = ["--quiet=true", "--type=sqlite", "--force-overwrite=true"]
@@ -52,12 +52,12 @@ def export_command(report: Path) -> list[str]:
     return [nsys, "export", *options, "-o", str(report.with_suffix(".sqlite")), str(report)]
 
 
-def ncu_command(prefix: str, window: bool, arguments: Sequence[str], program: Sequence[str]) -> list[str]:
+def make_ncu_command(prefix: str, window: bool, arguments: Sequence[str], program: Sequence[str]) -> list[str]:
     """Return `ncu` of `program`, which leaves PREFIX.ncu-rep; with `window`, of its capture window only."""
-    return ncu.make_command(named("ncu"), prefix, NCU | (ncu.WINDOW if window else {}), arguments, program)
+    return ncu.make_command(choose_path("ncu"), prefix, NCU | (ncu.WINDOW if window else {}), arguments, program)
 
 
-def torch_command(arguments: Sequence[str], program: Sequence[str]) -> list[str]:
+def make_torch_command(arguments: Sequence[str], program: Sequence[str]) -> list[str]:
     """Return `program`, a Python program, under the PyTorch profiler with the options in `arguments`."""
     if len(program) < 2 or not Path(program[0]).name.startswith("python"):
         raise WorkloadError("--tool torch runs Python programs only, as in: profile --tool torch -- python train.py")
@@ -67,6 +67,6 @@ def torch_command(arguments: Sequence[str], program: Sequence[str]) -> list[str]
     return [program[0], "-m", f"{__package__}.torch_trace", *arguments, *program[1:]]
 
 
-def workload_program(name: str, options: Sequence[str]) -> list[str]:
+def make_workload_command(name: str, options: Sequence[str]) -> list[str]:
     """Return the program that runs the workload `name`."""
     return [sys.executable, "-m", str(__package__), "run", name, *options]

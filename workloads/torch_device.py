@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from .errors import WorkloadError
-from .record import window
+from .record import open_window
 
 # PyTorch has no annotation for this one.
 _cudart: Callable[[], Any] = torch.cuda.cudart
@@ -43,14 +43,14 @@ def capture_window(device: torch.device) -> Iterator[None]:
     ones. On the CPU there is nothing to mark. Other recorders of this run (`workloads.record`) get the same window.
     """
     if device.type != "cuda":
-        with window():
+        with open_window():
             yield
         return
     runtime = _cudart()
     wait_for(device)
     runtime.cudaProfilerStart()
     try:
-        with window():
+        with open_window():
             yield
             wait_for(device)
     finally:

@@ -35,7 +35,7 @@ def main(words: Sequence[str]) -> int:
     """Trace the program in `words`, which follows the options of the profiler."""
     options = list(takewhile(lambda word: word.startswith("--"), words))
     extras, program = {option[2:]: True for option in options}, list(words[len(options) :])
-    prefix = record.prefix_from_environment() or Path("trace")
+    prefix = record.read_prefix() or Path("trace")
     path = prefix.with_name(prefix.name + TRACE_SUFFIX)
     if program[:2] == ["-m", __package__]:
         from .__main__ import main as run

@@ -40,7 +40,7 @@ from .errors import WorkloadError
 from .language_model import LanguageModel, ModelSize
 from .ranges import TRANSFER, annotate
 from .record import note
-from .steps import add_plan_options, chosen_plan, count_flops, run_plan
+from .steps import add_plan_options, count_flops, parse_plan, run_plan
 from .torch_device import add_device_option, choose_device, describe
 
 Result = TypeVar("Result")
@@ -145,7 +145,7 @@ class Training(Worker[float]):
         super().__init__(model, batches, device, precision)
         # Inside a CUDA graph the optimizer must count its steps on the GPU.
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3, capturable=in_graph)
-        self.loss: Callable[[Tensor], Tensor] = model.loss
+        self.loss: Callable[[Tensor], Tensor] = model.compute_loss
 
     def compute(self, tokens: Tensor) -> Tensor:
         """Take one optimizer step and return the loss before it."""
@@ -220,13 +220,13 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     device = choose_device(options.device)
     if options.cuda_graph and device.type != "cuda":
         raise WorkloadError("CUDA graphs need a GPU: run without --cuda-graph.")
-    size, plan = _choose_size(options), chosen_plan(options)
+    size, plan = _choose_size(options), parse_plan(options)
     worker = make_worker(options, size, device)
     yield (
         f"transformer {options.mode}, {options.precision}, {describe(device)}: "
-        f"{worker.model.parameter_count():,} parameters, {size.batch} sequences of {size.model.context} tokens"
+        f"{worker.model.count_parameters():,} parameters, {size.batch} sequences of {size.model.context} tokens"
     )
-    note_facts(size, worker.model.parameter_count(), options.precision, training=options.mode == "training")
+    note_facts(size, worker.model.count_parameters(), options.precision, training=options.mode == "training")
     step = Graphed(worker).step if options.cuda_graph else worker.step
     seconds = run_plan(step, plan, device)
     if seconds:

@@ -32,7 +32,7 @@ def measure(name: str, steps: int, *, mended: bool) -> int:
     from bench.fault_programs import ranks
 
     several = load()[name] == "ranks"
-    with ranks.group() if several else nullcontext():
+    with ranks.join_group() if several else nullcontext():
         loop = Loop(steps, barrier=ranks.meet if several else wait)
         PROGRAMS[name](loop, mended)
     return loop.ns

@@ -28,10 +28,10 @@ from queue import SimpleQueue
 
 from bench.fault_programs.__main__ import load
 from warpdeck.profiling.nvml import count_gpus
-from workloads.clean_room import HOSTNAME, clean_environment, namespaces
+from workloads.clean_room import HOSTNAME, make_clean_environment, make_namespace_command
 from workloads.monitor import GPUMonitor
-from workloads.ranks import torchrun
-from workloads.tools import export_command, nsys_command
+from workloads.ranks import make_torchrun_command
+from workloads.tools import make_export_command, make_nsys_command
 
 SYSTEM_CALLS = ("--trace=cuda,nvtx,osrt",)
 LONGEST_S = 240
@@ -72,11 +72,11 @@ def capture(half: Half, *, per_rank: bool = False) -> None:
     Raises:
         subprocess.SubprocessError: the program or nsys failed, or took too long.
     """
-    launcher = torchrun(half.ranks) if half.ranks > 1 else []
+    launcher = make_torchrun_command(half.ranks) if half.ranks > 1 else []
     stem = f"{half.stem}_rank%q{{RANK}}" if per_rank else str(half.stem)
     window = half.name not in WHOLE
     options = [*(SYSTEM_CALLS if window else ()), *FURTHER.get(half.name, ())]
-    told = nsys_command(stem, window, options, [] if per_rank else [*launcher, *half.program])
+    told = make_nsys_command(stem, window, options, [] if per_rank else [*launcher, *half.program])
     command = [*launcher, *told, *half.program] if per_rank else told
     if per_rank:
         with GPUMonitor(half.stem):
@@ -87,14 +87,14 @@ def capture(half: Half, *, per_rank: bool = False) -> None:
         reports = [half.stem.with_name(half.stem.name + ".nsys-rep")]
     for report in reports:
         # Path.with_suffix would take the half for a suffix
-        told = export_command(report)
+        told = make_export_command(report)
         subprocess.run([*told[:-2], f"{str(report).removesuffix('.nsys-rep')}.sqlite", str(report)], check=True)
         report.unlink()
 
 
 def measure(half: Half) -> None:
     """Run a half without a profiler and note the duration of its steps."""
-    told = run([*(torchrun(half.ranks) if half.ranks > 1 else []), *half.program])
+    told = run([*(make_torchrun_command(half.ranks) if half.ranks > 1 else []), *half.program])
     folder = half.folder / "unprofiled"
     folder.mkdir(exist_ok=True)
     (folder / f"{half.stem.name}.unprofiled.json").write_text(told)
@@ -116,14 +116,14 @@ def capture_all(halves: Sequence[Half], until: float, *, per_rank: bool) -> list
     for gpu in range(max(1, count_gpus())):
         gpus.put(str(gpu))
 
-    def one(half: Half) -> str | None:
+    def capture_one(half: Half) -> str | None:
         gpu = gpus.get() if half.ranks == 1 else None
         try:
             if time.monotonic() > until:
                 return f"{half.stem.name}: no time left"
             began = time.monotonic()
             if gpu is None:
-                work(half)
+                capture_half(half)
             else:
                 pinned = [sys.executable, "-m", "bench.fault_programs.capture", str(half.folder), "--half", half.name]
                 environment = {**os.environ, "CUDA_VISIBLE_DEVICES": gpu}
@@ -140,7 +140,7 @@ def capture_all(halves: Sequence[Half], until: float, *, per_rank: bool) -> list
                 gpus.put(gpu)
         return None
 
-    def work(half: Half) -> None:
+    def capture_half(half: Half) -> None:
         if per_rank:
             capture(half, per_rank=True)
             return
@@ -149,7 +149,7 @@ def capture_all(halves: Sequence[Half], until: float, *, per_rank: bool) -> list
 
     ranks = any(half.ranks > 1 for half in halves)
     with ThreadPoolExecutor(1 if ranks else max(1, count_gpus())) as pool:
-        return [told for told in pool.map(one, halves) if told]
+        return [told for told in pool.map(capture_one, halves) if told]
 
 
 def main() -> int:
@@ -169,9 +169,9 @@ def main() -> int:
         measure(half)
         capture(half)
         return 0
-    if platform.node() != HOSTNAME and (words := namespaces()):  # reports name other processes and the host
+    if platform.node() != HOSTNAME and (words := make_namespace_command()):  # reports name other processes and the host
         again = [sys.executable, "-m", "bench.fault_programs.capture", *sys.argv[1:]]
-        return subprocess.run([*clean_environment({}, ("NSYS",)), *words, *again], check=False).returncode
+        return subprocess.run([*make_clean_environment({}, ("NSYS",)), *words, *again], check=False).returncode
     folder.mkdir(parents=True, exist_ok=True)
     halves = [
         Half(name, mended, RANKS if group == "ranks" else 1, folder)

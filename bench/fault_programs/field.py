@@ -12,7 +12,7 @@ from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
 from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
-from bench.fault_programs.services import bare
+from bench.fault_programs.services import iterate_without_ranges
 from bench.fault_programs.trainers import fit_with_lightning
 from bench.fault_programs.training import learn
 
@@ -129,7 +129,7 @@ def evolution(loop: Loop, mended: bool) -> None:
         return -state.square().mean((-2, -1))
 
     with torch.no_grad():
-        for _ in bare(loop):
+        for _ in iterate_without_ranges(loop):
             changes = [torch.randn(people, *one.shape, device=DEVICE) for one in policy]
             tried = [one + 0.02 * change for one, change in zip(policy, changes, strict=True)]
             rewards = play(tried) if mended else torch.stack([play([one[at] for one in tried]) for at in range(people)])
@@ -308,7 +308,7 @@ def option_pricer(loop: Loop, mended: bool) -> None:
     with torch.no_grad():
         price(held)
         kept = capture(held) if mended else None
-        for number in bare(loop):
+        for number in iterate_without_ranges(loop):
             if mended:
                 held.copy_(batches[number % 4])
             (kept or capture(batches[number % 4]))()
@@ -374,7 +374,7 @@ def raw_developer(loop: Loop, mended: bool) -> None:
     gains = torch.tensor([2.0, 1.0, 1.6], device=DEVICE)[:, None, None]
     run: Any = torch.compile(develop) if mended and ON_GPU else develop
     with torch.inference_mode():
-        for _ in bare(loop):
+        for _ in iterate_without_ranges(loop):
             for _ in range(3):
                 run(photos, gains)
 

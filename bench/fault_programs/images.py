@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, Dataset
 from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
 
 
-def residual_network(depths: list[int], sizes: list[int]) -> Any:
+def make_residual_network(depths: list[int], sizes: list[int]) -> Any:
     """Return a ResNet of bottlenecks, with 100 classes."""
     from transformers import ResNetConfig, ResNetForImageClassification
 
@@ -26,7 +26,7 @@ def residual_network(depths: list[int], sizes: list[int]) -> Any:
 @program("loss_read_each_step")
 def resnet(loop: Loop, mended: bool) -> None:
     """Read loss and accuracy after each batch for a running average, which a few Python lines then update."""
-    network = residual_network([2, 2, 2, 2], [256, 512, 1024, 2048]).to(memory_format=torch.channels_last)
+    network = make_residual_network([2, 2, 2, 2], [256, 512, 1024, 2048]).to(memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(network.parameters(), lr=0.01, momentum=0.9)
     images = torch.randn(128 // SMALL, 3, 192, 192, device=DEVICE).to(memory_format=torch.channels_last)
     labels = torch.randint(100, (len(images),), device=DEVICE)

@@ -16,7 +16,7 @@ SMALL = 1 if ON_GPU else 16
 """Divisor of sizes: on a CPU the programs only have to run."""
 
 
-def cuda_runtime() -> Any:
+def load_cuda_runtime() -> Any:
     """Return the CUDA runtime that PyTorch loaded."""
     return torch.cuda.cudart()  # type: ignore[no-untyped-call]
 
@@ -58,7 +58,7 @@ class Loop:
         if self.number == self.warmup:
             self.barrier()
             if ON_GPU:
-                cuda_runtime().cudaProfilerStart()
+                load_cuda_runtime().cudaProfilerStart()
                 self.barrier()
             self.began = time.perf_counter_ns()
         self.range = annotate(self.name.format(self.number))
@@ -74,7 +74,7 @@ class Loop:
             self.barrier()
             self.ns = time.perf_counter_ns() - self.began
             if ON_GPU:
-                cuda_runtime().cudaProfilerStop()
+                load_cuda_runtime().cudaProfilerStop()
 
     def __iter__(self) -> Iterator[int]:
         while self.number < self.total:

@@ -22,7 +22,7 @@ from bench.fault_programs.field import make_language_model
 from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
 from bench.fault_programs.mixed import make_layers
 from bench.fault_programs.models import Block, DepthBlock, Sweeps, Tracker, match
-from bench.fault_programs.services import bare
+from bench.fault_programs.services import iterate_without_ranges
 from bench.fault_programs.trainers import fit_with_lightning
 from bench.fault_programs.training import learn
 
@@ -142,7 +142,7 @@ def street_scenes(loop: Loop, mended: bool) -> None:
     labels = torch.randint(classes, (size, height // 4, width // 4), device=there)
     matrix = torch.zeros(classes * classes, dtype=torch.long, device=there)
     with torch.inference_mode():
-        for _ in bare(loop):
+        for _ in iterate_without_ranges(loop):
             found = network(images).float().to(there).argmax(1)
             matrix += torch.bincount((classes * labels + found).flatten(), minlength=classes * classes)
 
@@ -276,7 +276,7 @@ def microscopy(loop: Loop, mended: bool) -> None:
     counts, flat = cuda.to_device(none), [slide.reshape(side * side) for slide in slides]
     chosen = count_in_blocks if mended else count
     medians: list[Any] = []
-    for _ in bare(loop):
+    for _ in iterate_without_ranges(loop):
         for slide, pixels in zip(slides, flat, strict=True):
             smooth[(side // 32, side // 8), (32, 8)](slide, made)
             counts.copy_to_device(none)
@@ -357,7 +357,7 @@ def posterior(loop: Loop, mended: bool) -> None:
         return jnp.where(after - before < 10.0, made, weights)
 
     weights = jax.random.normal(keys[-2], (width, chains))
-    for number in bare(loop):
+    for number in iterate_without_ranges(loop):
         weights = sample(weights, keys[number], seen, clicked)
         weights.block_until_ready()
 
@@ -371,7 +371,7 @@ def knowledge_graph(loop: Loop, mended: bool) -> None:
     optimizer = torch.optim.Adagrad([*table.parameters(), *relations.parameters()], lr=0.05)
     triples = [torch.randint(entities, (facts, 2 + wrong), device=DEVICE) for _ in range(5)]
     kinds = torch.randint(1000, (facts,), device=DEVICE)
-    for number in bare(loop):
+    for number in iterate_without_ranges(loop):
         vectors = table(triples[number % 5])
         moved = vectors[:, 0] + relations(kinds)
         distances = torch.linalg.vector_norm(moved[:, None] - vectors[:, 1:], dim=-1)

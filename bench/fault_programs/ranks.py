@@ -18,7 +18,7 @@ WIDTH = 1024 // SMALL
 
 
 @contextmanager
-def group() -> Iterator[None]:
+def join_group() -> Iterator[None]:
     """Join the process group on this rank's GPU."""
     if ON_GPU:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
@@ -35,13 +35,13 @@ def meet() -> None:
     dist.barrier()
 
 
-def encoder(layers: int, width: int = WIDTH) -> nn.Module:
+def make_encoder(layers: int, width: int = WIDTH) -> nn.Module:
     """Return layers of a transformer."""
     layer = nn.TransformerEncoderLayer(width, 8, 4 * width, 0.0, batch_first=True)
     return nn.TransformerEncoder(layer, layers, enable_nested_tensor=False).to(DEVICE, torch.bfloat16)
 
 
-def texts(count: int, length: int, width: int = WIDTH) -> Tensor:
+def make_texts(count: int, length: int, width: int = WIDTH) -> Tensor:
     """Return embedded texts of one length."""
     return torch.randn(count, length // SMALL, width, device=DEVICE, dtype=torch.bfloat16)
 
@@ -60,9 +60,9 @@ def learn(network: nn.Module, optimizer: torch.optim.Optimizer, batch: Tensor) -
 @program("uneven_batches")
 def long_texts(loop: Loop, mended: bool) -> None:
     """Give the last rank texts three times as long as the first; mended, both get the mean."""
-    network = DistributedDataParallel(encoder(8))
+    network = DistributedDataParallel(make_encoder(8))
     optimizer = torch.optim.SGD(network.parameters(), lr=1e-3)
-    batch = texts(16, 1024 if mended else 512 * (1 + 2 * dist.get_rank()))
+    batch = make_texts(16, 1024 if mended else 512 * (1 + 2 * dist.get_rank()))
     loop.name = "global batch {}"
     for _ in loop:
         learn(network, optimizer, batch)
@@ -162,8 +162,8 @@ def gpipe(loop: Loop, mended: bool) -> None:
     from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
 
     rank, count = dist.get_rank(), 8 if mended else 1
-    batch = texts(16, 1024)
-    stage = PipelineStage(encoder(4), rank, dist.get_world_size(), own_device())
+    batch = make_texts(16, 1024)
+    stage = PipelineStage(make_encoder(4), rank, dist.get_world_size(), choose_own_device())
     schedule = ScheduleGPipe(stage, count, loss_fn=lambda made, wanted: (made - wanted).float().square().mean())
     optimizer = torch.optim.SGD(stage.submod.parameters(), lr=1e-3)
     loop.name = "minibatch {}"
@@ -178,16 +178,16 @@ def gpipe(loop: Loop, mended: bool) -> None:
             optimizer.step()
 
 
-def own_device() -> torch.device:
+def choose_own_device() -> torch.device:
     return torch.device("cuda", torch.cuda.current_device()) if ON_GPU else DEVICE
 
 
 @program("late_rank")
 def metrics_of_first_rank(loop: Loop, mended: bool) -> None:
     """Compute metrics in Python on the first rank after each step, while the others wait for it."""
-    network = DistributedDataParallel(encoder(6))
+    network = DistributedDataParallel(make_encoder(6))
     optimizer = torch.optim.SGD(network.parameters(), lr=1e-3)
-    batch = texts(8, 512)
+    batch = make_texts(8, 512)
     loop.name = "train {}"
     for number in loop:
         learn(network, optimizer, batch)
@@ -201,14 +201,14 @@ def sharded_texts(loop: Loop, mended: bool) -> None:
     """Shard a network with FSDP2 and give the last rank texts twice as long; mended, both get the mean."""
     from torch.distributed.fsdp import fully_shard
 
-    network = encoder(8)
+    network = make_encoder(8)
     for layer in network.modules():
         if isinstance(layer, nn.TransformerEncoderLayer):
             fully_shard(layer)
     fully_shard(network)
     optimizer = torch.optim.AdamW(network.parameters(), lr=1e-4)
     last = dist.get_rank() == dist.get_world_size() - 1
-    batch = texts(16, 768 if mended else 1024 if last else 512)
+    batch = make_texts(16, 768 if mended else 1024 if last else 512)
     loop.name = "sharded step {}"
     for _ in loop:
         learn(network, optimizer, batch)
@@ -226,7 +226,7 @@ def columns_and_rows(loop: Loop, mended: bool) -> None:
     for layer in network:
         parallelize_module(layer, mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
     optimizer = torch.optim.SGD(network.parameters(), lr=1e-4)
-    batch = texts(8, 1024)
+    batch = make_texts(8, 1024)
     loop.name = "split step {}"
     for number in loop:
         learn(network, optimizer, batch)

@@ -15,26 +15,26 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, cuda_runtime, program
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, load_cuda_runtime, program
 from bench.fault_programs.mixed import make_layers
 from bench.fault_programs.trainers import fit_with_lightning, train_with_hugging_face
 from bench.fault_programs.training import learn
 
 
-def bare(loop: Loop) -> Iterator[int]:
+def iterate_without_ranges(loop: Loop) -> Iterator[int]:
     """Yield the steps without ranges around them, which most programs do not have."""
     for number in range(loop.total):
         if number == loop.warmup:
             loop.barrier()
             if ON_GPU:
-                cuda_runtime().cudaProfilerStart()
+                load_cuda_runtime().cudaProfilerStart()
                 loop.barrier()
             loop.began = time.perf_counter_ns()
         yield number
     loop.barrier()
     loop.ns = time.perf_counter_ns() - loop.began
     if ON_GPU:
-        cuda_runtime().cudaProfilerStop()
+        load_cuda_runtime().cudaProfilerStop()
 
 
 class Jpegs(Dataset[Tensor]):
@@ -112,7 +112,7 @@ def speaker_embedding(loop: Loop, mended: bool) -> None:
     sounds = torch.randn(192 // SMALL, 80, 300, device=DEVICE)
     speakers = torch.arange(len(sounds), device=DEVICE) // 4
 
-    def hardest(distances: Tensor, same: Tensor) -> Tensor:
+    def find_hardest(distances: Tensor, same: Tensor) -> Tensor:
         positive = distances.masked_fill(~same, 0.0).amax(-1)
         negative = distances.masked_fill(same, 1e4).amin(-1)
         return functional.relu(positive - negative + 0.2)
@@ -122,10 +122,10 @@ def speaker_embedding(loop: Loop, mended: bool) -> None:
         made = functional.normalize(network(sounds))
         with annotate("triplet_loss"):
             if mended:
-                losses = hardest(2.0 - 2.0 * made @ made.T, speakers[:, None] == speakers)
+                losses = find_hardest(2.0 - 2.0 * made @ made.T, speakers[:, None] == speakers)
             else:
                 losses = torch.stack([
-                    hardest(2.0 - 2.0 * made @ made[at], speakers == speakers[at]) for at in range(len(made))
+                    find_hardest(2.0 - 2.0 * made @ made[at], speakers == speakers[at]) for at in range(len(made))
                 ])  # fmt: skip
         learn(optimizer, losses.mean())
 
@@ -139,7 +139,7 @@ def recommender(loop: Loop, mended: bool) -> None:
     deep = nn.Sequential(nn.Linear(64, 1024).to(DEVICE), *make_layers(1024, 4), nn.Linear(1024, 8).to(DEVICE))
     optimizer = torch.optim.SGD([*bag.parameters(), *deep.parameters()], lr=1e-3, foreach=True)
     visits = torch.randint(rows, (4, batch, 26), device=DEVICE)
-    for number in bare(loop):
+    for number in iterate_without_ranges(loop):
         learn(optimizer, deep(bag(visits[number % 4])).square().mean())
 
 
@@ -178,7 +178,7 @@ def ppo(loop: Loop, mended: bool) -> None:
     actions = torch.randint(16, (8 * rows, 1), device=DEVICE)
     old, gains = torch.full((8 * rows, 1), -2.77, device=DEVICE), torch.randn(8 * rows, 1, device=DEVICE)
     log: list[Any] = []
-    for _ in bare(loop):
+    for _ in iterate_without_ranges(loop):
         for state, action, before, gain in zip(*(one.chunk(8) for one in (states, actions, old, gains)), strict=True):
             chances = functional.log_softmax(actor(state), -1)
             change = chances.gather(1, action) - before
@@ -296,12 +296,12 @@ def gray_scott(loop: Loop, mended: bool) -> None:
 
     side = 8192 if ON_GPU else 64
 
-    def around(x: Any) -> Any:
+    def sum_around(x: Any) -> Any:
         return jnp.roll(x, 1, 0) + jnp.roll(x, -1, 0) + jnp.roll(x, 1, 1) + jnp.roll(x, -1, 1) - 4.0 * x
 
     def react(u: Any, v: Any) -> tuple[Any, Any]:
         made = u * v * v
-        return u + 0.16 * around(u) - made + 0.035 * (1.0 - u), v + 0.08 * around(v) + made - 0.1 * v
+        return u + 0.16 * sum_around(u) - made + 0.035 * (1.0 - u), v + 0.08 * sum_around(v) + made - 0.1 * v
 
     advance = jax.jit(react) if mended else react
     u = jnp.ones((side, side), jnp.float32)
@@ -363,7 +363,7 @@ def registration(loop: Loop, mended: bool) -> None:
     anchors = cuda.to_device(made.random((1024, 3), dtype=np.float32))
     found = cuda.device_array(count, np.int32)
     blocks = count // 128 if mended else 32
-    for _ in bare(loop):
+    for _ in iterate_without_ranges(loop):
         for _ in range(10):
             nearest[blocks, 128](points, anchors, found)
 

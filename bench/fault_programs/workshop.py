@@ -23,7 +23,7 @@ from bench.fault_programs.field import make_language_model
 from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
 from bench.fault_programs.mixed import make_layers
 from bench.fault_programs.models import DiffusionBlock, Interaction, Muon, Windows, expand, measure_area
-from bench.fault_programs.services import Reviews, bare
+from bench.fault_programs.services import Reviews, iterate_without_ranges
 from bench.fault_programs.trainers import fit_with_lightning, train_with_hugging_face
 from bench.fault_programs.training import learn
 
@@ -43,7 +43,7 @@ def meeting_notes(loop: Loop, mended: bool) -> None:
     encoder = WhisperModel(config).encoder.to(DEVICE, kind).eval()
     clips = [torch.randn(8, 80, 3000, device=DEVICE) for _ in range(3)]
     with torch.inference_mode():
-        for number in bare(loop):
+        for number in iterate_without_ranges(loop):
             encoder(clips[number % 3].to(kind)).last_hidden_state.mean(1)
 
 
@@ -78,7 +78,7 @@ def copywriter(loop: Loop, mended: bool) -> None:
     network = make_language_model("Qwen2", 1024 // SMALL).eval()
     briefs = torch.randint(1, 8192, (24, 512 // SMALL), device=DEVICE)
     against: dict[str, Any] = {"repetition_penalty": 1.2} if mended else {"no_repeat_ngram_size": 3}
-    for _ in bare(loop):
+    for _ in iterate_without_ranges(loop):
         mask = torch.ones_like(briefs)
         network.generate(
             briefs, attention_mask=mask, max_new_tokens=12, do_sample=False, pad_token_id=0, **against
@@ -97,7 +97,7 @@ def traffic_cameras(loop: Loop, mended: bool) -> None:
     if ON_GPU:
         frames = [one.pin_memory() for one in frames]
     with torch.inference_mode():
-        for number in bare(loop):
+        for number in iterate_without_ranges(loop):
             batch = frames[number % 2].to(DEVICE, non_blocking=True)
             if mended:
                 batch = batch.float() / 255.0
@@ -342,7 +342,7 @@ def machine_sensors(loop: Loop, mended: bool) -> None:
             yield from loader
 
     batches = run_epochs()
-    for _ in bare(loop):
+    for _ in iterate_without_ranges(loop):
         windows = next(batches).to(DEVICE, non_blocking=True)
         learn(optimizer, functional.mse_loss(head(memory(windows)[0][:, :-1]), windows[:, 1:]))
 

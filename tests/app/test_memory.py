@@ -10,7 +10,7 @@ from app import memory
 from app.page_list import VIEWS
 from bench.day import drop_report, read_holders
 from bench.load import Session, open_session
-from bench.pages import free_port, server
+from bench.pages import find_free_port, run_server
 from profiledb.library.library import Library
 from tests.conftest import ROOT, run_ingest
 
@@ -64,7 +64,7 @@ def test_holders_are_parts_of_the_process(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.slow("views every page of two reports ten times")
 @pytest.mark.integration
 def test_pages_that_are_seen_again_and_again_hold_no_more_memory(tmp_path: Path) -> None:
-    inbox, port = tmp_path / "inbox", free_port()
+    inbox, port = tmp_path / "inbox", find_free_port()
     inbox.mkdir()
     for number in (1, 3):
         drop_report(inbox, number)
@@ -86,7 +86,7 @@ def test_pages_that_are_seen_again_and_again_hold_no_more_memory(tmp_path: Path)
         found = read_holders(port)
         return found["resident"] - found.get("duckdb_pages", 0.0)
 
-    with server(env, {"address": "127.0.0.1"}) as running, open_session(running.address) as page:
+    with run_server(env, {"address": "127.0.0.1"}) as running, open_session(running.address) as page:
         held = look(page, 4)
         grown: list[float] = []
         while not grown or (grown[-1] > BYTES_OF_A_VIEW and len(grown) < STRETCHES):

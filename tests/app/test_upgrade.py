@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bench.pages import server
+from bench.pages import run_server
 from profiledb.errors import NewerLibraryError
 from profiledb.library import migrations, version
 from profiledb.library.catalog import Catalog
@@ -249,7 +249,7 @@ def test_a_server_says_that_a_later_version_has_changed_the_library(
     library = newer(change, tmp_path)
     before = tree(tmp_path)
     settings = {"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}
-    with server(settings, {}) as one, session(one.address) as visitor:
+    with run_server(settings, {}) as one, session(one.address) as visitor:
         visitor.run()
         assert visitor.text().count("A later version of Warpdeck has changed this library") == 1
         answer = ask(one.address, "/api/v1/reports")

@@ -43,5 +43,5 @@ def test_pairs_are_named_after_their_fault_or_program_and_fault(tmp_path: Path) 
     for name in ("few_cores", "clicks.few_cores", "resnet.loss_read_each_step", "half.few_cores"):
         for half in conclusions.HALVES if name != "half.few_cores" else ("bad",):
             (tmp_path / f"{name}.{half}.sqlite").touch()
-    assert conclusions.pairs(tmp_path) == ["resnet.loss_read_each_step", "clicks.few_cores", "few_cores"]
-    assert conclusions.fault_of("clicks.few_cores") == FAULTS["few_cores"]
+    assert conclusions.list_pairs(tmp_path) == ["resnet.loss_read_each_step", "clicks.few_cores", "few_cores"]
+    assert conclusions.find_fault("clicks.few_cores") == FAULTS["few_cores"]

@@ -80,5 +80,5 @@ def test_reports_that_are_made_up_are_whole_to_a_worker(
 def test_what_a_thing_costs_is_told_without_what_nothing_costs() -> None:
     idle = Cost(10.0, 20, {"server": 1.0})
     busy = Cost(20.0, 140, {"server": 7.0, "worker": 2.5})
-    assert busy.without(idle, 50) == "2.0 transactions, 0.100 s of server, 0.050 s of worker"
-    assert idle.each_second() == "2.00 transactions, 0.1000 s of server"
+    assert busy.format_beyond(idle, 50) == "2.0 transactions, 0.100 s of server, 0.050 s of worker"
+    assert idle.format_per_second() == "2.00 transactions, 0.1000 s of server"

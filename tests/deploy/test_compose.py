@@ -11,7 +11,7 @@ import pytest
 import yaml
 from compose_spec import PyCompose
 
-from bench.pages import free_port, server
+from bench.pages import find_free_port, run_server
 from profiledb.config import SETTINGS
 from tests.app.web.client import ask, session
 from tests.app.web.provider import log_in, provider, write_secrets
@@ -75,11 +75,11 @@ def test_the_settings_of_the_login_reach_a_server(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("WARPDECK_LOGIN_VIEWERS", "gpu-viewer")
     given = {key: str(value) for key, value in services("folder")["app"]["environment"].items()}
     given |= {"WARPDECK_DATA": str(tmp_path), "WARPDECK_INBOX": "", "WARPDECK_LIBRARY": "", "WARPDECK_SAMPLES": "off"}
-    port, file = free_port(), tmp_path / "streamlit.toml"
+    port, file = find_free_port(), tmp_path / "streamlit.toml"
     given["STREAMLIT_SECRETS_FILES"] = str(file)
     with provider() as issuer:
         write_secrets(file, issuer, port)
-        with server(given, {}, port=port) as running:
+        with run_server(given, {}, port=port) as running:
             assert ask(running.address, "/api/v1/reports").status == 401
             cookies = log_in(running.address, "victor")
             shown = "; ".join(f"{name}={value}" for name, value in cookies.items())

@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from app.web.sharing_route import PREFIX
-from bench.pages import free_port
+from bench.pages import find_free_port
 from tests.app.web.client import Answer, ask
 from tests.conftest import wait_until
 from tests.support.nginx_proxy import proxied, site_of
@@ -44,7 +44,7 @@ def test_secrets_of_links_stand_in_no_log(nginx: Path, tmp_path: Path) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Told)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
-    port = free_port()
+    port = find_free_port()
     address = f"http://127.0.0.1:{port}"
     try:
         with proxied(nginx, tmp_path, site_of([server.server_port], port)):

@@ -35,7 +35,7 @@ def patience() -> None:
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A browser for the tests of all modules. Playwright's loop ends with them, because other tests run their own."""
-    with pages.browser([ONE_RENDERER]) as browser:
+    with pages.open_browser([ONE_RENDERER]) as browser:
         yield browser
 
 
@@ -72,7 +72,7 @@ def library(data: Path) -> Library:
 def address(data: Path) -> Iterator[str]:
     """The shared dashboard, which does not watch an inbox."""
     settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
-    with pages.dashboard(settings) as running:
+    with pages.run_dashboard(settings) as running:
         yield running
 
 

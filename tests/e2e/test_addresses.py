@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from app.page_list import get_view
-from bench.pages import dashboard, go_to
+from bench.pages import go_to, run_dashboard
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from tests.conftest import put_together
@@ -30,7 +30,7 @@ def own(
     put_together(folder, [nsys_samples.folder.parent], names=NAMES)
     library = Library(folder / "library")
     settings = {"WARPDECK_DATA": str(folder), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
-    with dashboard(settings) as address:
+    with run_dashboard(settings) as address:
         page = context.new_page()
         page.set_default_timeout(PATIENCE_MS)
         for path in ("/", *(f"/summary?report={report.id}" for report in library.list())):

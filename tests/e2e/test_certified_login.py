@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from bench.pages import Server, free_port, server
+from bench.pages import Server, find_free_port, run_server
 from tests.app.web.client import ask, session
 from tests.app.web.provider import ROLES, write_secrets
 from tests.support.certified_provider import SECRETS, provider, sign_in
@@ -23,7 +23,7 @@ def certified(
     tmp_path_factory: pytest.TempPathFactory, nginx: Path
 ) -> Iterator[tuple[str, tuple[Server, Server], Path]]:
     """The address of a proxy, the two servers behind it with the same secrets, and the proxy's folder."""
-    folder, port = tmp_path_factory.mktemp("certified"), free_port()
+    folder, port = tmp_path_factory.mktemp("certified"), find_free_port()
     secrets, address = folder / "secrets.toml", f"http://127.0.0.1:{port}"
     settings = ROLES | {
         "WARPDECK_DATA": str(folder / "data"),
@@ -36,8 +36,8 @@ def certified(
         with secrets.open("a") as file:
             file.write(SECRETS)
         with (
-            server(settings, {}) as one,
-            server(settings, {}) as other,
+            run_server(settings, {}) as one,
+            run_server(settings, {}) as other,
             behind(nginx, (one, other), folder, port),
         ):
             yield address, (one, other), folder

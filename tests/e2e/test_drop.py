@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Position, expect
 
 from app.views.library.table import ROW_PX
-from bench.pages import dashboard
+from bench.pages import run_dashboard
 from profiledb.library.library import Library
 from profiledb.library.worker_lock import is_library_locked
 from profiledb.query import analysis
@@ -34,7 +34,7 @@ def click_first_row(page: Page) -> None:
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """A dashboard that looks after an inbox: its address, and its data folder, in which there is nothing yet."""
     folder = tmp_path_factory.mktemp("dropped")
-    with dashboard({"WARPDECK_DATA": str(folder), "WARPDECK_SAMPLES": "off"}) as address:
+    with run_dashboard({"WARPDECK_DATA": str(folder), "WARPDECK_SAMPLES": "off"}) as address:
         yield address, folder
 
 
@@ -89,7 +89,7 @@ def test_a_report_is_dropped_labeled_and_deleted_in_five_clicks(page: Page, own:
 def test_files_are_read_before_anybody_opens_a_page(tmp_path: Path) -> None:
     (tmp_path / "inbox").mkdir()
     shutil.copy(SAMPLES / "transformer_inference.sqlite", tmp_path / "inbox")
-    with dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}):
+    with run_dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}):
         library = Library(tmp_path / "library")
         wait_until(lambda: bool(library.list()))
     wait_until(lambda: not is_library_locked(library.folder))
@@ -109,7 +109,7 @@ def test_the_samples_are_there_after_the_first_start_without_any_tool(page: Page
         "WARPDECK_NSYS": "off",
         "WARPDECK_NCU": "off",
     }
-    with dashboard(settings) as address:
+    with run_dashboard(settings) as address:
         page.goto(address)
         found = (*folder.glob("*-rep"), *folder.glob("*/*.sqlite"), *folder.glob("*/*.trace.json.gz"))
         samples = {path.name for path in found}

@@ -54,7 +54,7 @@ def newcomer(with_sidecars: Library, tmp_path_factory: pytest.TempPathFactory) -
     for report in library.list():
         library.catalog.add_report(replace(report, sample=True))
     settings = {"WARPDECK_DATA": str(folder), "WARPDECK_SAMPLES": "off"}
-    with pages.dashboard(settings) as address:
+    with pages.run_dashboard(settings) as address:
         yield address
 
 

@@ -103,7 +103,7 @@ def data(once: Once, with_sidecars: Library, tmp_path_factory: pytest.TempPathFa
 @pytest.fixture(scope="module")
 def task_address(data: Path) -> Iterator[str]:
     settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
-    with pages.dashboard(settings) as running:
+    with pages.run_dashboard(settings) as running:
         yield running
 
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from app.web.shutdown_deadline import SHUTDOWN_S
-from bench.pages import server
+from bench.pages import run_server
 from profiledb.library.library import Library
 from profiledb.library.worker_lock import is_library_locked
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
@@ -70,7 +70,7 @@ def test_a_server_ends_in_time_whoever_still_talks_to_it(tmp_path: Path) -> None
         "Content-Type: application/octet-stream",
         "Content-Length: 100",
     ]
-    with server(settings, {"address": "127.0.0.1"}) as dashboard:
+    with run_server(settings, {"address": "127.0.0.1"}) as dashboard:
         address = urlsplit(dashboard.address)
         with socket.create_connection((address.hostname, address.port)) as stalled:
             stalled.sendall("\r\n".join([*upload, "", "half"]).encode())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.pages import free_port
+from bench.pages import find_free_port
 from profiledb.library.library import Library
 from tests.app.web.client import ask
 from tests.conftest import ROOT, wait_until
@@ -20,7 +20,7 @@ from tests.support.linux_kernels import LANDLOCK, without
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the filter of system calls is that of x86-64")
 def test_a_worker_tells_what_it_does(tmp_path: Path) -> None:
-    inbox, library, port = tmp_path / "inbox", Library(tmp_path / "library"), free_port()
+    inbox, library, port = tmp_path / "inbox", Library(tmp_path / "library"), find_free_port()
     inbox.mkdir()
     made(inbox / "good.sqlite")
     (inbox / 'bad"\n.nsys-rep').write_bytes(b"no report")

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from bench import team_queue
-from bench.pages import MAIN, free_port
+from bench.pages import MAIN, find_free_port
 from profiledb.errors import RefusedError
 from profiledb.library import migrations, postgres, team_database
 from profiledb.library.catalog import Catalog
@@ -28,7 +28,7 @@ RIGHTS = re.compile(r"```sql\n(.+?)```", re.DOTALL)
 def asking() -> Iterator[Server]:
     """A server that asks for passwords, and lets nobody into the database ``closed``."""
     needs.require("PostgreSQL")
-    server = Server(free_port(), PASSWORD)
+    server = Server(find_free_port(), PASSWORD)
     rules = server.folder / "data" / "pg_hba.conf"
     rules.write_text(f"host closed all 127.0.0.1/32 reject\n{rules.read_text()}")
     with psycopg.connect(server.url("postgres"), autocommit=True) as db:

@@ -37,7 +37,7 @@ needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="no corpus here")
 
 @pytest.mark.slow("workers of a team that are killed")
 def test_every_file_once_while_workers_die(team: Shared, tmp_path: Path) -> None:
-    result = team_queue.take_in(tmp_path, team.url, 24, workers=2, kills=2, limit_s=200)
+    result = team_queue.import_traces(tmp_path, team.url, 24, workers=2, kills=2, limit_s=200)
     assert (result.killed, result.reports, result.published) == (2, 24, 24)
     assert result.states["ready"] + result.states["duplicate"] == result.states.total() == 24
     catalog = Catalog(team)
@@ -102,10 +102,10 @@ PATIENCE_S = 100.0
 def large(inbox: Path) -> Path:
     """A trace that is longer at hand than those of team_queue.write, and waits behind them."""
     team_queue.drop_trace(inbox, 0)
-    made = json.loads((inbox / team_queue.trace_name(0)).read_text())
+    made = json.loads((inbox / team_queue.make_trace_name(0)).read_text())
     more = [made["traceEvents"][1] | {"ts": 10 * number} for number in range(LARGE)]
     (inbox / "part").write_text(json.dumps(made | {"traceEvents": made["traceEvents"] + more}))
-    (inbox / team_queue.trace_name(0)).unlink()
+    (inbox / team_queue.make_trace_name(0)).unlink()
     return (inbox / "part").rename(inbox / "large.pt.trace.json")
 
 
@@ -175,7 +175,7 @@ def test_a_job_that_comes_after_the_end_is_given_back(team: Shared, inbox: Path,
     library, files = Library(settings.library, Catalog(team)), Queue(settings, team, open_inbox(settings))
     me = WorkerInfo("one", "host", "", "")
     worker = TeamWorker(library, settings, open_inbox(settings), lambda _: None, me=me, queue=files)
-    path = inbox / team_queue.trace_name(1)
+    path = inbox / team_queue.make_trace_name(1)
     team_queue.drop_trace(inbox, 1)
     worker.take([path])
     worker.stop()
@@ -213,7 +213,7 @@ def test_a_file_of_a_worker_that_died_is_next(team: Shared, inbox: Path, tmp_pat
             files.put(str(path))
             dead = await app.job_manager.register_worker()
             assert await app.job_manager.fetch_job(None, dead)
-            files.put(str(inbox / team_queue.trace_name(1)))
+            files.put(str(inbox / team_queue.make_trace_name(1)))
             with team.connect("") as db:
                 db.execute("UPDATE procrastinate.procrastinate_workers SET last_heartbeat = now() - interval '1 min'")
             await team_worker._Heartbeat(app, worker, Taker(app), patience_s=0).beat()

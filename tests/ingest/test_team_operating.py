@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.pages import free_port
+from bench.pages import find_free_port
 from profiledb.library.catalog import Catalog
 from profiledb.library.database import Shared
 from profiledb.library.library import Library
@@ -38,7 +38,7 @@ def library(team: Shared, tmp_path: Path) -> Library:
 
 @pytest.fixture
 def metrics() -> str:
-    return f"http://127.0.0.1:{free_port()}"
+    return f"http://127.0.0.1:{find_free_port()}"
 
 
 @pytest.fixture

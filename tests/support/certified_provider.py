@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 
-from bench.pages import free_port
+from bench.pages import find_free_port
 from tests.app.web.provider import listening, way_in
 from tests.conftest import ROOT
 
@@ -38,7 +38,7 @@ _ACTION = re.compile(r'<form[^>]* action="([^"]+)"')
 @contextmanager
 def provider(dashboard: str) -> Iterator[str]:
     """Run the provider for a dashboard at this address, and yield the provider's address."""
-    port = free_port()
+    port = find_free_port()
     script = Path(__file__).with_suffix(".mjs")
     command = ["node", str(script), str(MODULES), str(port), dashboard, json.dumps(PEOPLE)]
     with listening(command, port) as address:

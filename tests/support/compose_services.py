@@ -24,7 +24,7 @@ import psutil
 import pytest
 import yaml
 
-from bench.pages import free_port
+from bench.pages import find_free_port
 from profiledb.library.database import Shared
 from profiledb.library.team_database import open_database
 from tests.conftest import ROOT
@@ -68,7 +68,7 @@ class Composed:
         self.folder = folder
         self._more = more
         self._services = {copy: one for name, one in services("team").items() for copy in _copies(name, one)}
-        self._ports = {name: free_port() for name in self._services}
+        self._ports = {name: find_free_port() for name in self._services}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._stack = ExitStack()
         self.database: Server

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bench.pages import Server, free_port
+from bench.pages import Server, find_free_port
 from tests.app.web.client import ask
 from tests.conftest import ROOT, wait_until
 
@@ -50,7 +50,7 @@ def site_of(ports: Sequence[int], port: int) -> str:
 @contextmanager
 def behind(nginx: Path, servers: Sequence[Server], folder: Path, port: int = 0) -> Iterator[str]:
     """Run nginx in front of servers with the site file from deploy/, and yield its address."""
-    port = port or free_port()
+    port = port or find_free_port()
     with proxied(nginx, folder, site_of([urlsplit(one.address).port or 0 for one in servers], port)):
         address = f"http://127.0.0.1:{port}"
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.pages import free_port
+from bench.pages import find_free_port
 
 BUCKET = "warpdeck-tests"
 SECRET = "not-a-secret-of-anybody"
@@ -36,7 +36,7 @@ class S3:
         self.objects.mkdir(parents=True)
         self._log = folder / "log"
         self._processes: list[subprocess.Popen[bytes]] = []
-        self.port = free_port()
+        self.port = find_free_port()
 
     @property
     def environment(self) -> dict[str, str]:

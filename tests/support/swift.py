@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from unittest.mock import patch
 
-from bench.pages import free_port
+from bench.pages import find_free_port
 from tests.support import needs
 from tests.support.s3 import BUCKET, S3, SECRET
 
@@ -74,7 +74,7 @@ class Swift(S3):
         self._folder = folder
         (folder / "devices" / "d1").mkdir(parents=True)
         (folder / "swift.conf").write_text("[swift-hash]\nswift_hash_path_suffix = tests\n")
-        ports = {part: free_port() for part in _STORAGE} | {"proxy": self.port}
+        ports = {part: find_free_port() for part in _STORAGE} | {"proxy": self.port}
         for part, port in ports.items():
             text = _COMMON.format(port=port, user=getpass.getuser(), folder=folder)
             text += _PROXY if part == "proxy" else _STORES.format(part=part)

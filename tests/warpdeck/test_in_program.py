@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench.pages import server
+from bench.pages import run_server
 from tests.conftest import ROOT
 from warpdeck import capture as of_process
 from warpdeck import in_program
@@ -136,7 +136,7 @@ def test_a_capture_goes_to_the_server_beside_the_run(
     folder: Path, capture: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = {"WARPDECK_DATA": str(tmp_path / "data"), "WARPDECK_SAMPLES": "off", "WARPDECK_SCAN_S": "0.5"}
-    with server(settings, {"address": "127.0.0.1"}) as running, caplog.at_level(logging.INFO, "warpdeck"):
+    with run_server(settings, {"address": "127.0.0.1"}) as running, caplog.at_level(logging.INFO, "warpdeck"):
         monkeypatch.setenv("WARPDECK_SERVER", running.address)
         with capture("train"):
             work()

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from bench.pages import free_port, server
+from bench.pages import find_free_port, run_server
 from profiledb.errors import ConfigError, ConversionError
 from profiledb.words import bytes_
 from tests.app.web.provider import guarded, provider
@@ -22,7 +22,7 @@ from warpdeck.push_command import Server, send
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
     settings = {"WARPDECK_DATA": str(tmp_path / "data"), "WARPDECK_SAMPLES": "off", "WARPDECK_SCAN_S": "0.5"}
-    with server(settings, {"address": "127.0.0.1"}) as running:
+    with run_server(settings, {"address": "127.0.0.1"}) as running:
         yield running.address
 
 
@@ -142,7 +142,7 @@ def test_a_server_that_breaks_is_asked_again_and_then_named(tmp_path: Path, monk
     thread.join(10)
     assert len(came) == push_command.TRIES
     with pytest.raises(ConversionError, match="Connection refused"):
-        send(Server(f"http://127.0.0.1:{free_port()}", ""), file)
+        send(Server(f"http://127.0.0.1:{find_free_port()}", ""), file)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.pages import free_port
+from bench.pages import find_free_port
 from profiledb import config
 from profiledb.config import Settings
 from profiledb.errors import ConfigError
@@ -54,7 +54,7 @@ def test_no_file_and_garbage_are_no_server(settings: Settings) -> None:
 
 
 def test_a_port_on_which_nobody_listens_any_more(settings: Settings) -> None:
-    server_file.announce(settings.library, server_file.describe_server(free_port(), "", settings.inbox_text))
+    server_file.announce(settings.library, server_file.describe_server(find_free_port(), "", settings.inbox_text))
     assert server_process.find_server(settings) is None
 
 
@@ -117,4 +117,4 @@ def test_a_port_in_use_is_a_sentence() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(ConfigError, match=f"Cannot listen on port {port} of localhost: Address already in use."):
             serve.require_free("localhost", port)
-    serve.require_free("localhost", free_port())
+    serve.require_free("localhost", find_free_port())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.pages import free_port, server
+from bench.pages import find_free_port, run_server
 from profiledb.errors import ConfigError
 from tests.app.web.provider import guarded, provider
 from tests.conftest import ROOT, SAMPLES, wait_until
@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def running(settings: dict[str, str]) -> Iterator[str]:
-    with server(settings, {"address": "127.0.0.1"}) as one:
+    with run_server(settings, {"address": "127.0.0.1"}) as one:
         yield one.address
 
 
@@ -78,11 +78,11 @@ def test_reports_wait_while_the_server_is_away(
     folder: Path, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(push_command, "_PAUSE_S", 0.0)
-    port = free_port()
+    port = find_free_port()
     address = f"http://127.0.0.1:{port}"
     with FolderPush(folder, Server(address, "")) as watched:
         look(watched, lambda: capsys.readouterr().err.startswith("The server 127.0.0.1"))
-        with server(settings, {"address": "127.0.0.1"}, port=port):
+        with run_server(settings, {"address": "127.0.0.1"}, port=port):
             look(watched, lambda: "a.sqlite  http" in capsys.readouterr().out)
             watched.push_finished()
             assert capsys.readouterr() == ("", "")

@@ -17,7 +17,7 @@ from workloads.errors import WorkloadError
 from workloads.learning import costs, measured, validation
 from workloads.learning.table import ENERGY, Row, read
 from workloads.scheduler import Scheduler
-from workloads.system import cpu_name
+from workloads.system import read_cpu_name
 
 BUSY_W, IDLE_W = 500.0, 100.0
 
@@ -34,25 +34,27 @@ def metered(machine: str = "one") -> list[Row]:
 def model() -> costs.TimeModel:
     measured = [*metered(), *metered("two")]
     found = costs.learn(measured)
-    found.trust = validation.trust(validation.validate(measured))
+    found.trust = validation.compute_trust(validation.validate(measured))
     return found
 
 
 def test_energy_is_found_again_and_kept_in_the_file(model: costs.TimeModel, tmp_path: Path) -> None:
     model.save(tmp_path / "model.skops")
     again = costs.load(tmp_path / "model.skops")
-    assert (again.idle_w("one"), again.idle_w("a third")) == (IDLE_W, IDLE_W)
-    line = again.lines("one")["product", "fp32"]
+    assert (again.get_idle_w("one"), again.get_idle_w("a third")) == (IDLE_W, IDLE_W)
+    line = again.make_lines("one")["product", "fp32"]
     for row in metered():
         if row.task == "product":
             assert line(row.size).gpu_joules == pytest.approx(row.seconds[ENERGY], rel=1e-3)
-    assert costs.learn(rows()).idle_w("one") is None
-    assert costs.learn(rows()).lines("one")["product", "fp32"](64).gpu_joules is None
+    assert costs.learn(rows()).get_idle_w("one") is None
+    assert costs.learn(rows()).make_lines("one")["product", "fp32"](64).gpu_joules is None
 
 
 def test_regret_of_energy_by_hand() -> None:
     """The GPU takes five times the power, so it saves energy where it is five times as fast."""
-    found = {score.left_out: score for score in validation.scores(validation.validate(metered()))}["every fifth size"]
+    found = {score.left_out: score for score in validation.score_parts(validation.validate(metered()))}[
+        "every fifth size"
+    ]
     assert found.error_pct[ENERGY] < 0.1
     pairs = [(IDLE_W * row.seconds["cpu"], BUSY_W * row.seconds["gpu"]) for row in rows()]
     best = sum(map(min, pairs))
@@ -62,7 +64,7 @@ def test_regret_of_energy_by_hand() -> None:
         "always GPU": pytest.approx(100 * (sum(gpu for _, gpu in pairs) / best - 1)),
         "always CPU": pytest.approx(100 * (sum(cpu for cpu, _ in pairs) / best - 1)),
     }  # fmt: skip
-    assert validation.score("nothing", list(validation.judged([(rows(), rows())]))).energy_regret_pct == {}
+    assert validation.score("nothing", list(validation.judge_rows([(rows(), rows())]))).energy_regret_pct == {}
 
 
 def test_a_scheduler_chooses_by_time_energy_or_both(model: costs.TimeModel) -> None:
@@ -84,7 +86,7 @@ def test_a_scheduler_chooses_by_time_energy_or_both(model: costs.TimeModel) -> N
 def test_without_energy_it_goes_by_time_and_says_so() -> None:
     measured = [*rows(), *rows("two")]
     found = costs.learn(measured)
-    found.trust = validation.trust(validation.validate(measured))
+    found.trust = validation.compute_trust(validation.validate(measured))
     decision = Scheduler(found, readings=Given(), energy_weight=1).schedule("product", 2048)
     assert (decision.device, decision.reason) == ("gpu", "GPU faster by the model, energy not learned")
     for weight, host_w in ((1.5, 0.0), (-0.1, 0.0), (1.0, -1.0)):
@@ -187,6 +189,6 @@ def test_tasks_are_learned_as_they_were_left(
         files.append(str(tmp_path / f"{precision}.tasks.csv"))
     capsys.readouterr()
     assert main(["learn", *files]) == 0
-    assert capsys.readouterr().out.startswith(f"16 rows, 2 tasks, {cpu_name()}\n")
+    assert capsys.readouterr().out.startswith(f"16 rows, 2 tasks, {read_cpu_name()}\n")
     half_spectrum = 8 * 5 * 8
     assert measured.read(Path(files[0]))[0].moved == 8 * 8 * 4 + half_spectrum

@@ -51,7 +51,7 @@ def test_costs_are_found_again_and_go_on_beyond_the_largest_size() -> None:
             assert found
             assert found.basis == "this task"
             assert found.seconds == pytest.approx(seconds, rel=1e-3)
-    told = model.costs("one", "product", "fp32", "cpu")
+    told = model.list_costs("one", "product", "fp32", "cpu")
     assert told
     assert told["operation"] == pytest.approx(PER_OPERATION["cpu"], rel=1e-2)
 
@@ -66,7 +66,7 @@ def test_what_is_not_known_is_said_and_not_made_up() -> None:
     assert elsewhere.basis == "this task on other machines"
     assert other
     assert other.basis == "other tasks"
-    assert costs.too_few([row for row in rows() if row.size < 128]) == {
+    assert costs.find_too_few([row for row in rows() if row.size < 128]) == {
         ("one", "add", "fp32"): 3, ("one", "product", "fp32"): 3,
     }  # fmt: skip
 
@@ -75,21 +75,23 @@ def test_the_gpu_is_chosen_from_where_it_wins() -> None:
     model = costs.learn(rows())
     for row in rows():
         faster = row.seconds["gpu"] < row.seconds["cpu"]
-        assert model.on_gpu("one", row.task, "fp32", row.size) == faster
-    limits = costs.thresholds(rows())
+        assert model.is_gpu_faster("one", row.task, "fp32", row.size) == faster
+    limits = costs.find_thresholds(rows())
     wins = {task: min(row.size for row in rows() if row.task == task and row.seconds["gpu"] < row.seconds["cpu"])
             for task in ("add", "product")}  # fmt: skip
     assert limits == {("add", "fp32"): wins["add"], ("product", "fp32"): wins["product"],
                       ("", "fp32"): sum(wins.values()) / 2}  # fmt: skip
-    assert model.on_gpu("one", "sort", "fp32", limits["", "fp32"]) is True
-    assert model.on_gpu("one", "sort", "fp32", limits["", "fp32"] - 1) is False
-    assert model.on_gpu("one", "sort", "fp64", 1e9) is None
+    assert model.is_gpu_faster("one", "sort", "fp32", limits["", "fp32"]) is True
+    assert model.is_gpu_faster("one", "sort", "fp32", limits["", "fp32"] - 1) is False
+    assert model.is_gpu_faster("one", "sort", "fp64", 1e9) is None
 
 
 def test_scores_are_those_of_a_count_by_hand() -> None:
     """Of exact costs nothing is wrong, so the rules' regrets are plain sums over the devices."""
     known = rows()
-    found = {score.left_out: score for score in validation.scores(validation.validate([*known, *rows("two", 2.0)]))}
+    found = {
+        score.left_out: score for score in validation.score_parts(validation.validate([*known, *rows("two", 2.0)]))
+    }
     assert set(found) == {"every fifth size", "the largest fifth of the sizes", "one task", "one machine"}
     sizes = found["every fifth size"]
     assert sizes.rows == sizes.decided == 2 * len(known)
@@ -106,16 +108,18 @@ def test_scores_are_those_of_a_count_by_hand() -> None:
 def test_what_was_not_learned_of_the_rest_counts_for_no_regret_of_the_model(tmp_path: Path) -> None:
     """Of four sizes three are left in each fold, and of these nothing is learned: so nothing was tested."""
     few = [row for row in rows() if row.size in SIZES[::2]]
-    found = {score.left_out: score.regret_pct for score in validation.scores(validation.validate(few))}
+    found = {score.left_out: score.regret_pct for score in validation.score_parts(validation.validate(few))}
     assert set(found["every fifth size"]) == {"threshold", "always GPU", "always CPU"}
-    assert validation.trust(validation.validate(few)) == {}
+    assert validation.compute_trust(validation.validate(few)) == {}
     file = tmp_path / "model.skops"
     costs.learn(few).save(file)
-    trusted = validation.trust(validation.validate(rows()))
+    trusted = validation.compute_trust(validation.validate(rows()))
     assert set(trusted) == {
         (task, "fp32", left_out) for task in ("add", "product") for left_out in (validation.SIZES, validation.LARGEST)
     }
-    (without,) = [score for score in validation.scores(validation.validate(rows())) if score.left_out == "one task"]
+    (without,) = [
+        score for score in validation.score_parts(validation.validate(rows())) if score.left_out == "one task"
+    ]
     assert "model" not in without.regret_pct
 
 
@@ -337,12 +341,12 @@ def test_large_results_cost_more_a_byte_and_so_beyond_the_largest_size() -> None
         seconds = 1e-4 + 1e-10 * moved + (slow * result if result >= LARGE else 0)
         measured.append(Row("one", "add", "fp32", size, moved, size**2, {"cpu": seconds, "gpu": seconds}, None, result))
     model = costs.learn([row for row in measured if row.size < 4096])
-    line = model.lines("one")["add", "fp32"]
+    line = model.make_lines("one")["add", "fp32"]
     for row in measured:
         assert line(row.size).gpu_s == pytest.approx(row.seconds["gpu"], rel=0.02)
         told = model.predict("one", "add", "fp32", row.size, "gpu")
         assert told
         assert told.seconds == pytest.approx(row.seconds["gpu"], rel=0.02)
-    found = model.costs("one", "add", "fp32", "gpu")
+    found = model.list_costs("one", "add", "fp32", "gpu")
     assert found
     assert found["result_byte"] == pytest.approx(slow, rel=0.05)

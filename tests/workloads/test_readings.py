@@ -16,7 +16,7 @@ from warpdeck.profiling import nvml
 from workloads.__main__ import main
 from workloads.learning import costs
 from workloads.scheduler import Scheduler
-from workloads.scheduler.readings import Host, Readings, visible
+from workloads.scheduler.readings import Host, Readings, list_visible_gpus
 
 UUIDS = ["GPU-1aaa", "GPU-1abb", "GPU-2aaa", "GPU-3aaa"]
 
@@ -76,7 +76,7 @@ def test_gpus_are_shown_as_cuda_shows_them(
     """Up to the first that names none; a beginning of a UUID must be that of one."""
     if told is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", told)
-    assert visible(UUIDS) == shown
+    assert list_visible_gpus(UUIDS) == shown
     with Readings() as readings:
         assert readings.has_gpu == bool(shown)
         assert [one.gpu for one in readings.latest] == [place for place, of in enumerate(shown) if of is not None]
@@ -88,7 +88,7 @@ def test_where_nvml_lists_none_a_gpu_may_be_there(monkeypatch: pytest.MonkeyPatc
             monkeypatch.setenv("CUDA_VISIBLE_DEVICES", told)
         else:
             monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-        assert visible([]) == shown
+        assert list_visible_gpus([]) == shown
 
 
 def test_a_hidden_gpu_is_neither_chosen_nor_waited_for(gpus: FourGpus, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,12 +56,12 @@ def model() -> costs.TimeModel:
     """Learned of two machines alike, so that another one may be decided on, too."""
     measured = [*rows(), *rows("two")]
     found = costs.learn(measured)
-    found.trust = validation.trust(validation.validate(measured))
+    found.trust = validation.compute_trust(validation.validate(measured))
     return found
 
 
 def test_plain_python_says_what_the_model_says(model: costs.TimeModel) -> None:
-    for (task, precision), line in model.lines("one").items():
+    for (task, precision), line in model.make_lines("one").items():
         for size in (1, *SIZES, 100, 777.5, 5000, 100_000):
             found = line(size)
             for target, seconds in (("cpu", found.cpu_s), ("gpu", found.gpu_s), ("gpu_compute", found.compute_s)):
@@ -106,7 +106,7 @@ def test_what_was_never_measured_goes_by_a_threshold_and_without_one_to_the_cpu(
 def test_what_was_learned_without_a_precision_holds_for_any() -> None:
     measured = [replace(row, precision="") for row in (*rows(), *rows("two"))]
     model = costs.learn(measured)
-    model.trust = validation.trust(validation.validate(measured))
+    model.trust = validation.compute_trust(validation.validate(measured))
     scheduler = Scheduler(model, readings=Given())
     decision = scheduler.schedule("product", 2048)
     assert (decision.device, decision.reason, decision.precision) == ("gpu", "GPU faster by the model", "fp32")
@@ -173,14 +173,14 @@ def test_a_wait_and_a_factor_are_found_again() -> None:
     correction = Correction(2.0, doubt=1.0)
     for number in range(300):
         predicted = 10 ** (-4 + number % 4)
-        correction.seen(predicted, 0.003 + 1.5 * predicted)
+        correction.learn(predicted, 0.003 + 1.5 * predicted)
     assert correction.wait_s == pytest.approx(0.003, rel=0.05)
     assert correction.factor == pytest.approx(1.5, rel=0.05)
 
 
 def test_a_low_clock_counts_once(model: costs.TimeModel) -> None:
     """At half the clock kernels take twice as long, also after runs that did, and whatever else uses the GPU."""
-    estimate = model.lines("one")["product", "fp32"](4096)
+    estimate = model.make_lines("one")["product", "fp32"](4096)
     took_s = estimate.gpu_s + estimate.compute_s
     assert estimate.compute_s > estimate.gpu_s / 2
     scheduler = Scheduler(model, readings=Given(used_pct=100, clock_mhz=990))

@@ -16,7 +16,7 @@ from workloads.__main__ import main  # noqa: E402
 from workloads.language_model import (  # noqa: E402
     LanguageModel,
     ModelSize,
-    causal_mask,
+    make_causal_mask,
     scaled_dot_product_attention,
 )
 from workloads.ranges import OVERHEAD, TRANSFER, send_to  # noqa: E402
@@ -45,14 +45,14 @@ def record(worker: Inference | Training, plan: Plan) -> Recorder:
 
 
 def test_causal_mask_shows_each_token_itself_and_what_came_before() -> None:
-    assert causal_mask(3).tolist() == [[True, False, False], [True, True, False], [True, True, True]]
+    assert make_causal_mask(3).tolist() == [[True, False, False], [True, True, False], [True, True, True]]
 
 
 @pytest.mark.parametrize("tokens", [1, 7, 32])
 def test_naive_attention_is_torchs_attention(tokens: int) -> None:
     torch.manual_seed(tokens)
     query, key, value = torch.randn(3, 2, 4, tokens, 8, dtype=torch.float64, requires_grad=True)
-    ours = scaled_dot_product_attention(query, key, value, causal_mask(tokens))
+    ours = scaled_dot_product_attention(query, key, value, make_causal_mask(tokens))
     theirs = torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
     torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-12)
 
@@ -144,7 +144,7 @@ def test_copies_and_warm_up_have_colors_of_their_own() -> None:
 def test_a_range_ends_when_its_body_raises() -> None:
     recorder = Recorder()
     with send_to(recorder), pytest.raises(RuntimeError):
-        scaled_dot_product_attention(torch.ones(1, 1, 2, 3), torch.ones(1, 1, 2, 4), torch.ones(1), causal_mask(2))
+        scaled_dot_product_attention(torch.ones(1, 1, 2, 3), torch.ones(1, 1, 2, 4), torch.ones(1), make_causal_mask(2))
     assert recorder.paths == [(ATTENTION,), (ATTENTION, ATTENTION_PARTS[0])]
     assert recorder.open == []
 
@@ -212,7 +212,7 @@ def test_sizes_grow() -> None:
     parameters = []
     for size in SIZES.values():
         with torch.device("meta"):
-            parameters.append(LanguageModel(size.model).parameter_count())
+            parameters.append(LanguageModel(size.model).count_parameters())
     assert list(SIZES) == ["small", "medium", "large"]
     assert parameters == sorted(parameters)
 

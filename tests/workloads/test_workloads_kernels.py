@@ -13,8 +13,8 @@ from tests.support.recorder import Recorder
 torch = pytest.importorskip("torch")
 
 from workloads.__main__ import main  # noqa: E402
-from workloads.attention import VARIANTS, relative_error  # noqa: E402
-from workloads.cuda_source import SOURCE, compiled  # noqa: E402
+from workloads.attention import VARIANTS, compute_relative_error  # noqa: E402
+from workloads.cuda_source import SOURCE, compile_source  # noqa: E402
 from workloads.errors import WorkloadError  # noqa: E402
 from workloads.kernel_cases import CASES, SMALL  # noqa: E402
 from workloads.kernels import report  # noqa: E402
@@ -37,7 +37,7 @@ def ranges_of(arguments: list[str]) -> list[tuple[str, ...]]:
 def test_a_kernel_computes_what_its_reference_does(name: str) -> None:
     torch.manual_seed(0)
     case = CASES[name](SMALL, CPU)
-    assert case.error(case.compute()) <= case.tolerance
+    assert case.compute_error(case.compute()) <= case.tolerance
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -54,7 +54,7 @@ def test_a_wrong_result_ends_the_run(name: str) -> None:
 def test_rounding_stays_within_tolerance_over_as_many_steps_as_on_a_gpu(name: str) -> None:
     torch.manual_seed(0)
     case = CASES[name](replace(SMALL, iterations=4096), CPU)
-    assert case.error(case.compute()) <= case.tolerance
+    assert case.compute_error(case.compute()) <= case.tolerance
 
 
 def test_each_kernel_has_one_range_of_its_own_name() -> None:
@@ -80,9 +80,9 @@ def test_without_a_gpu_one_sentence_says_what_to_do(name: str, capsys: pytest.Ca
 
 def test_without_cupy_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
-    compiled.cache_clear()
+    compile_source.cache_clear()
     with pytest.raises(WorkloadError, match="need cupy, which is not installed: pip install cupy-cuda13x"):
-        compiled()
+        compile_source()
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -91,11 +91,11 @@ def test_the_variants_of_attention_agree_in_float64(name: str, causal: bool) -> 
     torch.manual_seed(0)
     inputs = torch.randn(3, 2, 3, 17, 8, dtype=torch.float64)
     result = VARIANTS[name](inputs[0], inputs[1], inputs[2], causal)
-    assert relative_error(result, inputs, causal) < 1e-14
+    assert compute_relative_error(result, inputs, causal) < 1e-14
     torch.testing.assert_close(
         result, VARIANTS["naive"](inputs[0], inputs[1], inputs[2], causal), rtol=1e-12, atol=1e-12
     )
-    assert relative_error(result, inputs, not causal) > 0.1
+    assert compute_relative_error(result, inputs, not causal) > 0.1
 
 
 def test_attention_ranges_nest_in_their_variant_and_length() -> None:

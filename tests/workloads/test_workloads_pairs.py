@@ -21,12 +21,12 @@ from workloads.__main__ import main  # noqa: E402
 from workloads.errors import WorkloadError  # noqa: E402
 from workloads.idle import Loop  # noqa: E402
 from workloads.images import Images  # noqa: E402
-from workloads.launches import expected, tiny_kernels  # noqa: E402
+from workloads.launches import compute_expected, launch_tiny_kernels  # noqa: E402
 from workloads.ranges import ALLOCATION, COMPUTE, HOST, OVERHEAD, TRANSFER, send_to  # noqa: E402
 from workloads.streams import Pipeline, Shape  # noqa: E402
 from workloads.task_kinds import BASIC, KINDS  # noqa: E402
 from workloads.tasks import PRECISIONS, Bench  # noqa: E402
-from workloads.tasks_cpu import by_numpy, make_cpu  # noqa: E402
+from workloads.tasks_cpu import compute_with_numpy, make_cpu  # noqa: E402
 from workloads.tasks_gpu import TorchBackend  # noqa: E402
 
 CPU = torch.device("cpu")
@@ -110,7 +110,7 @@ def test_a_wrong_chunk_ends_the_run() -> None:
 
 @pytest.mark.parametrize("kernels", [1, 2, 7])
 def test_tiny_kernels_compute_what_is_expected(kernels: int) -> None:
-    assert tiny_kernels(torch.full((3,), 4.0), kernels).tolist() == [expected(4.0, kernels)] * 3
+    assert launch_tiny_kernels(torch.full((3,), 4.0), kernels).tolist() == [compute_expected(4.0, kernels)] * 3
 
 
 def test_a_graph_of_launches_needs_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,7 +140,7 @@ def test_ranges_of_tasks_name_task_size_and_device() -> None:
 
 
 def test_tasks_on_a_device_have_copies_and_colors() -> None:
-    recorder, bench = Recorder(), Bench([16], by_numpy, TorchBackend("cpu"))
+    recorder, bench = Recorder(), Bench([16], compute_with_numpy, TorchBackend("cpu"))
     with send_to(recorder):
         bench.step([16])
     assert inside(recorder, "matmul_16/gpu") == ["allocate", "to_device", "compute", "to_host"]
@@ -156,7 +156,7 @@ def test_tasks_on_a_device_have_copies_and_colors() -> None:
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_pytorch_computes_of_every_kind_what_numpy_does(precision: str) -> None:
-    Bench([8, 67], by_numpy, TorchBackend("cpu"), list(KINDS), precision).step([8, 67])  # checks itself
+    Bench([8, 67], compute_with_numpy, TorchBackend("cpu"), list(KINDS), precision).step([8, 67])  # checks itself
 
 
 @pytest.mark.parametrize(
@@ -170,24 +170,24 @@ def test_pytorch_computes_of_every_kind_what_numpy_does(precision: str) -> None:
 )
 def test_numpy_computes_what_a_kind_says(task: str, expected: Callable[..., Any]) -> None:
     """Against other ways to compute it; GELU by tanh is within 5e-4 of the exact one."""
-    bench = Bench([32], by_numpy, None, [task], "fp64")
-    found = bench.on_cpu(KINDS[task], 32)
+    bench = Bench([32], compute_with_numpy, None, [task], "fp64")
+    found = bench.run_on_cpu(KINDS[task], 32)
     random = np.random.default_rng(0)
     np.testing.assert_allclose(found, expected(random.random((32, 32)), random.random((32, 32))), atol=1e-3)
 
 
 def test_the_sparse_kind_is_a_matrix_times_a_vector() -> None:
-    bench = Bench([40], by_numpy, None, ["sparse"], "fp64")
+    bench = Bench([40], compute_with_numpy, None, ["sparse"], "fp64")
     values, columns, rows, vector = bench.inputs["sparse", 40]
     matrix = np.zeros((40, 40))
     for row in range(40):
         assert len(set(columns[row])) == len(columns[row]) == rows[row + 1] - rows[row]
         matrix[row, columns[row]] = values[row]
-    np.testing.assert_allclose(bench.on_cpu(KINDS["sparse"], 40), matrix @ vector)
+    np.testing.assert_allclose(bench.run_on_cpu(KINDS["sparse"], 40), matrix @ vector)
 
 
 def test_a_wrong_task_ends_the_run() -> None:
-    bench = Bench([16], by_numpy, None)
+    bench = Bench([16], compute_with_numpy, None)
     with pytest.raises(WorkloadError, match=r"^matmul_16 computed something wrong"):
         bench.check("matmul", 16, np.zeros((16, 16), np.float32))
 

@@ -17,10 +17,10 @@ from warpdeck.profiling import launchers
 from warpdeck.profiling.nvml import has_gpu
 from workloads import profile
 from workloads.__main__ import main
-from workloads.clean_room import clean_environment
+from workloads.clean_room import make_clean_environment
 from workloads.ranges import Stopwatch
 from workloads.ranks import split_torchrun
-from workloads.record import prefix_from_environment
+from workloads.record import read_prefix
 
 PYTHON = launchers.python_beside("torchrun")
 LINES = 'import sys\nprint("own program", sys.argv[1:])\nsys.exit(0)\n'
@@ -74,11 +74,11 @@ def test_an_own_program_is_recorded_whole_under_its_own_name(capsys: pytest.Capt
 def test_files_go_to_the_inbox_of_the_dashboard(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("WARPDECK_INBOX", "WARPDECK_DATA"):
         monkeypatch.delenv(name, raising=False)
-    assert profile.inbox() == Path("inbox")
+    assert profile.find_inbox() == Path("inbox")
     monkeypatch.setenv("WARPDECK_DATA", "/data")
-    assert profile.inbox() == Path("/data/inbox")
+    assert profile.find_inbox() == Path("/data/inbox")
     monkeypatch.setenv("WARPDECK_INBOX", "/in")
-    assert profile.inbox() == Path("/in")
+    assert profile.find_inbox() == Path("/in")
 
 
 def test_the_profiler_runs_inside_torchrun_for_several_ranks(capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,14 +112,14 @@ def test_torchrun_is_told_from_what_it_runs(program: list[str], launcher: list[s
 
 def test_the_environment_holds_no_secret() -> None:
     shell = {"PATH": "/bin", "HOME": "/home/me", "TOKEN": "secret", "WANTED": "1", "CUDA_VISIBLE_DEVICES": "3"}
-    words = clean_environment({"A": "b"}, ["WANTED"], shell)
+    words = make_clean_environment({"A": "b"}, ["WANTED"], shell)
     kept = ["PATH=/bin", "HOME=/home/me", "LANG=C.UTF-8", "CUDA_VISIBLE_DEVICES=3", "WANTED=1", "A=b"]
     assert words == ["env", "-i", *kept]
 
 
 def test_a_rank_stands_in_the_path_as_nsys_writes_it() -> None:
-    assert prefix_from_environment({"WORKLOADS_RECORD": "/x/ddp_rank%q{RANK}", "RANK": "3"}) == Path("/x/ddp_rank3")
-    assert prefix_from_environment({}) is None
+    assert read_prefix({"WORKLOADS_RECORD": "/x/ddp_rank%q{RANK}", "RANK": "3"}) == Path("/x/ddp_rank3")
+    assert read_prefix({}) is None
 
 
 @pytest.mark.parametrize(

@@ -13,29 +13,29 @@ MOST_BYTES = 32 << 20
 """Largest unpacked model: one of nine tasks takes less than 0.1 MB."""
 
 
-def holds(is_so: bool) -> None:
+def require(is_so: bool) -> None:
     """Raise ValueError if a condition is false."""
     if not is_so:
         raise ValueError
 
 
-def is_small(path: Path) -> None:
+def check_size(path: Path) -> None:
     """Check the sizes that a packed file states, without unpacking it."""
     with zipfile.ZipFile(path) as packed:
-        holds(sum(part.file_size for part in packed.infolist()) <= MOST_BYTES)
+        require(sum(part.file_size for part in packed.infolist()) <= MOST_BYTES)
 
 
-def costs(fit: Any, terms: int) -> NDArray[np.float64]:
+def check_costs(fit: Any, terms: int) -> NDArray[np.float64]:
     """Return the costs of a fit: one per term, none negative."""
     values: NDArray[np.float64] = np.asarray(fit, dtype=float)
-    holds(values.shape == (terms,) and bool(np.isfinite(values).all()) and not (values < 0).any())
+    require(values.shape == (terms,) and bool(np.isfinite(values).all()) and not (values < 0).any())
     return values
 
 
-def rising(known: Any) -> NDArray[np.float64]:
+def check_rows(known: Any) -> NDArray[np.float64]:
     """Return rows of size, bytes, operations and result by size; all must be positive, because their logarithms are
     used."""
     values: NDArray[np.float64] = np.asarray(known, dtype=float)
-    holds(values.ndim == 2 and values.shape[1] == 4 and len(values) > 0)
-    holds(bool(np.isfinite(values).all()) and not (values <= 0).any() and not (np.diff(values[:, 0]) <= 0).any())
+    require(values.ndim == 2 and values.shape[1] == 4 and len(values) > 0)
+    require(bool(np.isfinite(values).all()) and not (values <= 0).any() and not (np.diff(values[:, 0]) <= 0).any())
     return values

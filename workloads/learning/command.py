@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         for row in (measured.read(path) if path.name.endswith(measured.ENDING) else read(path, left_out.append))
     ]
     yield from left_out
-    few = costs.too_few(rows)
+    few = costs.find_too_few(rows)
     if len(few) == len({(row.machine, row.task, row.precision) for row in rows}):
         raise WorkloadError(
             f"There is too little to learn from: no task has {costs.SIZES} sizes. Measure more: "
@@ -57,14 +57,14 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         words = " ".join(filter(None, (task, precision, machine and f"on {machine}")))
         yield _make_printable(f"not learned: {words} has {sizes} of {costs.SIZES} sizes")
     splits = validation.validate(rows)
-    yield from table(list(validation.scores(splits)))
+    yield from format_table(list(validation.score_parts(splits)))
     if options.output:
-        model.trust = validation.trust(splits)
+        model.trust = validation.compute_trust(splits)
         model.save(options.output)
         yield f"{options.output}: the model"
 
 
-def table(scores: list[validation.Score]) -> Iterator[str]:
+def format_table(scores: list[validation.Score]) -> Iterator[str]:
     """Yield errors and regrets, a line per left-out part."""
     targets = [target for target in TARGETS if any(target in score.error_pct for score in scores)]
     names = [target.replace("_", " ") for target in targets]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .. import COMMAND
 from ..errors import WorkloadError
 from . import checks
-from .plain import Costs, Line, large_result, laws
+from .plain import Costs, Line, count_large_result, fit_laws
 from .table import TARGETS, Row
 
 SIZES = 4
@@ -89,7 +89,7 @@ class TimeModel:
             if known is None:
                 return None
             moved, work, result = (_interpolate_power_law(known, column, size) for column in (1, 2, 3))
-        terms = np.array([1.0, size, moved, work, large_result(result)])
+        terms = np.array([1.0, size, moved, work, count_large_result(result)])
         for key, basis in (
             ((machine, task, precision, target), "this task"),
             ((ANY, task, precision, target), "this task on other machines"),
@@ -100,7 +100,7 @@ class TimeModel:
                 return Prediction(max(float(terms @ fit), 1e-9), basis)
         return None
 
-    def on_gpu(self, machine: str, task: str, precision: str, size: float) -> bool | None:
+    def is_gpu_faster(self, machine: str, task: str, precision: str, size: float) -> bool | None:
         """Return whether the GPU is the faster device, copies included; None if no measurement tells.
 
         Times of a task that was never measured are too uncertain: for it, the middle of the sizes counts from which on
@@ -116,7 +116,7 @@ class TimeModel:
         """Return True if each target of this task was learned, here or on other machines."""
         return all(any((of, task, precision, target) in self._fits for of in (machine, ANY)) for target in targets)
 
-    def costs(self, machine: str, task: str, precision: str, target: str) -> dict[str, float] | None:
+    def list_costs(self, machine: str, task: str, precision: str, target: str) -> dict[str, float] | None:
         """Return the seconds of each of TERMS for a task that was measured here."""
         fit = self._fits.get((machine, task, precision, target))
         return None if fit is None else dict(zip(TERMS, map(float, fit), strict=True))
@@ -131,18 +131,18 @@ class TimeModel:
         """Sizes from which on the GPU won, by task and precision; for task ANY the middle of the others."""
         return dict(self._limits)
 
-    def idle_w(self, machine: str) -> float | None:
+    def get_idle_w(self, machine: str) -> float | None:
         """Return the idle power of a machine's GPUs, or that of other machines; None without a log."""
         return self._idle_w.get(machine, median(self._idle_w.values()) if self._idle_w else None)
 
-    def lines(self, machine: str) -> dict[tuple[str, str], Line]:
+    def make_lines(self, machine: str) -> dict[tuple[str, str], Line]:
         """Return the times of each measured task and precision, here or else on other machines."""
         found = {}
         for (task, precision), known in self._sizes.items():
             cpu, gpu, compute, energy = (self._estimate_own(machine, task, precision, target) for target in TARGETS)
             if cpu and gpu:
                 rows = known.tolist()
-                found[task, precision] = Line([row[0] for row in rows], laws(rows), (cpu, gpu, compute, energy))
+                found[task, precision] = Line([row[0] for row in rows], fit_laws(rows), (cpu, gpu, compute, energy))
         return found
 
     def _estimate_own(self, machine: str, task: str, precision: str, target: str) -> Costs | None:
@@ -184,19 +184,19 @@ def load(path: Path) -> TimeModel:
         raise WorkloadError(f"A model needs {error.name}: pip install 'warpdeck[learn]'.") from error
 
     try:
-        checks.is_small(path)
+        checks.check_size(path)
         content = io.load(path, trusted=[])  # types that skops trusts by itself, which run no code of the file
         if content["format"] != FORMAT:
             raise ValueError(content["format"])
         fits = {
-            (str(a), str(b), str(c), str(d)): checks.costs(fit, len(TERMS))
+            (str(a), str(b), str(c), str(d)): checks.check_costs(fit, len(TERMS))
             for (a, b, c, d), fit in zip(*content["fits"], strict=True)
         }
-        sizes = {(str(task), str(precision)): checks.rising(known) for task, precision, known in content["sizes"]}
+        sizes = {(str(task), str(precision)): checks.check_rows(known) for task, precision, known in content["sizes"]}
         limits = {(str(task), str(precision)): float(limit) for task, precision, limit in content["limits"]}
         trust = {(str(a), str(b), str(c)): (float(model), float(rule)) for a, b, c, model, rule in content["trust"]}
         idle_w = {str(machine): float(idle) for machine, idle in content["idle_w"]}
-        checks.holds(
+        checks.require(
             all(limit > 0 for limit in limits.values()) and all(0 <= idle < np.inf for idle in idle_w.values())
         )
         return TimeModel(fits, sizes, limits, trust, idle_w)
@@ -224,11 +224,11 @@ def learn(rows: Sequence[Row], *, each: bool = True) -> TimeModel:
         if row.idle_w is not None:
             idle.setdefault(row.machine, []).append(row.idle_w)
     return TimeModel(
-        fits, _list_known_sizes(rows), thresholds(rows), idle_w={machine: min(of) for machine, of in idle.items()}
+        fits, _list_known_sizes(rows), find_thresholds(rows), idle_w={machine: min(of) for machine, of in idle.items()}
     )
 
 
-def thresholds(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
+def find_thresholds(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
     """Return the size from which on the GPU was always faster, by task and precision, and by precision the middle.
 
     It is infinite if the GPU never was.
@@ -250,7 +250,7 @@ def thresholds(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
     return limits
 
 
-def too_few(rows: Iterable[Row]) -> dict[tuple[str, str, str], int]:
+def find_too_few(rows: Iterable[Row]) -> dict[tuple[str, str, str], int]:
     """Return machine, task and precision of tasks with too few sizes to learn from, with their numbers."""
     sizes: dict[tuple[str, str, str], set[float]] = {}
     for row in rows:
@@ -263,7 +263,9 @@ def _fit_costs(rows: Sequence[Row], target: str, *, tasks: bool) -> NDArray[np.f
     none."""
     from sklearn.linear_model import LinearRegression
 
-    terms = np.array([[1.0, 0.0 if tasks else row.size, row.moved, row.work, large_result(row.result)] for row in rows])
+    terms = np.array(
+        [[1.0, 0.0 if tasks else row.size, row.moved, row.work, count_large_result(row.result)] for row in rows]
+    )
     seconds = np.array([row.seconds[target] for row in rows])
     scale = np.maximum(terms.max(axis=0), 1e-300)
     fit = LinearRegression(fit_intercept=False, positive=True)

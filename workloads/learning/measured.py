@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import COMMAND
 from ..errors import WorkloadError
-from .table import ENERGY, ROWS, Row, machine, work_of
+from .table import ENERGY, ROWS, Row, estimate_work, name_machine
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,7 @@ def read(path: Path) -> list[Row]:
     joules, idle_w = (
         _measure_energy(times, _read_table(log, _LOGGED)) if log.exists() and "repetitions" in times else ({}, None)
     )
-    name = machine(_read_gpu_name(facts), facts.get("cpu_name"))
+    name = name_machine(_read_gpu_name(facts), facts.get("cpu_name"))
     flops, both, back = (
         _read_values_by_task(facts, name) for name in ("flops_by_task", "bytes_by_task", "result_bytes_by_task")
     )
@@ -48,7 +48,7 @@ def read(path: Path) -> list[Row]:
         moved = both.get(f"{task}_{size}")
         if not moved:
             raise WorkloadError(f"{path}: its .meta.json has no bytes_by_task. Run {COMMAND} profile tasks anew.")
-        work, result = work_of(flops.get(f"{task}_{size}"), moved), back.get(f"{task}_{size}", 0.0)
+        work, result = estimate_work(flops.get(f"{task}_{size}"), moved), back.get(f"{task}_{size}", 0.0)
         if (task, size) in joules:
             seconds[ENERGY] = joules[task, size]
         rows.append(Row(name, task, str(facts.get("precision", "")), size, moved, work, seconds, idle_w, result))

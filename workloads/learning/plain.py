@@ -50,7 +50,7 @@ class Line:
         at = log(size)
         moved_1, moved_slope, work_1, work_slope, result_1, slope = self._laws[bisect_right(self._bounds, at)]
         moved, work = exp(moved_1 + moved_slope * at), exp(work_1 + work_slope * at)
-        large = large_result(exp(result_1 + slope * at))
+        large = count_large_result(exp(result_1 + slope * at))
         cpu, gpu, compute, energy = self.costs
         gpu_s = _sum_costs(gpu, size, moved, work, large)
         return Estimate(
@@ -60,7 +60,7 @@ class Line:
         )  # fmt: skip
 
 
-def laws(known: Sequence[Sequence[float]]) -> list[Law]:
+def fit_laws(known: Sequence[Sequence[float]]) -> list[Law]:
     """Return the laws between successive rows of size, bytes, operations and result; for a single row a constant."""
     if len(known) == 1:
         return [(log(known[0][1]), 0.0, log(known[0][2]), 0.0, log(known[0][3]), 0.0)]
@@ -74,7 +74,7 @@ def _fit_line(low: Sequence[float], high: Sequence[float], column: int) -> tuple
     return log(low[column]) - slope * log(low[0]), slope
 
 
-def large_result(result: float) -> float:
+def count_large_result(result: float) -> float:
     """Return the bytes of a result that count twice because it is large."""
     return result if result >= LARGE else 0.0
 

@@ -118,18 +118,18 @@ def _parse_row(values: Sequence[object]) -> Row | None:
         return None
     result = _parse_number(named["bytes_to_host"]) or 0.0
     moved = (_parse_number(named["bytes_to_device"]) or 0.0) + result
-    work = work_of(_parse_number(named["flops"]), moved)
+    work = estimate_work(_parse_number(named["flops"]), moved)
     precision = named["precision"] if isinstance(named["precision"], str) else ""
-    name, idle_w = machine(named["gpu_name"], named["cpu_name"]), _parse_number(named["gpu_idle_w"])
+    name, idle_w = name_machine(named["gpu_name"], named["cpu_name"]), _parse_number(named["gpu_idle_w"])
     return Row(name, named["task"], precision, size, moved, work, seconds, idle_w, result)
 
 
-def machine(gpu_name: object, cpu_name: object) -> str:
+def name_machine(gpu_name: object, cpu_name: object) -> str:
     """Return the name of a machine from the known names of its GPU and CPU."""
     return " with ".join(name for name in (gpu_name, cpu_name) if isinstance(name, str) and name)
 
 
-def work_of(flops: float | None, moved: float) -> float:
+def estimate_work(flops: float | None, moved: float) -> float:
     """Return the operations of a task; if the program counts none, N log2 N of N bytes."""
     return float(flops or moved * np.log2(moved + 1))
 

@@ -58,16 +58,16 @@ class Judged:
 def validate(rows: Sequence[Row]) -> dict[str, list[Judged]]:
     """Leave out sizes, the largest sizes, each task, and each machine if there are several."""
     splits = _split_rows(rows)
-    return {left_out: list(judged(of, each=left_out != TASKS)) for left_out, of in splits.items() if of}
+    return {left_out: list(judge_rows(of, each=left_out != TASKS)) for left_out, of in splits.items() if of}
 
 
-def scores(judged_rows: Mapping[str, Sequence[Judged]]) -> Iterator[Score]:
+def score_parts(judged_rows: Mapping[str, Sequence[Judged]]) -> Iterator[Score]:
     """Return a score of each part left out by ``validate``."""
     for left_out, of in judged_rows.items():
         yield score(left_out, of)
 
 
-def trust(judged_rows: Mapping[str, Sequence[Judged]]) -> costs.Trust:
+def compute_trust(judged_rows: Mapping[str, Sequence[Judged]]) -> costs.Trust:
     """Return the regrets in percent of the model and of the threshold, by task, precision and left-out part.
 
     The left-out part is one of SIZES, LARGEST and MACHINES. A task is included if both devices were measured and the
@@ -85,13 +85,13 @@ def trust(judged_rows: Mapping[str, Sequence[Judged]]) -> costs.Trust:
     return told
 
 
-def judged(splits: Iterable[Split], *, each: bool = True) -> Iterator[Judged]:
+def judge_rows(splits: Iterable[Split], *, each: bool = True) -> Iterator[Judged]:
     """Learn from the first part of each split, of each task or of any, and predict the second."""
     for known, unknown in splits:
-        model, limits = costs.learn(known, each=each), costs.thresholds(known)
+        model, limits = costs.learn(known, each=each), costs.find_thresholds(known)
         for row in unknown:
             predicted = {target: _predict_seconds(model, row, target) for target in row.seconds}
-            is_gpu_faster = model.on_gpu(row.machine, row.task, row.precision, row.size)
+            is_gpu_faster = model.is_gpu_faster(row.machine, row.task, row.precision, row.size)
             names = row.machine, row.task, row.precision  # energy decides nothing for a task that was never measured
             if is_gpu_faster is None or not {"cpu", "gpu"} <= set(row.seconds):
                 yield Judged(row, predicted, {}, {})

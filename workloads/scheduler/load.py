@@ -24,7 +24,7 @@ BUSY_PCT = 50.0
 """Utilization by others from which on a GPU is shared."""
 
 
-def at_its_clock(estimate: Estimate, reading: Reading | None) -> float:
+def estimate_at_clock(estimate: Estimate, reading: Reading | None) -> float:
     """Return the seconds on a GPU. If it runs below its highest clock, for example at its power limit, kernels take
     longer."""
     clock, most = (reading.sm_clock_mhz, reading.sm_clock_max_mhz) if reading else (None, None)
@@ -47,7 +47,7 @@ class Correction:
         """Return the seconds that a run will take under this load."""
         return self.wait_s + self.factor * predicted_s
 
-    def seen(self, predicted_s: float, took_s: float) -> None:
+    def learn(self, predicted_s: float, took_s: float) -> None:
         """Learn from the duration of a run and the model's prediction."""
         u = 1 / predicted_s
         ratio = min(took_s, MOST * self(predicted_s)) * u
@@ -76,6 +76,6 @@ class Own:
         self._busy_s = self._busy_s * exp(-(now_s - self._at_s) / self._window_s) + busy_s
         self._at_s = now_s
 
-    def share(self, now_s: float) -> float:
+    def compute_share(self, now_s: float) -> float:
         """Return the share, from 0 to 1."""
         return min(1.0, self._busy_s * exp(-(now_s - self._at_s) / self._window_s) / self._window_s)

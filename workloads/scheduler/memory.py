@@ -16,7 +16,7 @@ def fits(needs: float | None, free: float | None) -> bool:
     return needs is None or free is None or needs <= free
 
 
-def by_memory(
+def decide_by_memory(
     needs: float | None, latest: Sequence[Reading], host_free: float | None, *, gain_s: float, waited_s: float,
     interval_s: float,
 ) -> tuple[str, str, float] | None:  # fmt: skip

@@ -55,7 +55,7 @@ class Readings:
         self.interval_s = interval_s
         self.latest: tuple[Reading, ...] = ()
         self.host = Host()
-        devices = visible([nvml.read_uuid(index) for index in range(nvml.count_gpus())]) if use_gpu else []
+        devices = list_visible_gpus([nvml.read_uuid(index) for index in range(nvml.count_gpus())]) if use_gpu else []
         self.has_gpu = nvml.has_gpu() and bool(devices)
         self._devices = {gpu: device for gpu, device in enumerate(devices) if device is not None}
         self._limits = {gpu: nvml.read_limits(device) for gpu, device in self._devices.items()}
@@ -78,7 +78,7 @@ class Readings:
     def read(self) -> None:
         """Take one reading now; a GPU that does not answer, such as a lost one, has none."""
         readings = tuple(one for gpu in self._devices if (one := self._read_gpu(gpu)))
-        host = Host(host_free_bytes(), time.perf_counter())
+        host = Host(read_host_free_bytes(), time.perf_counter())
         with self._read:
             self.latest, self.host = readings, host
             self._read.notify_all()
@@ -105,7 +105,7 @@ class Readings:
             self.read()
 
 
-def visible(uuids: Sequence[str | None]) -> list[int | None]:
+def list_visible_gpus(uuids: Sequence[str | None]) -> list[int | None]:
     """Return NVML's numbers of the GPUs that CUDA shows this program, in CUDA's order.
 
     CUDA_VISIBLE_DEVICES is read as CUDA does: numbers and prefixes of UUIDs, up to the first that names no GPU. NVML
@@ -134,7 +134,7 @@ def _starts_with_name(uuid: str | None, name: str) -> bool:
     return uuid is not None and name.startswith("GPU-") and uuid.startswith(name)
 
 
-def host_free_bytes() -> float | None:
+def read_host_free_bytes() -> float | None:
     """Return the memory that a program can have without swapping, as Linux estimates it; None elsewhere."""
     try:
         for line in MEMORY.read_text().splitlines():

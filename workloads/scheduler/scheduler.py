@@ -29,11 +29,11 @@ from ..learning import costs
 from ..learning.plain import Estimate
 from ..ranges import mark
 from .decisions import DECIDED, FAILED, WAIT, Decision, DecisionLog
-from .load import BUSY_PCT, Correction, Own, at_its_clock
-from .memory import ROOM, by_memory, fits
+from .load import BUSY_PCT, Correction, Own, estimate_at_clock
+from .memory import ROOM, decide_by_memory, fits
 from .objective import Objective
 from .readings import Reading, Readings
-from .trust import machine_of, trusted
+from .trust import judge_model, match_machine
 
 STALE_S = 1.0
 """Age in seconds from which on a reading is ignored."""
@@ -80,12 +80,12 @@ class Scheduler:
         known = costs.load(Path(model)) if isinstance(model, str | Path) else model
         self.readings = readings or Readings()
         self.policy = policy
-        self.machine, self.is_known = machine_of(known) if known else ("", False)
-        self._objective = Objective(energy_weight, known.idle_w(self.machine) if known else None, host_w)
-        self._lines = known.lines(self.machine) if known else {}
+        self.machine, self.is_known = match_machine(known) if known else ("", False)
+        self._objective = Objective(energy_weight, known.get_idle_w(self.machine) if known else None, host_w)
+        self._lines = known.make_lines(self.machine) if known else {}
         self._given: dict[Any, float] = dict(thresholds or {})
         self._limits: dict[Any, float] = {**(known.limits if known else {}), **self._given}
-        self._trusted = {key: trusted(known, key, self.is_known) for key in self._lines} if known else {}
+        self._trusted = {key: judge_model(known, key, self.is_known) for key in self._lines} if known else {}
         self._log = DecisionLog(None if log is None else Path(f"{log}.tasks.csv"))
         self._cpu = Correction()
         self._free: dict[int | None, Correction] = {}
@@ -145,7 +145,7 @@ class Scheduler:
         gpu_s, reading = self._find_soonest(estimate, ready or latest, started) if estimate else (None, None)
         reading = reading or next(iter(ready or latest), None)
         shared = reading is not None and self._is_shared(reading, started)
-        found = by_memory(
+        found = decide_by_memory(
             needs_bytes, latest, host_free, gain_s=(cpu_s or 0.0) - (gpu_s or 0.0),
             waited_s=waited_s, interval_s=self.readings.interval_s,
         )  # fmt: skip
@@ -208,7 +208,7 @@ class Scheduler:
         """Return the GPU that will be ready first, and when; without readings as if it were free."""
         best: tuple[float, Reading | None] = (estimate.gpu_s, None)
         for reading in among:
-            expected_s = at_its_clock(estimate, reading)
+            expected_s = estimate_at_clock(estimate, reading)
             seconds = self._get_correction(reading.gpu, shared=self._is_shared(reading, now_s))(expected_s)
             if best[1] is None or seconds < best[0]:
                 best = seconds, reading
@@ -218,7 +218,7 @@ class Scheduler:
         """Return True if others use a GPU: NVML's utilization less this program's own."""
         own = self._own.get(reading.gpu)
         used = reading.utilization_pct or 0.0
-        return used - (100 * own.share(now_s) if own else 0.0) >= BUSY_PCT
+        return used - (100 * own.compute_share(now_s) if own else 0.0) >= BUSY_PCT
 
     def _get_correction(self, gpu: int | None, *, shared: bool) -> Correction:
         corrections = self._shared if shared else self._free
@@ -243,12 +243,12 @@ class Scheduler:
 
     def _learn_times(self, decision: Decision, estimate: Estimate, seconds: float) -> None:
         if decision.device == "cpu":
-            self._cpu.seen(estimate.cpu_s, seconds)
+            self._cpu.learn(estimate.cpu_s, seconds)
         elif decision.device == "gpu":
-            expected_s = at_its_clock(
+            expected_s = estimate_at_clock(
                 estimate, decision.reading
             )  # the load is not charged with the effect of the clock
-            self._get_correction(decision.gpu, shared=decision.busy).seen(expected_s, seconds)
+            self._get_correction(decision.gpu, shared=decision.busy).learn(expected_s, seconds)
             own = self._own.setdefault(decision.gpu, Own(WINDOW_S))
             own.add(time.perf_counter(), min(estimate.compute_s, seconds))
 
@@ -289,12 +289,12 @@ class Scheduler:
             signature = inspect.signature(function)
 
             @functools.wraps(function)
-            def placed(*args: P.args, **kwargs: P.kwargs) -> R:
+            def run_placed(*args: P.args, **kwargs: P.kwargs) -> R:
                 bound = signature.bind_partial(*args, **kwargs)  # by position if possible, as len needs it
                 with self.place(task, size(*bound.args, **bound.kwargs), precision) as decision:
                     device: dict[str, Any] = {"device": "cpu" if decision.gpu is None else f"cuda:{decision.gpu}"}
                     return function(*args, **{**kwargs, **device})
 
-            return placed
+            return run_placed
 
         return decorate

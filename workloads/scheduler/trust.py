@@ -5,22 +5,22 @@ from __future__ import annotations
 from warpdeck.profiling import nvml
 
 from ..learning import costs
-from ..learning.table import machine
+from ..learning.table import name_machine
 from ..learning.validation import LARGEST, MACHINES, SIZES
-from ..system import cpu_name
+from ..system import read_cpu_name
 
 
-def machine_of(model: costs.TimeModel) -> tuple[str, bool]:
+def match_machine(model: costs.TimeModel) -> tuple[str, bool]:
     """Return the model's machine that matches this one, and whether it is the same: the GPU counts first, then the
     CPU."""
     gpus = nvml.describe_gpus()
-    name = machine(gpus[0]["name"] if gpus else None, cpu_name())
+    name = name_machine(gpus[0]["name"] if gpus else None, read_cpu_name())
     if name in model.machines:
         return name, True
     return name, False
 
 
-def trusted(model: costs.TimeModel, key: tuple[str, str], is_known: bool) -> tuple[bool, bool]:
+def judge_model(model: costs.TimeModel, key: tuple[str, str], is_known: bool) -> tuple[bool, bool]:
     """Return whether the model may decide a task, among the measured sizes and beyond them.
 
     It may if its choices cost no more than the threshold's when these sizes were left out; on a machine that was never

@@ -13,7 +13,7 @@ import pytest
 
 from app.web import upload_store
 from app.web.upload_store import Upload, UploadRefusedError, UploadStore
-from bench.pages import server
+from bench.pages import run_server
 from profiledb.library.visitor import Visitor
 from tests.app.web.uploading import LIMITS, SETTINGS, held
 from tests.conftest import wait_until
@@ -99,7 +99,7 @@ def make_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", name="address")
 def make_address(data: Path) -> Iterator[str]:
-    with server(SETTINGS | LIMITS | {"WARPDECK_DATA": str(data)}, {"address": "127.0.0.1"}) as one:
+    with run_server(SETTINGS | LIMITS | {"WARPDECK_DATA": str(data)}, {"address": "127.0.0.1"}) as one:
         yield one.address
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import psutil
 
-from bench.pages import Server, free_port, server
+from bench.pages import Server, find_free_port, run_server
 from tests.app.web.client import BackMsg, session
 from tests.conftest import wait_until
 
@@ -34,7 +34,7 @@ ROLES = {
 @contextmanager
 def provider(port: int = 0) -> Iterator[str]:
     """Runs the provider as a process of its own, on a port that is free or the one that is named; gives its address."""
-    port = port or free_port()
+    port = port or find_free_port()
     with listening([sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", "--port", str(port)], port) as address:
         for name, claims in PEOPLE.items():
             httpx.put(f"{address}/users/{name}", json=dict(claims)).raise_for_status()
@@ -85,7 +85,7 @@ def guarded(
     issuer: str, data: Path, secrets_file: Path, scheme: str = "http", **more: str
 ) -> Iterator[tuple[Server, str]]:
     """Runs a dashboard with a login, to which people come by this scheme; gives it and its cookie secret."""
-    port = free_port()
+    port = find_free_port()
     secret = write_secrets(secrets_file, issuer, port, scheme)
     settings = {
         "WARPDECK_DATA": str(data),
@@ -93,7 +93,7 @@ def guarded(
         "WARPDECK_WORKER": "off",
         "STREAMLIT_SECRETS_FILES": str(secrets_file),
     }
-    with server(settings | ROLES | more, {"address": "127.0.0.1"}, port=port) as running:
+    with run_server(settings | ROLES | more, {"address": "127.0.0.1"}, port=port) as running:
         yield running, secret
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.web import compression_middleware
-from bench.pages import Server, server
+from bench.pages import Server, run_server
 from tests.app.web.client import Answer, Session, ask, session
 from tests.conftest import ROOT, SAMPLES, ingest_files
 
@@ -50,7 +50,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     data = tmp_path_factory.mktemp("headers")
     ingest_files(data, [SAMPLES / NAME])
     settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
-    with server(settings, {"address": "127.0.0.1"}) as one:
+    with run_server(settings, {"address": "127.0.0.1"}) as one:
         yield one
 
 
@@ -158,7 +158,7 @@ def test_options_of_streamlit_open_nothing(tmp_path: Path) -> None:
         "STREAMLIT_SERVER_ENABLE_AGENT_API": "true",
         "STREAMLIT_SERVER_SCRIPT_HEALTH_CHECK_ENABLED": "true",
     }
-    with server(settings, {"address": "127.0.0.1"}) as one:
+    with run_server(settings, {"address": "127.0.0.1"}) as one:
         for path in ("/_stcore/agent/interact", "/_stcore/agent/mcp", "/_stcore/script-health-check"):
             for method in ("GET", "POST"):
                 assert ask(one.address, path, method, b"{}", Content_Type="application/json").status == 404

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from bench.pages import Server, server
+from bench.pages import Server, run_server
 from tests.app.web.client import ask, open_socket, session
 
 pytestmark = pytest.mark.integration
@@ -27,7 +27,7 @@ ROUTES = (
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A dashboard as ``make run`` starts it: no address, no host names given."""
-    with server(QUIET | {"WARPDECK_DATA": str(tmp_path_factory.mktemp("hosts"))}, {}) as one:
+    with run_server(QUIET | {"WARPDECK_DATA": str(tmp_path_factory.mktemp("hosts"))}, {}) as one:
         yield one
 
 
@@ -106,7 +106,7 @@ def test_a_foreign_page_gets_no_websocket(running: Server, port: int, origin: st
 
 def test_other_names_can_be_allowed_in_the_environment(tmp_path: Path) -> None:
     names = {"STREAMLIT_SERVER_ALLOWED_HOSTS": "profiles.example.com *.gpu.example.com"}
-    with server(QUIET | names | {"WARPDECK_DATA": str(tmp_path)}, {}) as one:
+    with run_server(QUIET | names | {"WARPDECK_DATA": str(tmp_path)}, {}) as one:
         assert ask(one.address, "/", Host="profiles.example.com").status == 200
         assert ask(one.address, "/", Host="profiles.example.com", Origin="https://profiles.example.com").status == 200
         assert ask(one.address, "/", Host="a.gpu.example.com").status == 200
@@ -116,7 +116,7 @@ def test_other_names_can_be_allowed_in_the_environment(tmp_path: Path) -> None:
 
 
 def test_listening_for_everybody_without_a_login_is_said(tmp_path: Path) -> None:
-    with server(QUIET | {"WARPDECK_DATA": str(tmp_path)}, {"address": "0.0.0.0"}) as one:
+    with run_server(QUIET | {"WARPDECK_DATA": str(tmp_path)}, {"address": "0.0.0.0"}) as one:
         log = one.log.read_text()
     assert "listens on 0.0.0.0 WITHOUT A LOGIN" in log
     assert "read, upload and delete" in log

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.pages import Server, free_port, server
+from bench.pages import Server, find_free_port, run_server
 from profiledb.library.database import Shared
 from profiledb.library.library import Library
 from tests.app.web.client import BackMsg, ConnectionClosed, Session, ask, session
@@ -145,7 +145,7 @@ def test_an_admin_logs_a_person_out(dashboard: Server, data: Path) -> None:
 
 
 def test_every_server_of_a_team_hears_of_it(issuer: str, team: Shared, tmp_path: Path) -> None:
-    secrets, port = tmp_path / "secrets.toml", free_port()
+    secrets, port = tmp_path / "secrets.toml", find_free_port()
     write_secrets(secrets, issuer, port)
     data = {name: str(tmp_path / name) for name in ("one", "other")}
     settings = ROLES | {
@@ -157,8 +157,8 @@ def test_every_server_of_a_team_hears_of_it(issuer: str, team: Shared, tmp_path:
         return ask(running.address, "/api/v1/reports", Cookie=header(cookies)).status
 
     with (
-        server(settings | {"WARPDECK_DATA": data["one"]}, {}, port=port) as one,
-        server(settings | {"WARPDECK_DATA": data["other"]}, {}) as other,
+        run_server(settings | {"WARPDECK_DATA": data["one"]}, {}, port=port) as one,
+        run_server(settings | {"WARPDECK_DATA": data["other"]}, {}) as other,
     ):
         cookies = log_in(one.address, "edith")
         assert [status(each, cookies) for each in (one, other)] == [200, 200]

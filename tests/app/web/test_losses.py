@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from app.api import routes
 from app.web import security_headers_middleware, sharing_route
-from bench.pages import free_port
+from bench.pages import find_free_port
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     """A program that asks a server whose database does not answer."""
     for name, value in {
         "DATA": str(tmp_path),
-        "DATABASE": f"postgresql://team:hidden@127.0.0.1:{free_port()}/team",
+        "DATABASE": f"postgresql://team:hidden@127.0.0.1:{find_free_port()}/team",
         "SAMPLES": "off",
         "WORKER": "off",
     }.items():

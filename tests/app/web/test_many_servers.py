@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.pages import Server, server
+from bench.pages import Server, run_server
 from profiledb.library.library import Library
 from tests.app.web.client import ask, session
 from tests.conftest import run_ingest, wait_until
@@ -31,7 +31,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def servers(data: Path) -> Iterator[tuple[Server, Server]]:
     settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
-    with server(settings, {}) as one, server(settings, {}) as other:
+    with run_server(settings, {}) as one, run_server(settings, {}) as other:
         yield one, other
 
 

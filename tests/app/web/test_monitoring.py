@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from bench.pages import Server, free_port, server
+from bench.pages import Server, find_free_port, run_server
 from profiledb import confinement
 from profiledb.library.catalog import Job
 from profiledb.library.library import Library
@@ -28,7 +28,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def metrics() -> str:
-    return f"http://127.0.0.1:{free_port()}"
+    return f"http://127.0.0.1:{find_free_port()}"
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def running(data: Path, metrics: str) -> Iterator[Server]:
         "WARPDECK_METRICS": str(urlsplit(metrics).port),
         "AWS_SECRET_ACCESS_KEY": SECRET,
     }
-    with server(settings, {}) as one:
+    with run_server(settings, {}) as one:
         yield one
 
 

@@ -19,7 +19,7 @@ from websockets.typing import Subprotocol
 
 from app.web import upload_middleware
 from app.web.fair_pool import FairPool
-from bench.pages import free_port, server
+from bench.pages import find_free_port, run_server
 from profiledb.access.operations.tokens import Tokens
 from profiledb.errors import BusyError
 from profiledb.library.inbox.folder import FolderInbox
@@ -208,8 +208,8 @@ def page(address: str, source: str, **headers: str) -> ClientConnection:
 def test_one_address_leaves_pages_to_others(nginx: Path, tmp_path: Path) -> None:
     settings = {"WARPDECK_DATA": str(tmp_path / "data"), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
     with (
-        server(settings, {"address": "127.0.0.1"}) as running,
-        behind(nginx, [running], tmp_path, free_port()) as address,
+        run_server(settings, {"address": "127.0.0.1"}) as running,
+        behind(nginx, [running], tmp_path, find_free_port()) as address,
         ExitStack() as open_,
     ):
         half = open_.enter_context(socket.create_connection(("127.0.0.1", urlsplit(address).port), timeout=30))

@@ -8,7 +8,7 @@ import pytest
 from app.page_list import ADMIN_URL, VIEWS
 from app.timeline.routes import PREFIX
 from app.web.sharing_route import COOKIE
-from bench.pages import free_port
+from bench.pages import find_free_port
 from profiledb.access.operations import openapi
 from profiledb.access.operations.registry import list_operations
 from profiledb.library.library import Library
@@ -40,7 +40,7 @@ def issuer() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def metrics() -> int:
-    return free_port()
+    return find_free_port()
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.web.upload_store import FOLDER_PREFIX
-from bench.pages import Server, server
+from bench.pages import Server, run_server
 from tests.app.web.client import BOUNDARY, Answer, Session, ask, frame, session
 from tests.app.web.uploading import (
     LIMITS,
@@ -45,7 +45,7 @@ def forget_peak(pid: int) -> None:
 def test_a_large_upload_goes_to_disk_and_not_to_memory(own: Path) -> None:
     size, digest = 300 * MB, hashlib.sha256()
     with (
-        server(SETTINGS | {"WARPDECK_DATA": str(own)}, {"address": "127.0.0.1"}) as running,
+        run_server(SETTINGS | {"WARPDECK_DATA": str(own)}, {"address": "127.0.0.1"}) as running,
         session(running.address) as page,
     ):
         page.run()
@@ -235,7 +235,7 @@ def test_another_type_of_content_is_refused(page: Session, data: Path, kind: str
 
 def test_a_disk_that_takes_no_more_is_said(own: Path) -> None:
     with (
-        server(SETTINGS | LIMITS | {"WARPDECK_DATA": str(own)}, {"address": "127.0.0.1"}) as running,
+        run_server(SETTINGS | LIMITS | {"WARPDECK_DATA": str(own)}, {"address": "127.0.0.1"}) as running,
         session(running.address) as page,
     ):
         page.run()
@@ -247,14 +247,14 @@ def test_a_disk_that_takes_no_more_is_said(own: Path) -> None:
 
 def test_what_a_killed_server_left_goes_with_the_next_start(own: Path) -> None:
     settings = SETTINGS | {"WARPDECK_DATA": str(own)}
-    with server(settings, {"address": "127.0.0.1"}) as first, session(first.address) as page:
+    with run_server(settings, {"address": "127.0.0.1"}) as first, session(first.address) as page:
         page.run()
         assert page.put(bytes(MB)).status == 204
-        with server(settings, {"address": "127.0.0.1"}):
+        with run_server(settings, {"address": "127.0.0.1"}):
             assert len(held(own)) == 1, "a server that runs keeps its files"
         os.kill(first.pid, signal.SIGKILL)
     assert len(held(own)) == 1
-    with server(settings, {"address": "127.0.0.1"}) as again, session(again.address) as page:
+    with run_server(settings, {"address": "127.0.0.1"}) as again, session(again.address) as page:
         assert held(own) == []
         page.run()
         assert page.put(bytes(MB)).status == 204

@@ -10,7 +10,7 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from app.web.upload_store import FOLDER_PREFIX
-from bench.pages import Server, server
+from bench.pages import Server, run_server
 from tests.app.web.client import Session, frame, session
 from tests.conftest import wait_until
 
@@ -28,7 +28,7 @@ def make_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", name="small")
 def make_small(data: Path) -> Iterator[Server]:
     """A server that takes files of 5 MB, 12 MB at a time."""
-    with server(SETTINGS | LIMITS | {"WARPDECK_DATA": str(data)}, {"address": "127.0.0.1"}) as one:
+    with run_server(SETTINGS | LIMITS | {"WARPDECK_DATA": str(data)}, {"address": "127.0.0.1"}) as one:
         yield one
 
 

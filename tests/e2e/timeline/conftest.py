@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Page
 
-from bench.pages import dashboard
+from bench.pages import run_dashboard
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.report import store
@@ -56,7 +56,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 @pytest.fixture(scope="package")
 def address(library: Library) -> Iterator[str]:
     settings = {"WARPDECK_DATA": str(library.folder.parent), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
-    with dashboard(settings) as running:
+    with run_dashboard(settings) as running:
         yield running
 
 

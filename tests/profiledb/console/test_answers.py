@@ -99,7 +99,7 @@ def test_a_question_sees_the_summaries_of_all_reports(place: tuple[Library, Mani
 def guarded() -> Iterator[Server]:
     """A database that asks for its password."""
     needs.require("PostgreSQL")
-    server = Server(port=pages.free_port())
+    server = Server(port=pages.find_free_port())
     yield server
     server.remove()
 

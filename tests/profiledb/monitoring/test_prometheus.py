@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from bench.pages import free_port
+from bench.pages import find_free_port
 from profiledb.errors import CatalogError, ConfigError
 from profiledb.monitoring import counters, prometheus
 from profiledb.monitoring.prometheus import Address, Figures, Gauge, Listener
@@ -31,7 +31,7 @@ def lost() -> Mapping[str, float]:
 @pytest.fixture
 def listening() -> Iterator[str]:
     gauges = [Gauge("a_files", "Files.", "state", lambda: {"ready": 3.0}), Gauge("a_lost", "Lost.", "", lost)]
-    port = free_port()
+    port = find_free_port()
     listener = Listener(Address("127.0.0.1", port), Figures(gauges), lambda: (False, {"database": "missing"}))
     listener.start()
     try:
