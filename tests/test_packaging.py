@@ -158,6 +158,11 @@ def test_files_and_functions_are_small() -> None:
                 assert lines <= MAX_FUNCTION_LINES, f"{path}: {node.name} has {lines} lines"
 
 
+def test_every_slow_mark_has_a_reason() -> None:
+    for path in sources("tests"):
+        assert not re.search(r"\bmark\.slow\b(?!\([^)])", path.read_text(encoding="utf-8")), path
+
+
 def test_comments_of_sql_are_narrow() -> None:
     # A line with a key in the header of an analysis or rule is one line, however long. sqruff holds the rest.
     keyed = re.compile(

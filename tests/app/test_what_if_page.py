@@ -7,7 +7,7 @@ from profiledb.library.library import Library
 from profiledb.replay import prediction
 from tests.app.conftest import Dashboard
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow("replays a report for each choice of changes")
 
 
 def test_the_page_shows_what_the_command_predicts(dashboard: Dashboard, library: Library) -> None:

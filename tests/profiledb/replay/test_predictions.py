@@ -99,7 +99,7 @@ def test_every_change_has_its_row_in_the_document() -> None:
         assert f"| `{name}{'=' if change.value else '`'}" in text, name
 
 
-@pytest.mark.slow
+@pytest.mark.slow("replays every report there is")
 def test_every_report_replays_or_says_why_not(every_report: Library) -> None:
     """Of those with calls and work on a GPU nine in ten replay, with at most 3 % unexplained; paths add up."""
     replayed, refused = [], []
