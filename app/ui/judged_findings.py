@@ -1,7 +1,7 @@
 """The findings of a report for pages, judged once per selection, and their text."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +102,7 @@ def format_sentence(finding: Finding) -> str:
     return sentences.says(finding)
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
+@lru_cache(maxsize=4)  # several threads may load the same rules, which does no harm
 def _load_rules(folder: Path | None, stamp: int) -> dict[str, Rule]:  # noqa: ARG001 (part of the key)
     return rulebook.load(folder)
 

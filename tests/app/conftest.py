@@ -9,7 +9,6 @@ from typing import Any
 
 import duckdb
 import pytest
-import streamlit as st
 from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
@@ -221,5 +220,4 @@ def _use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("WARPDECK_WORKER", "off")
     for name in ("WARPDECK_INBOX", "WARPDECK_LIBRARY", "WARPDECK_CLASSES"):
         monkeypatch.delenv(name, raising=False)
-    st.cache_data.clear()
     return folder

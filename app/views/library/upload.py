@@ -73,6 +73,7 @@ def _choose_folder() -> str:
     return get_folder(chosen or EVERYBODY)
 
 
+# Streamlit alone tells when a session ends, and only to such a cache.
 @st.cache_resource(
     scope="session", show_spinner=False, on_release=lambda identity: get_upload_store().close_session(identity)
 )

@@ -71,11 +71,6 @@ def _analyze_run(report_id: str) -> RunAnalysis:
 def _read_named(manifest: Manifest) -> Named:
     """Return the report's run, rank and other facts, read again only when its sidecar of facts changes."""
     shelf = session.library()
-    return _read_named_cached(
-        manifest, str(shelf.folder), shelf.stamp(sidecar.get_path(shelf.reports, manifest.id, "meta"))
-    )
-
-
-@st.cache_resource(show_spinner=False, max_entries=4096, hash_funcs={Manifest: lambda one: (one.id, one.name)})
-def _read_named_cached(manifest: Manifest, folder: str, stamp: int) -> Named:  # noqa: ARG001 (part of the key)
-    return family.read_named(session.library(), manifest)
+    facts_stamp = shelf.stamp(sidecar.get_path(shelf.reports, manifest.id, "meta"))
+    key = ("named", str(shelf.folder), manifest.id, manifest.name, facts_stamp)
+    return session.work_out(key, lambda: family.read_named(shelf, manifest))
