@@ -16,17 +16,17 @@ from profiledb.library.library import Library
 from profiledb.query import answer_store, header
 from profiledb.rules import classes
 
-BY_STEPS = frozenset(("iterations", "iteration_summary", "detected_iterations", "mfu", "tensor_growth", "tensor_steps"))
-"""Analyses that choose the counted steps themselves."""
-
+STEP_ROWS = frozenset(("steps", "kernel_iterations", "tensor_steps"))
+"""Shared rows (``once:``) of analyses that choose the counted steps themselves."""
 
 LONGEST_KERNEL = 40
 """Characters of a kernel's name in a statement."""
 
 
 def restrict_params(part: Steady | None, analysis: str) -> dict[str, Any]:
-    """Return the parameters that restrict an analysis to the steady part; none for one of ``BY_STEPS``."""
-    return {} if part is None or analysis in BY_STEPS else header.get(analysis).taken(part.times)
+    """Return the parameters that restrict an analysis to the steady part; none if it reads ``STEP_ROWS``."""
+    asked = header.get(analysis)
+    return {} if part is None or STEP_ROWS.intersection(asked.once) else asked.taken(part.times)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 from profiledb.findings import judge, rulebook
 from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
-from profiledb.studies.summary import document
+from profiledb.studies.summary import answers, document
 from tests.conftest import CORPUS, ROOT, Once, ingest_files
 from tests.support.every_report import FILES, slow_but
 from tests.support.gaps import MS
@@ -50,6 +50,13 @@ def test_steps_are_judged_with_all_that_count(library: Library, capture: Capture
     found = {one.rule.name: one for one in judge.judge(library, report, {}, rules, late)}
     assert found["step_outliers"].facts["steps"] == 8
     assert found["warmup_inside"].verdict == "clear"
+
+
+def test_analyses_of_steps_see_the_whole_selection() -> None:
+    part = judge.Steady(8, 200 * MS, 280 * MS, 0, 0)
+    for name in ("iterations", "iteration_summary", "detected_iterations", "mfu", "tensor_growth", "tensor_steps"):
+        assert answers.restrict_params(part, name) == {}, name
+    assert answers.restrict_params(part, "time_split") == part.times
 
 
 def test_remarks_on_the_work_are_those_of_the_steps(library: Library, capture: Capture) -> None:
