@@ -1,4 +1,4 @@
-"""No two files import each other, however many files lie between them: import-linter holds floors only."""
+"""No two files import each other, not even through others; import-linter checks only the layers."""
 
 import ast
 from collections.abc import Iterator

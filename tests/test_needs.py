@@ -1,4 +1,4 @@
-"""Where nsys, ncu, Chromium or nginx is missing, tests that need it are skipped with a reason, or fail on demand."""
+"""Tests that need a missing nsys, ncu, Chromium or nginx are skipped with a reason, or fail on demand."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What holds the project together: packages, pins, layers, sizes, and the files that start things."""
+"""The project as a whole: packages, pins, layers, sizes, and the files that start it."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_nothing_shows_untrusted_text_as_html() -> None:
 
 
 def test_a_page_has_one_name() -> None:
-    """Its title makes its address; its folder and its test module bear that name, too."""
+    """The title of a page gives its address; its folder and its test module have that name, too."""
     pages = {view.url for view in VIEWS} | {LIBRARY.parent.name, ADMIN.parent.name}
     assert {path.parent.name for path in FOLDER.glob("*/page.py")} == pages
     modules = {path.stem[len("test_") : -len("_page")] for path in (ROOT / "tests" / "app").glob("test_*_page.py")}

@@ -1,4 +1,4 @@
-"""What tests share to save time is what they asked for."""
+"""Tests that share expensive work still get exactly their own files, settings and reports."""
 
 import gc
 import re

@@ -1,4 +1,4 @@
-"""The script that keeps the samples small takes out lists by code address and one chart, and nothing else."""
+"""The script that keeps the samples small removes lists by code address and one chart, and nothing else."""
 
 import mmap
 import sqlite3

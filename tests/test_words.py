@@ -61,7 +61,7 @@ def own() -> list[Path]:
 
 
 def test_spelling_is_american() -> None:
-    """One spelling in all that the project says, comments and names included: that of CUDA and PyTorch."""
+    """One spelling everywhere, in comments and names too: that of CUDA and PyTorch."""
     paths = own()
     assert len(paths) > 900
     found = [
@@ -86,7 +86,7 @@ def test_headings_say_per_step() -> None:
 
 
 def test_questions_of_the_tour_end_as_such() -> None:
-    """Each stop of the tour asks something, in words of the field."""
+    """Each stop of the tour asks a question in the trade's words."""
     stops = tomllib.loads((ROOT / "app" / "tour.toml").read_text(encoding="utf-8"))["stop"]
     assert all(stop["question"].endswith("?") for stop in stops)
     assert not [stop["see"] for stop in stops if re.search(r"\bthe host\b|\d an? (?:step|sample)\b", stop["see"])]
@@ -105,11 +105,11 @@ def test_questions_of_the_tour_end_as_such() -> None:
     ],
 )
 def test_what_counts_as_british(text: str, words: list[str]) -> None:
-    """The list finds what it is for, and nothing else."""
+    """The list finds British words and nothing else."""
     assert british(text) == words
 
 
 @pytest.mark.parametrize(("title", "bad"), [("A pass", True), ("GPU time a step", True), ("Time per step", False)])
 def test_what_counts_as_a_heading_to_mend(title: str, bad: bool) -> None:
-    """ "A step" alone or at the end of a heading is found."""
+    """It finds "a step" alone or at the end of a heading."""
     assert bool(PER.match(title)) is bad

@@ -1,4 +1,4 @@
-"""The page "Attention": sizes from the report, beside it and from people, several lengths, hostile names."""
+"""The page "Attention": sizes from the report, from its sidecar and from the user, several lengths, hostile names."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The page "Call paths" and the Summary, for a profile that has sums and no times."""
+"""The page "Call paths" and the Summary of a profile that has sums but no times."""
 
 import shutil
 from pathlib import Path

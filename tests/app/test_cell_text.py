@@ -1,4 +1,4 @@
-"""Cells of tables: each in a fitting unit, over the numbers by which the table sorts."""
+"""Table cells show each number in a fitting unit, and the table sorts by the numbers."""
 
 from types import SimpleNamespace
 
@@ -69,7 +69,7 @@ def test_moments_share_a_unit_that_tells_them_apart() -> None:
 
 
 def test_a_long_table_has_one_unit_a_column() -> None:
-    """Writing each of many cells takes seconds, and pandas refuses a quarter of a million of them."""
+    """Formatting each of many cells takes seconds, and pandas refuses a quarter of a million of them."""
     rows = tables.MOST_WRITTEN
     frame = pd.DataFrame(
         {

@@ -33,14 +33,14 @@ def test_charts_have_the_accent_and_the_background_of_the_theme(theme: Theme) ->
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_what_charts_draw_stands_out_from_the_page(theme: Theme) -> None:
-    """3:1, as WCAG 2 asks of graphics; 4.5:1 for marks, whose words have their color."""
+    """3:1, as WCAG 2 requires of graphics; 4.5:1 for marks, because their labels have the same color."""
     for color, least in ((ACCENT, 3), (charts.GRAY, 4.5), (charts.NEUTRAL, 3), (charts.MARK, 4.5)):
         assert contrast(color[theme], GROUND[theme]) >= least
 
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_categories_have_colors_of_their_own(theme: Theme) -> None:
-    """They stand out from the page, are told apart by every eye, and are not taken for a class of kernels."""
+    """They stand out from the page, differ for color-blind readers, and resemble no class of kernels."""
     mine = CATEGORIES[theme]
     assert min(contrast(color, GROUND[theme]) for color in mine) >= 3
     for kind in VISION:
@@ -72,7 +72,7 @@ def test_a_waterfall_begins_at_its_first_value_and_ends_at_its_last() -> None:
 
 @pytest.mark.parametrize("place", [0, 2])
 def test_the_words_at_an_occupancy_curve_stand_above_it(place: int) -> None:
-    """Beside their point they crossed the curve wherever that falls or climbs near it."""
+    """Beside their point, they crossed the curve wherever it is steep."""
     known = {"x": [32, 64, 96], "occupancy_pct": [50.0, 100.0, 75.0]}
     figure = plot_curve(
         pd.DataFrame(known | {"is_current": [at == place for at in range(3)]}), "Threads", "32", "light"

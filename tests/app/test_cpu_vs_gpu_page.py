@@ -1,4 +1,4 @@
-"""The page "CPU vs GPU": with times beside the report, without, with odd ones; its charts and their colors."""
+"""The page "CPU vs GPU": with times beside the report, without them, with odd ones; its charts and colors."""
 
 from itertools import pairwise
 
@@ -51,7 +51,7 @@ def test_without_times_it_says_how_to_get_some(dashboard: Dashboard, library: Li
 
 
 def test_many_odd_tasks(dashboard: Dashboard, library: Library) -> None:
-    """More than have room: one is drawn, all are listed; a name is only ever a name."""
+    """There are more tasks than room: the page draws one and lists all; a name is never anything but text."""
     report_id = of(library, "tasks.nsys-rep")
     hostile = f'"{HOSTILE}"'
     rows = [f"{hostile},{size},{device},x,{1e-6 * size}" for size in (3, 30) for device in ("cpu", "gpu")]
@@ -100,7 +100,7 @@ def test_the_charts(library: Library, sample: str) -> None:
 
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_colors_stay_apart(name: Theme) -> None:
-    """The two devices, and neighbors in the stack of parts, by 30 in CIE Lab whatever the eye."""
+    """The devices, and neighbors in the stack of parts, differ by 30 in CIE Lab, for color-blind readers too."""
     colors = theme.WORK[name]
     assert difference(colors["cpu"], colors["gpu"]) > 30
     stack = [colors[part] for part in (*charts.PARTS, "overhead")]
@@ -117,7 +117,7 @@ def decided(library: Library) -> str:
 
 
 def test_decisions_of_a_scheduler(dashboard: Dashboard, decided: str) -> None:
-    """What was decided comes first; each goal that was missed is a warning with its reason."""
+    """The decisions come first; each missed goal is a warning with its reason."""
     at = dashboard("cpu_vs_gpu", report=decided)
     assert not at.exception
     assert [title.value for title in at.subheader][:2] == ["Scheduler", "Predicted and measured"]

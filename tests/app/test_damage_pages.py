@@ -87,7 +87,7 @@ def test_the_library_says_that_the_catalog_was_rebuilt(dashboard: Dashboard, lib
 
 
 def test_a_part_of_the_frame_that_fails_leaves_the_page(data: Path, tmp_path: Path) -> None:
-    """Without its logo the dashboard cannot draw its head; the page is drawn all the same."""
+    """Without its logo the dashboard cannot draw the header, but it still draws the page."""
     script = tmp_path / "app" / "dashboard.py"
     script.parent.mkdir()
     script.write_text(MAIN.read_text().replace("Path(__file__).resolve().parent.parent", repr(MAIN.parent.parent)))

@@ -1,4 +1,4 @@
-"""The page "Energy": a real log, one that is too short, none, and a hand-made one with odd names and two GPUs."""
+"""The page "Energy": a real log, a log that is too short, none, and a made-up one with odd names and two GPUs."""
 
 import csv
 import json

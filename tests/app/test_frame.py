@@ -77,7 +77,7 @@ def test_a_compute_report_has_its_own_pages(dashboard: Dashboard, library: Libra
 
 
 def test_the_report_at_hand_stays_while_others_come_in(dashboard: Dashboard, library: Library) -> None:
-    """It is the sample for newcomers; without it the newest report of the first look."""
+    """It is the sample for newcomers, or else the newest report at the first visit."""
     training = library.find("transformer_training.nsys-rep")
     library.catalog.add_report(replace(training, sample=True))
     assert training.id in links(dashboard())["Summary"].query_string

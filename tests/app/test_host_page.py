@@ -41,7 +41,7 @@ def test_samples_of_gaps_and_of_a_thread_from_the_address(dashboard: Dashboard, 
 
 
 def test_python_functions_that_the_gpu_waits_for(dashboard: Dashboard, library: Library) -> None:
-    """The starved loader: what the GPU waits for is the function that prepares images."""
+    """In the sample of a starved loader, the GPU waits for the function that prepares images."""
     report = of(library, "host_python.nsys-rep")
     at = dashboard("host", report=report)
     assert re.search(

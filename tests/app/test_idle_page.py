@@ -60,7 +60,7 @@ def test_kernels_without_copies_calls_and_ranges(page: Open, small_report: Publi
 
 
 def test_why_the_gpu_is_idle(page: Open, library: Library) -> None:
-    """The range that holds the host stands in the sentence, and what to do is about data loading."""
+    """The sentence names the range that keeps the host busy, and the advice is about data loading."""
     said = texts(page("idle", of(library, "dataloader_starved.nsys-rep")))
     assert "The CPU was in `step_*/next_batch/transform_image` for 95.9 % of it" in said
     assert "This looks like data loading" in said
@@ -69,7 +69,7 @@ def test_why_the_gpu_is_idle(page: Open, library: Library) -> None:
 
 
 def test_the_code_of_the_cpu_during_gaps(page: Open, library: Library) -> None:
-    """Most samples lie in a library without symbols; the sentence names it where that code is the main reason."""
+    """Most samples are in a library without symbols; the sentence names it if its code is the main reason."""
     at = page("idle", of(library, "transformer_training.nsys-rep"), warmup="include")
     code = next(table.value for table in at.dataframe if "called_from" in table.value or "samples" in table.value)
     assert (code["function"].iloc[0], code["samples"].iloc[0], code["samples"].sum()) == ("[libcublasLt.so.13]", 46, 80)
@@ -111,7 +111,7 @@ def test_a_program_that_launches_graphs_is_not_told_to_use_them() -> None:
 
 
 def test_a_few_long_gaps_count_more_than_many_short_ones() -> None:
-    """Of 100 ms in 6,000 gaps, 80 lie in one: it is no code between launches."""
+    """One of 6,000 gaps takes 80 of 100 ms: code between launches is not the reason."""
     top = pd.Series({"reason": "host code", "idle_ns": 100_000_000, "gaps": 6_000})
     gaps = pd.DataFrame({"reason": ["host code", "allocation"], "duration_ns": [80_000_000, 90_000_000]})
     assert find_usual_gap(top, gaps) == 80_000_000

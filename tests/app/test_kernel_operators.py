@@ -1,4 +1,4 @@
-"""Operators of PyTorch on the kernels of a report: its own, and those of a trace that a visitor links it to."""
+"""PyTorch operators of a report's kernels: from the report itself, and from a trace that a visitor links to it."""
 
 from pathlib import Path
 

@@ -62,7 +62,7 @@ def test_search_and_filters_narrow_the_list(dashboard: Dashboard, library: Libra
 
 
 def test_a_large_library_has_pages(dashboard: Dashboard, library: Library) -> None:
-    """The widgets that turn pages appear only where there are several; the search covers all of them."""
+    """The page buttons appear only if there are several pages; the search covers all of them."""
     assert not dashboard().number_input
     reports = library.list()
     copies = [
@@ -187,7 +187,7 @@ def test_an_empty_library_says_what_to_do(dashboard: Dashboard, empty: Path) -> 
 
 
 def test_a_trace_of_a_browser_is_none_of_pytorch() -> None:
-    """The form of both is the same; people look for them by what wrote them."""
+    """Both have the same format; people look for them by the program that wrote them."""
     kept = [
         Manifest("a", 1, "a.trace.json", "torch", "", 1, tool="PyTorch profiler"),
         Manifest("b", 1, "b.trace.json", "torch", "", 1, tool="Chrome trace"),
@@ -232,7 +232,7 @@ def test_uploads_never_overwrite_other_content(tmp_path: Path) -> None:
 
 
 def test_the_worst_finding_of_what_was_judged(dashboard: Dashboard, library: Library) -> None:
-    """Two of the reports are judged: one waits for its data, the other has nothing that costs time."""
+    """Two of the reports are judged: one waits for its data, and the other has no costly finding."""
     rules = rulebook.load(None)
     for name in ("dataloader_starved.nsys-rep", "launches_graph.nsys-rep"):
         report = library.find(name)

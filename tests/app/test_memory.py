@@ -1,4 +1,4 @@
-"""Holders of the server's memory, and free pages that go back to the system."""
+"""Holders of the server's memory, and the return of free pages to the system."""
 
 import subprocess
 import sys
@@ -43,7 +43,7 @@ jemalloc = pytest.mark.skipif(memory._find_jemalloc() is None, reason="DuckDB ha
 
 @jemalloc
 def test_what_duckdb_frees_goes_back_to_the_system() -> None:
-    """A process of its own, because connections of other tests hold pages, too."""
+    """It runs in its own process, because connections of other tests hold pages, too."""
     done = subprocess.run(
         [sys.executable, "-c", FREED], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
     )

@@ -1,4 +1,4 @@
-"""The page "Operators" in each of its views, on a small trace by hand and on one without the data."""
+"""The page "Operators" in each of its views, on a small made-up trace and on one without the data."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The page "Phases": one report, two side by side, reports that lack ranges or kernels, and its sentences."""
+"""The page "Phases": one report, two side by side, reports without ranges or kernels, and its sentences."""
 
 from collections.abc import Callable
 from typing import Any

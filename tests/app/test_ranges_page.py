@@ -175,7 +175,7 @@ def test_the_icicle_keeps_to_its_number() -> None:
 
 
 def test_the_icicle_ends_at_its_deepest_level() -> None:
-    """A capture whose ranges are never popped nests hundreds of levels, each as wide as the one before."""
+    """A capture whose ranges are never popped nests hundreds of levels, each as wide as its parent."""
     rows = tree(*[(i, i - 1 if i else None, 1000 - i, 999 - i) for i in range(300)])
     rows["level"] = range(300)
     facts = pd.Series({"busy_ns": 1000, "gpu_ns": 1000, "cpu_ns": 1000, "operations": 9})
@@ -208,7 +208,7 @@ def test_numbers_of_steps_are_those_of_their_names(names: list[str], numbers: li
 
 
 def test_a_warm_up_is_not_called_as_long_as_the_rest(dashboard: Dashboard, library: Library) -> None:
-    """The first step of the sample is left out for a tenth on the host; on the GPU it is a little below that."""
+    """The first step of the sample takes a tenth longer on the CPU, but slightly less on the GPU."""
     report = of(library, "transformer_steps.nsys-rep")
     at = dashboard("ranges", report=report)
     first, *rest = analysis.query(library, report, STEPS)["ns"]

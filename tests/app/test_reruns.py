@@ -1,4 +1,4 @@
-"""Cheap reruns: cells of tables without pandas' layout, and figures that are built once."""
+"""Cheap reruns: table cells skip pandas' layout, and figures are built once."""
 
 import gc
 import logging

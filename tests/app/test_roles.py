@@ -1,4 +1,4 @@
-"""The standing of a user by the claims of an identity provider."""
+"""The role of a user by the claims of an identity provider."""
 
 from typing import Any
 

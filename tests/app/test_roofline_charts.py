@@ -1,4 +1,4 @@
-"""The roofline as a figure: roofs, ridges, points, and names that cover nothing."""
+"""The roofline chart: roofs, ridges, points, and labels that cover nothing."""
 
 import math
 from typing import Any
@@ -55,7 +55,7 @@ def test_the_chart_draws_roofs_ridges_points_and_arrows() -> None:
 
 @pytest.mark.parametrize("x", [0.3, 1, 4.7, 13.37])
 def test_words_of_roofs_begin_on_the_chart(x: float) -> None:
-    """Plotly draws no words at a place that a rounding puts before the edge of the axis."""
+    """Plotly draws no text whose position rounding puts outside the axis."""
     roofs = [Roof("DRAM", 1.555e12, True), Roof("L2", 4.2e12, False)]
     figure = plot_roofline(Roofline([point(x, 5e11)], roofs, [Roof("FP32", 1.05e13, True)]), "light")
     low, high = figure.layout.xaxis.range
@@ -79,7 +79,7 @@ def test_what_does_no_arithmetic_stands_as_far_below_the_memory_roof_as_its_traf
 
 
 def test_no_name_covers_a_point_or_another_name() -> None:
-    """Points of different size: the boxes of all words, drawn anew from the figure, meet nothing."""
+    """The label boxes, computed from the figure with points of several sizes, do not overlap."""
     points = [
         Point(
             f"/{n}",

@@ -1,4 +1,4 @@
-"""The page "Run": the rank that holds up the others, on the samples, and a report without a run."""
+"""The page "Run": the rank that delays the others, on the samples, and a report without a run."""
 
 import csv
 import gzip
@@ -143,7 +143,7 @@ HOSTILE = "\"'<img src=x onerror=alert(1)>**b** $x$ :red[y] \x1b[31m\u202e" + "l
 def test_a_hostile_name_of_a_run_is_text_everywhere(
     tmp_path: Path, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The name of the run is that of its files: quotes, HTML, Markdown, an escape sequence, 170 letters."""
+    """The run has the name of its files: quotes, HTML, Markdown, an escape sequence, 170 letters."""
     (tmp_path / "made").mkdir()
     files = [tmp_path / "made" / f"{HOSTILE}_rank{rank}.sqlite" for rank in (0, 1)]
     for rank, file in enumerate(files):
@@ -180,7 +180,7 @@ def test_a_hostile_name_of_a_run_is_text_everywhere(
 def test_ranks_of_two_profilers_are_one_run(
     tmp_path: Path, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """nsys captured rank 0, and the PyTorch profiler rank 1 at the same time: a trace whose clock is set to it."""
+    """nsys captured rank 0, and the PyTorch profiler captured rank 1 at the same time, on the same clock."""
     (tmp_path / "made").mkdir()
     files = [tmp_path / "made" / name for name in ("job_rank0.sqlite", "job_rank1.pt.trace.json")]
     shutil.copyfile(FOLDER / "ddp_strong_2_rank0.sqlite", files[0])

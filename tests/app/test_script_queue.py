@@ -1,4 +1,4 @@
-"""The script queue: first come, first served; others run while one waits; nobody waits forever."""
+"""The script queue: first come, first served; others run while one waits; no script waits forever."""
 
 import threading
 import time

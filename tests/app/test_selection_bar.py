@@ -1,4 +1,4 @@
-"""The selection bar: the address selects on every page, and unknown parts of a selection break no page."""
+"""The selection bar: the address selects on every page, and unknown parts of it break no page."""
 
 import re
 from collections.abc import Callable
@@ -207,7 +207,7 @@ def test_what_the_report_does_not_have_goes_with_a_click(page: Open, library: Li
 def test_every_page_bears_a_selection_of_nothing(
     page: Open, library: Library, name: str, query: dict[str, str]
 ) -> None:
-    """A range that launched nothing, and a time after the end."""
+    """A range without launches, and a time after the end."""
     at = page(name, of(library, TRAINING), **query)
     assert "without it" not in said(at)
 

@@ -1,4 +1,4 @@
-"""The cached access of pages to the library: the cache key holds the files that an answer was read from."""
+"""Pages' cached access to the library: the cache key includes the files that an answer was read from."""
 
 import inspect
 import os
@@ -48,7 +48,7 @@ def test_what_a_report_lacks_goes_by_its_file(library: Library, publish: Publish
 
 
 def test_a_question_of_a_page_is_eight_calls_away_from_its_sql(gaps: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """docs/design.md: from ``session.run``, which a page calls, to the query."""
+    """docs/design.md: the walk from ``session.run``, which a page calls, to the query."""
     walks: list[list[str]] = []
 
     def note_walk(*args: Any) -> pa.Table:

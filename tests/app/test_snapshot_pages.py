@@ -33,7 +33,7 @@ def test_every_page_opens_and_memory_tells(dashboard: Dashboard, empty: Path, on
 
 
 def test_the_summary_tells_memory_and_asks_for_no_kernels(dashboard: Dashboard, empty: Path, once: Once) -> None:
-    """By hand: 600 B at the peak, 500 of them by `loss`; 100 B at the start, 400 at the end; half of 2 KB free."""
+    """By hand: 600 B at the peak, 500 of them in `loss`; 100 B at the start, 400 at the end; half of 2 KB free."""
     copy_data(once("snapshot", fill), empty)
     (report,) = Library(empty / "library").list()
     at = dashboard("summary", report=report.id)

@@ -1,4 +1,4 @@
-"""CSV that people open in a spreadsheet: texts that would be formulas are texts, everything else is as it was."""
+"""CSV for spreadsheets: texts that look like formulas stay text, and everything else stays as it was."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The page "SQL": examples, a question of one's own, kept questions and their links, and hostile names."""
+"""The page "SQL": examples, a question of one's own, saved questions and their links, and hostile names."""
 
 import pytest
 from streamlit.testing.v1 import AppTest

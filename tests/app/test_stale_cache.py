@@ -1,4 +1,4 @@
-"""The last answer is repeated while the database cannot be read, to the people who had it, and renewed afterward."""
+"""While the database cannot be read, people who had the last answer see it again; later it is renewed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Private modules of Streamlit have one place, so that an upgrade has one file to check."""
+"""One module holds Streamlit's private parts, so that an upgrade has one file to check."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The summary to download, and the iterations that kernels tell, on their pages."""
+"""The summary to download, and the iterations detected from kernels, on their pages."""
 
 from app.views.phases import detected_iterations
 from profiledb.library.library import Library

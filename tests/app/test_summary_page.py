@@ -1,4 +1,4 @@
-"""The page "Summary": a real report, reports without kernels or without anything, and hostile names."""
+"""The page "Summary": a real report, reports without kernels or without any data, and hostile names."""
 
 import re
 
@@ -69,7 +69,7 @@ def test_it_begins_with_findings(page: Open, library: Library) -> None:
 
 
 def test_it_covers_what_its_findings_judge(page: Open, library: Library) -> None:
-    """One of 5 steps is a warm-up: the GPU is idle for 33.1 % of the other four, and for 33.7 % of all."""
+    """One of 5 steps is a warm-up: the GPU is idle for 33.1 % of the other four, and for 33.7 % of all five."""
     at = page("summary", of(library, "transformer_steps.nsys-rep"))
     assert "Judged: 4 steps (45.9 ms)." in texts(at)
     assert "66.9 % busy, 33.1 % idle." in texts(at)

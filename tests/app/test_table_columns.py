@@ -1,4 +1,4 @@
-"""Columns of tables: the choice of pages, and the descriptions in the headers of analyses."""
+"""Columns of tables: those that pages choose, and the descriptions in the headers of analyses."""
 
 import ast
 import importlib
@@ -89,7 +89,7 @@ SELECT 1
 
 
 def test_what_a_header_shows_is_the_table_of_its_page() -> None:
-    """A header without a table, or a table without its header, would leave a page to nobody."""
+    """No header lists columns without a table, and no table lacks its header."""
     found = {name: one for name, one in header.list_analyses().items() if one.show}
     assert len(found) > 30
     for name, one in found.items():
@@ -178,7 +178,7 @@ def drawn() -> list[tuple[str, tuple[table_columns.Col, ...]]]:
 
 
 def test_no_table_has_two_columns_under_one_heading() -> None:
-    """A unit may tell them apart, where it stands behind the heading."""
+    """Units distinguish them if the heading shows the unit."""
     for where, columns in drawn():
         shown = Counter((one.label, "%" if one.kind in ("percent", "bar") else one.unit) for one in columns)
         assert max(shown.values()) == 1, (where, shown.most_common(2))

@@ -28,7 +28,7 @@ def test_a_report_without_the_data_tells_the_command(
 
 
 def test_impossible_times_are_left_out_and_open_calls_kept(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """What these do otherwise than nsys, as their headers say."""
+    """The headers of these analyses state this difference from nsys."""
     copies = ("start", "end", "globalPid", "bytes", "copyKind", "virtualAddress")
     faults = ("start", "end", "globalPid", "deviceId", "address", "numberOfPageFaults", "faultAccessType")
     exports.write(

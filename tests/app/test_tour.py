@@ -1,4 +1,4 @@
-"""The tour of the samples on the Library page: its visitors, and the target of each link."""
+"""The tour of the samples on the Library page: who sees it, and the target of each link."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -144,7 +144,7 @@ def test_figures_of_torch(torch_samples: Library) -> None:
 
 
 def test_figures_of_tasks() -> None:
-    """Medians over the steps, by size: the first from which on the GPU is faster for good."""
+    """Medians over the steps, by size: the first size from which the GPU stays faster."""
     seconds = defaultdict(list)
     with (SAMPLES / "tasks.tasks.csv").open() as file:
         for row in csv.DictReader(file):
@@ -165,7 +165,7 @@ def test_figures_of_tasks() -> None:
 
 
 def test_figures_of_queue() -> None:
-    """Sums of the times by who decided; regret by the medians of `cpu` and `gpu` under the same load."""
+    """Sums of the times by policy; regret by the medians of `cpu` and `gpu` under the same load."""
     of: dict[str, list[dict[str, str]]] = defaultdict(list)
     times: dict[tuple[str, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     with (SAMPLES / "queue.tasks.csv").open() as file:

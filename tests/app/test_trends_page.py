@@ -1,4 +1,4 @@
-"""The page "Trends": all series, one series, people's notes on its changes, moving reports, and no series at all."""
+"""The page "Trends": all series, one series, people's notes on changes, moving reports, and no series at all."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""Libraries that earlier versions made, and one that a later version has changed, with real workers and a real server.
+"""Libraries of earlier versions, and one that a later version has changed, with real workers and a real server.
 
-The libraries of tests/data/upgrade were made by the programs of those commits (make.sh), and no source is left of them.
+The programs of those commits made the libraries in tests/data/upgrade (make.sh); their sources are gone.
 """
 
 import hashlib

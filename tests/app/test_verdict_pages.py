@@ -97,7 +97,7 @@ def test_masked_fill_has_one_verdict_on_all_pages(dashboard: Dashboard, library:
 @needs_samples
 @pytest.mark.parametrize("report", PAIRS)
 def test_no_two_answers_disagree_about_a_launch(library: Library, report: str) -> None:
-    """Every analysis that has a verdict or the word of a bound has the one that ncu's metrics give."""
+    """Every analysis with a verdict or a bound gives the one that follows from ncu's metrics."""
     expected = by_metrics(library, report)
     assert set(expected.values()) <= WORDS
     compute, systems = library.find(report).id, library.find(PAIRS[report]).id

@@ -1,4 +1,4 @@
-"""The work of a server before the first page."""
+"""The server warms up before the first page."""
 
 import os
 import subprocess

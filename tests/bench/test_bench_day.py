@@ -1,4 +1,4 @@
-"""The bench of a day of use: a short one on the real server, and the growth that it computes from samples."""
+"""The bench of a day of use: a short one on the real server, and the growth computed from samples."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page of measurements."""
+"""The page with the results of the benchmarks."""
 
 from pathlib import Path
 

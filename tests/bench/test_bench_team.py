@@ -1,4 +1,4 @@
-"""The measurement of a team: its parts run, and people see no error while files are dropped."""
+"""The benchmark of a team: its parts run, and people see no error while files are dropped."""
 
 import argparse
 import re
@@ -64,7 +64,7 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
 def test_reports_that_are_made_up_are_whole_to_a_worker(
     team: Shared, fresh: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the measurement of lists puts down is such that nothing is to be done and nothing is missing."""
+    """A worker finds nothing to do and nothing missing in the made-up reports."""
     monkeypatch.setattr(trends, "MADE", 4)
     settings = config.load(database=team.url, library=fresh.url(), cache=tmp_path / "cache", inbox=tmp_path / "inbox")
     library = open_library(settings)

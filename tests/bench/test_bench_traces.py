@@ -1,4 +1,4 @@
-"""Large traces of the benchmarks repeat a real one: each copy later, with ids of its own."""
+"""Large traces of the benchmarks repeat a real one: each copy is later and has its own ids."""
 
 import json
 from collections import Counter

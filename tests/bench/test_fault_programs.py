@@ -1,4 +1,4 @@
-"""Programs with a fault: both halves run on the CPU, those of ranks on two."""
+"""Programs with a fault: both halves run on the CPU, those of several ranks in two processes."""
 
 import json
 import subprocess

@@ -70,7 +70,7 @@ def test_every_server_has_the_settings_of_the_login() -> None:
 
 
 def test_the_settings_of_the_login_reach_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The service of a folder, as a process with the environment that .env and the file give it."""
+    """A folder's service, run as a process with the environment of .env and the compose file."""
     monkeypatch.setenv("WARPDECK_LOGIN_CLAIM", "realm.roles")
     monkeypatch.setenv("WARPDECK_LOGIN_VIEWERS", "gpu-viewer")
     given = {key: str(value) for key, value in services("folder")["app"]["environment"].items()}

@@ -1,4 +1,4 @@
-"""The dashboard of Grafana and the alerts of Prometheus name only figures that exist, and lie well."""
+"""Grafana's dashboard and Prometheus's alerts name existing metrics only, and panels do not overlap."""
 
 import json
 import re

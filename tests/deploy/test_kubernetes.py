@@ -1,4 +1,4 @@
-"""deploy/kubernetes: valid by the schemas of Kubernetes, and of one mind with the image and with docker-compose.yml."""
+"""deploy/kubernetes is valid by the schemas of Kubernetes, and agrees with the image and docker-compose.yml."""
 
 import re
 from pathlib import Path

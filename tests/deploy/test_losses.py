@@ -1,4 +1,4 @@
-"""A team that loses its parts one after the other while files are dropped (docs/team.md, Losses)."""
+"""A team loses its parts one after another while files are dropped (docs/team.md, Losses)."""
 
 import pytest
 

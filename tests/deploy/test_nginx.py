@@ -1,4 +1,4 @@
-"""deploy/nginx.conf in a real nginx: addresses of sharing links are passed on like all others, and stand in no log."""
+"""deploy/nginx.conf in a real nginx passes on addresses of sharing links like all others, and logs none."""
 
 import threading
 from functools import partial

@@ -1,4 +1,4 @@
-"""A hung or lost identity provider: users with a login go on, and a new login fails with a reason."""
+"""With a hung or lost identity provider, people who are logged in go on; a new login fails with a reason."""
 
 import json
 import time

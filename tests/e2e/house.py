@@ -1,4 +1,4 @@
-"""What most browser tests look at: samples, and reports made for them, in one library; and how a page turns to it."""
+"""The library of most browser tests: samples and made-up reports; and how to turn to a page."""
 
 import shutil
 import sqlite3

@@ -55,7 +55,7 @@ def broken(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_what_is_wrong(page: Page, address: str, theme: Theme) -> None:
-    """On a page with next to nothing, whose menu is gray for the most part."""
+    """On a nearly empty page with a mostly gray menu."""
     page.emulate_media(color_scheme=theme)
     page.goto(f"{address}/summary?report={house.FEW}")
     wait_at_rest(page, house.HEADING)

@@ -1,4 +1,4 @@
-"""Which report a page shows: the one that was opened, linked to or chosen, however slow the machine is."""
+"""A page shows the report that was opened, linked to or chosen, however slow the machine is."""
 
 import re
 from collections.abc import Iterator
@@ -135,7 +135,7 @@ def test_a_link_to_no_report_says_so_and_leaves_the_menu(
 
 
 def test_back_and_forward_show_what_was_there(page: Page, address: str, library: Library) -> None:
-    """In a document of its own: in one that others had open the steps are theirs, too."""
+    """In a new document: one that others had open has their history, too."""
     first, second = library.find(house.TRAINING), library.find(house.STARVED)
     page.goto(f"{address}/summary?report={first.id}")
     expect_overview(page, first)

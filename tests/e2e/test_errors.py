@@ -1,4 +1,4 @@
-"""Errors outside of a page's drawing: a sentence, and the page stays."""
+"""Errors outside of a page's drawing give a sentence, and the page stays."""
 
 import sqlite3
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""From a command to its page: a program is recorded, and its findings stand in a real browser."""
+"""From a command to its page: the command records a program, and a real browser shows its findings."""
 
 import re
 import signal

@@ -1,4 +1,4 @@
-"""A theme that changes while a page is open, which only a browser shows."""
+"""The theme changes while a page is open, which only a browser shows."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -31,7 +31,7 @@ def test_columns_stand_below_each_other_where_they_have_no_room(page: Page, addr
 
 @pytest.mark.slow("draws a page four times")
 def test_charts_follow_the_theme_of_an_open_page(page: Page, address: str) -> None:
-    """A computer that turns dark in the evening: words of charts in the light theme's color could not be read."""
+    """If the system turns dark in the evening, chart labels in the light theme's color would be unreadable."""
     page.emulate_media(color_scheme="light")
     page.goto(f"{address}/kernel?report={house.TRAINING}&kernel=1")
     wait_at_rest(page, ".js-plotly-plot .xtick")

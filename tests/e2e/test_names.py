@@ -1,4 +1,4 @@
-"""Names in tables as a whole: under the pointer and by keys, copied with one click, and never read as HTML."""
+"""Whole names in tables: on hover and by keyboard, copied with one click, and never read as HTML."""
 
 import pytest
 from playwright.sync_api import FloatRect, Locator, Page, expect
@@ -69,7 +69,7 @@ def copied(page: Page) -> str:
 
 @pytest.mark.slow("draws a table of long names")
 def test_the_library_shows_names_as_a_whole(page: Page, address: str) -> None:
-    """Its rows have a box before the first column, and a column of buttons, which has no names."""
+    """Its rows have a checkbox before the first column, and a column of buttons without names."""
     page.goto(address)
     cells = page.get_by_test_id("glide-cell-2-0"), page.get_by_test_id("glide-cell-2-1")
     expect(cells[1]).to_be_attached()
@@ -111,7 +111,7 @@ def test_a_hostile_name_is_shown_and_does_nothing(page: Page, address: str) -> N
 
 @pytest.mark.slow("goes through a table key by key")
 def test_keys_reach_names_without_opening_them(page: Page, address: str, full: dict[tuple[str, str], str]) -> None:
-    """The Tab key chooses the first cell of a table; that is no click. Enter is one."""
+    """Tab selects the first cell of a table, which is no click. Enter is one."""
     kernels(page, address, house.TRAINING)
     page.get_by_test_id("stElementToolbarButton").last.get_by_role("button").focus()
     page.keyboard.press("Tab")

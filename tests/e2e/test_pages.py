@@ -1,4 +1,4 @@
-"""Every page, one after the other: it opens by its address, works under the policy, and breaks no rule of axe-core."""
+"""Every page opens by its address, works under the content security policy, and breaks no rule of axe-core."""
 
 import re
 from collections.abc import Iterator

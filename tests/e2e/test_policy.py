@@ -1,4 +1,4 @@
-"""The content security policy stops forbidden actions of pages, and downloads run nothing."""
+"""The content security policy blocks forbidden actions of pages, and downloads run nothing."""
 
 import csv
 import io

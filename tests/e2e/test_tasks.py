@@ -31,7 +31,7 @@ def summary(page: Page, address: str, name: str) -> None:
 
 
 def test_what_stands_in_the_summary_in_one_click(visitor: Page, address: str, library: Library) -> None:
-    """The dominant kernel; another report, found by typing; why its GPU is idle."""
+    """The dominant kernel; another report, found by typing; the reason why its GPU is idle."""
     page = visitor
     summary(page, address, house.TRAINING)
     top = analysis.run(library, library.find(house.TRAINING).id, "kernels", {"warmup": "exclude"}).iloc[0]
@@ -53,7 +53,7 @@ def test_what_stands_in_the_summary_in_one_click(visitor: Page, address: str, li
 
 
 def test_what_limits_the_dominant_kernel_in_one_click(visitor: Page, address: str, library: Library) -> None:
-    """The page says that Nsight Compute did not measure it, with the command; of one that it measured, the verdict."""
+    """For an unmeasured kernel, the page gives the command for Nsight Compute; for a measured one, the verdict."""
     page = visitor
     summary(page, address, house.TRAINING)
     page.get_by_text("Dominant kernel").click()
@@ -94,7 +94,7 @@ VISIBLE_WORDS = """main => {
 
 
 def test_a_summary_fits_on_one_screen(page: Page, address: str) -> None:
-    """What to do first, where the time goes and the findings stand above the fold, in few words."""
+    """The advice, the split of the time and the findings are above the fold, in few words."""
     page.set_viewport_size({"width": 1440, "height": 900})
     summary(page, address, house.TRAINING)
     expect(page.get_by_text("Do first:")).to_be_in_viewport()
@@ -107,7 +107,7 @@ def test_a_summary_fits_on_one_screen(page: Page, address: str) -> None:
 
 @pytest.mark.slow("a walk through five pages")
 def test_what_the_menu_leads_to_in_one_click(visitor: Page, address: str, library: Library) -> None:
-    """The largest saving at the roof; commands to copy; the slowest step, and its kernels."""
+    """The largest saving at the roof; commands to copy; the slowest step and its kernels."""
     page = visitor
     rows = analysis.run(library, library.find(house.TRAINING).id, "iterations", {"rank": 1, "warmup": "exclude"})
     step = headline.find_slowest(rows)
@@ -170,7 +170,7 @@ def test_a_link_shows_what_its_sender_saw(page: Page, address: str) -> None:
 
 @pytest.mark.slow("a walk through four pages")
 def test_stalls_of_a_kernel_and_back(page: Page, address: str, library: Library) -> None:
-    """From the kernels of a Systems report two clicks lead to a kernel's Compute launch, and one back to the kernel."""
+    """Two clicks lead from the kernels of a Systems report to a kernel's Compute launch, and one click back."""
     systems, compute = library.find(house.TRAINING).id, library.find(house.MEASURED).id
     rows = analysis.run(library, systems, "time_weighted_roofline", {"ncu": compute, "warmup": "exclude"})
     row = rows[rows["match"] == "exact"].iloc[0]
@@ -191,9 +191,9 @@ def test_stalls_of_a_kernel_and_back(page: Page, address: str, library: Library)
 
 @pytest.mark.slow("a walk through five pages")
 def test_back_and_forward_lead_through_what_was_open(page: Page, address: str) -> None:
-    """No entry of the history is one that nobody opened, also where a page had a search.
+    """The history holds only pages that somebody opened, also after a search.
 
-    Each step waits for what its page shows: Streamlit writes an entry of its own where a second step comes before the
+    Each step waits until its page is drawn: Streamlit writes an entry of its own if the next step comes before the
     first one's run has begun.
     """
     summary(page, address, house.TRAINING)

@@ -1,7 +1,7 @@
-"""The ten tasks of somebody who comes with a report, from the Library: clicks and presses are counted after the choice.
+"""Ten tasks of a newcomer with a report, from the Library on, by what is visible; the tests count clicks and keys.
 
-Each is done by what is visible. Other modules have the rest: a broken file and a report of one's own (``test_drop``),
-a new name (``test_library``), what limits a kernel and why attention is slow (``test_tasks``).
+Other modules have the rest: a broken file and one's own report (``test_drop``), a new name (``test_library``), the
+limit of a kernel and the cause of slow attention (``test_tasks``).
 """
 
 import re
@@ -132,7 +132,7 @@ def test_why_the_gpu_waits_stands_on_the_summary(someone: Visitor) -> None:
 
 
 def test_keys_alone_tell_why_the_gpu_waits(someone: Visitor) -> None:
-    """Task a from the Library on, without the mouse."""
+    """Task a, from the Library on, without the mouse."""
     someone.go("/")
     someone.search("starved", house.STARVED)
     someone.page.wait_for_url(re.compile("/summary"))
@@ -163,14 +163,14 @@ def test_forward_and_backward(someone: Visitor) -> None:
 
 
 def test_whether_a_rank_holds_up_the_others(someone: Visitor) -> None:
-    """Task e: the first sentence of Run says so; in this run all CPUs need the time in which the GPUs wait."""
+    """Task e: the first sentence of Run answers it; in this run, all CPUs work while the GPUs wait."""
     someone.choose(RANK)
     someone.menu("Run")
     someone.sees(re.compile("No rank holds the others up"))
 
 
 def test_keys_alone_select_the_largest_gap(someone: Visitor) -> None:
-    """Task f: by search to the timeline, G to the longest gap, U to use its time on all pages."""
+    """Task f: search opens the timeline, G goes to the longest gap, and U uses its time on all pages."""
     report = someone.choose(house.STARVED)
     gap = analysis.run(someone.library, report, "idle_gaps", {"limit": 1}).iloc[0]
     someone.search("timel", "Timeline")
@@ -186,7 +186,7 @@ def test_keys_alone_select_the_largest_gap(someone: Visitor) -> None:
 
 
 def test_the_lines_that_launch_the_costliest_kernel(someone: Visitor) -> None:
-    """Task g: the Summary names the kernel, and its page the lines."""
+    """Task g: the Summary names the kernel, and the kernel's page the lines."""
     someone.choose(TRACE)
     someone.click(someone.page.get_by_text("Dominant kernel"))
     expect(someone.page.get_by_role("heading", name="Kernel", exact=True)).to_be_visible()
@@ -195,7 +195,7 @@ def test_the_lines_that_launch_the_costliest_kernel(someone: Visitor) -> None:
 
 
 def test_a_question_about_all_reports(someone: Visitor) -> None:
-    """Task i: the first example about all reports runs at once; then it is saved, found by its address, and a file."""
+    """Task i: the first example about all reports runs at once; it is saved, found by its address, and downloaded."""
     report = someone.choose(house.TRAINING)
     page = someone.page
     someone.menu("SQL")
@@ -234,7 +234,7 @@ def test_a_link_to_what_one_sees(someone: Visitor) -> None:
 
 
 def test_a_report_is_found_and_pinned(someone: Visitor) -> None:
-    """Task l: typing finds it; a click on its row and one on the action."""
+    """Task l: typing, a click on the row, and a click on the action."""
     someone.go("/")
     page = someone.page
     page.get_by_role("textbox", name="Search").fill("idle_fixed")

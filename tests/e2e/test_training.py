@@ -1,4 +1,4 @@
-"""Clicks on tables of Compare and Phases: how a kernel's durations spread, and an iteration that the kernels tell."""
+"""Clicks on tables of Compare and Phases: a kernel's spread of durations, and an iteration detected from kernels."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Ways to spoil the bytes of a file by chance."""
+"""Random ways to damage the bytes of a file."""
 
 import random
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The cases of docs/faults.md without another test, by number, and the places of all others."""
+"""The cases of docs/faults.md that have no other test, by number, and the places of all others."""
 
 import ast
 import os
@@ -169,7 +169,7 @@ def test_case_41_a_filter_is_a_text(ingest: Ingest, inbox: Path, empty_library: 
 
 
 def test_case_44_times_of_other_years(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """A clock that jumps shows as files from the future and the past; whether one stands still is told otherwise."""
+    """A clock that jumps shows as files from the future and the past; another clock tells whether a file is at rest."""
     for at, seconds in enumerate((0, 4_102_444_800), 1):
         os.utime(made(inbox / f"{at}.sqlite", 10 + at), (seconds, seconds))
     assert [line.split()[0] for line in ingest(inbox, empty_library.folder).lines] == ["ready", "ready"]

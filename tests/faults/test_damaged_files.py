@@ -79,7 +79,7 @@ def test_launches_without_any_metric_are_no_report(
 def test_a_text_of_ncu_that_is_cut_within_a_cell(
     ingest: Ingest, inbox: Path, empty_library: Library, name: str
 ) -> None:
-    """Wherever it is cut: a report with a note, or none."""
+    """Wherever the cut is, the result is a report with a note, or none."""
     whole = (DATA / name).read_bytes()
     header = whole.index(b'"ID"')
     ends = [at for at in range(header + 400, len(whole) - 8, 131) if whole[:at].count(b'"') % 2]
@@ -97,7 +97,7 @@ def test_a_text_of_ncu_that_is_cut_within_a_cell(
 
 
 def test_an_sqlite_export_with_a_damaged_table(take: Take, tmp_path: Path) -> None:
-    """The page with the settings of the capture is spoiled; all other tables are read."""
+    """The database page with the settings of the capture is damaged; all other tables are read."""
     path = tmp_path / "run.sqlite"
     path.write_bytes((SAMPLES / "attention.sqlite").read_bytes())
     with closing(sqlite3.connect(path)) as db:
@@ -115,7 +115,7 @@ def test_an_sqlite_export_that_lost_its_end(take: Take) -> None:
 
 
 def test_an_export_without_settings_says_so(take: Take, tmp_path: Path) -> None:
-    """As those of old versions of nsys; one that has them keeps them, and says nothing."""
+    """Old versions of nsys write none; an export with settings keeps them, without a note."""
     path = exports.write(tmp_path / "old.sqlite", exports.kernels(exports.kernel(1, 2)))
     with closing(sqlite3.connect(path)) as db:
         db.execute("DROP TABLE META_DATA_CAPTURE")

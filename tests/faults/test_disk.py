@@ -1,4 +1,4 @@
-"""A library on a disk that is full, fills up or is read-only, and the real worker, which goes on without a restart."""
+"""A library on a disk that is full, fills up or is read-only; the real worker goes on without a restart."""
 
 import os
 import shutil
@@ -89,7 +89,7 @@ def small(tmp_path: Path, inbox: Path) -> Iterator[Small]:
 
 @pytest.mark.integration
 def test_a_first_start_on_a_full_disk_and_a_disk_that_fills_between(small: Small) -> None:
-    """Files are taken up in order when there is room; old reports are there meanwhile, and the log says it once."""
+    """Once there is room, files are imported in order; meanwhile old reports stay, and the log mentions it once."""
     small.fill()
     made(small.inbox / "first.sqlite")
     with small.worker() as process:
@@ -118,7 +118,7 @@ def test_a_first_start_on_a_full_disk_and_a_disk_that_fills_between(small: Small
 
 @pytest.mark.integration
 def test_a_catalog_that_cannot_be_written_between_taking_and_recording(small: Small) -> None:
-    """The disk fills while a converter runs, up to the last byte, so that nothing can be put down of the file."""
+    """The disk fills to the last byte while a converter runs, so the worker can record nothing about the file."""
     library = small.library
     go = small.inbox.parent / "go"
     tool = small.inbox.parent / "nsys"
@@ -144,7 +144,7 @@ def test_a_catalog_that_cannot_be_written_between_taking_and_recording(small: Sm
 
 @pytest.mark.integration
 def test_a_nearly_full_disk_is_not_taken_for_a_setting(small: Small) -> None:
-    """The file needs more than is free, and would need a larger setting in no case."""
+    """The file needs more than is free, but never more than the setting allows."""
     shutil.copy(SAMPLES / "transformer_training.sqlite", small.inbox / "large.sqlite")
     small.fill(leave=disk.LEAST_BYTES + (1 << 16))
     with small.worker():
@@ -159,7 +159,7 @@ def test_a_nearly_full_disk_is_not_taken_for_a_setting(small: Small) -> None:
 
 
 def test_what_needs_more_than_the_setting_fails_for_good(ingest: Ingest, small: Small) -> None:
-    """Also where the disk is full at the end as well, which is said beside it."""
+    """Even if the disk is full at the end as well; the message mentions both."""
     shutil.copy(SAMPLES / "transformer_training.sqlite", small.inbox / "large.sqlite")
     ingest(small.inbox, small.library.folder, WARPDECK_CONVERT_DISK_MB="2")
     job = job_of(small.library, small.inbox / "large.sqlite")

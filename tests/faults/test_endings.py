@@ -1,4 +1,4 @@
-"""Endings of the process that reads a file: a sentence for each, and the files that are tried again."""
+"""Each way in which the reading process can end gives a sentence; some files are tried again."""
 
 import os
 import platform
@@ -94,7 +94,7 @@ def test_a_converter_that_crashes_twice_and_then_works(inbox: Path, empty_librar
 
 @pytest.mark.integration
 def test_a_converter_that_is_slow_on_a_busy_machine(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
-    """It works a little now and then, for three times as long as its processor time would allow."""
+    """It works now and then, over three times the time that its CPU limit would allow."""
     shutil.copy(SAMPLE, inbox / "a.nsys-rep")
     tool = exporter(tmp_path, "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 1; done")
     said = once(inbox, empty_library, tool, WARPDECK_CONVERT_TIMEOUT_S="4")
@@ -108,7 +108,7 @@ def test_a_converter_that_is_slow_on_a_busy_machine(inbox: Path, empty_library: 
 def test_attempts_are_counted_over_restarts_of_a_worker_that_is_killed(
     inbox: Path, empty_library: Library, tmp_path: Path
 ) -> None:
-    """A worker that is asked to end takes no attempt from the file at hand."""
+    """A worker that is asked to stop uses up no attempt of its file."""
     path = inbox / "a.nsys-rep"
     shutil.copy(SAMPLE, path)
     tool = stand_in(tmp_path, f"{HELP}sleep 600")
@@ -147,7 +147,7 @@ def test_attempts_are_counted_over_restarts_of_a_worker_that_is_killed(
 
 
 def test_one_file_at_a_time_is_tried_again(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
-    """Two files whose converters run at the same time at first; no two further runs do."""
+    """At first the converters of two files run at the same time; later attempts never do."""
     for sample in sorted(SAMPLES.glob("*.nsys-rep"), key=lambda path: path.stat().st_size)[:2]:
         shutil.copy(sample, inbox)
     together = min(2, os.cpu_count() or 1)
@@ -217,7 +217,7 @@ def test_a_file_that_is_deleted_while_it_is_read(inbox: Path, empty_library: Lib
 
 
 def test_a_name_of_255_bytes(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
-    """One that its export cannot have beside it, since that name would be longer."""
+    """Its export cannot lie beside it, because the name would be too long."""
     name = "n" * 248 + ".qdrep"
     shutil.copy(SAMPLE, inbox / name)
     done = ingest(inbox, empty_library.folder, WARPDECK_NSYS="off")

@@ -1,5 +1,4 @@
-"""The server that forks conversions, started or forked itself: what it forks is bound as any conversion is, and it may
-die at any moment."""
+"""The server that forks conversions, started or forked itself: conversions are sandboxed, and it may die any time."""
 
 import os
 import signal
@@ -148,7 +147,7 @@ def test_the_server_ends_with_a_worker_that_is_killed(worker: subprocess.Popen[b
 
 @pytest.mark.parametrize("start", [STARTED, FORKED], ids=["started", "forked"])
 def test_a_conversion_has_its_own_three_files_and_a_session(start: str) -> None:
-    """It inherits neither the server's line to the worker nor shared prepared files, and has one copy of its output."""
+    """It inherits neither the server's socket to the worker nor prepared files, and has its output open once."""
     code = """
 import contextlib, time
 process, limit = forks.start(), time.monotonic() + 30
@@ -174,7 +173,7 @@ print(processes.end_adopted(), len(os.listdir("/proc/self/fd")) < 12)
 
 
 def test_a_forked_server_keeps_nothing_of_the_worker_but_its_modules() -> None:
-    """It has three files and its line, one thread, a session, and the variables that keep libraries from threads."""
+    """It has three files and its socket, one thread, a session, and the variables that keep libraries from threads."""
     code = """
 import contextlib, time
 server, place = forks._server.pid, f"/proc/{forks._server.pid}"
@@ -232,7 +231,7 @@ with open(f"/proc/{forks._server.pid}/cmdline") as file:
 
 
 def test_a_process_with_threads_forks_no_server() -> None:
-    """Its locks would be copied without the threads that hold them; the next file starts a server."""
+    """A fork would copy its locks without the threads that hold them; the next file starts a server instead."""
     code = """
 print(forks._server, forks.end(forks.start()))
 with open(f"/proc/{forks._server.pid}/cmdline") as file:
@@ -290,7 +289,7 @@ def _busy(worker: subprocess.Popen[bytes], over: set[int]) -> list[psutil.Proces
 
 
 def test_what_prepares_reports_goes_on_when_a_conversion_ends() -> None:
-    """What else runs below the worker ends with it."""
+    """Other processes below the worker end with the worker."""
     code = """
 import subprocess
 helper, stray = forks.start_helper(["sleep", "60"]), subprocess.Popen(["sleep", "60"])
@@ -361,7 +360,7 @@ print(refused(lambda: os.write(os.open(f"/proc/self/fd/{sealed}", os.O_RDWR), b"
 
 
 def test_an_extension_that_duckdb_did_not_sign_is_not_prepared(tmp_path: Path) -> None:
-    """Nothing of it is loaded, by no conversion: each asks DuckDB, which refuses it."""
+    """No conversion loads it: each asks DuckDB, which refuses."""
     changed = tmp_path / "sqlite_scanner.duckdb_extension"
     code = f"""
 import time

@@ -1,4 +1,4 @@
-"""Spoiled files of every format, taken in by the real worker: fuzz.py runs as many as one asks for, this a few."""
+"""The real worker imports damaged files of every format: a few here, any number with fuzz.py."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ FOUND = {
 
 @pytest.mark.integration
 def test_a_report_that_has_less_says_so(tmp_path: Path) -> None:
-    """No worker dies, each file has an outcome, and a report has all that the unspoiled file has, or says what not."""
+    """No worker dies, every file has an outcome, and a report either is complete or says that data is missing."""
     every = fuzz.kinds()
     cases = [fuzz.case(seed, every) for seed in range(len(every))]
     cases += [fuzz.case(seeds[0], every, kind) for kind, seeds in FOUND.items() if kind in every]

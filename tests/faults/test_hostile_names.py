@@ -168,7 +168,7 @@ def statements(path: Path) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "ingest").rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_statement_puts_a_name_between_quotes_by_itself(path: Path) -> None:
-    """Names and values from files go through ``identifier`` and ``quote``, which double what is in them."""
+    """Names and values from files go through ``identifier`` and ``quote``, which double the quotes in them."""
     own = {("ingest/derive/attribution.py", "starts_with(name, '\0')")}
     own |= {("ingest/conversion/job.py", "source_sha256 = '\0'")}
     own |= {(f"ingest/derive/{name}.py", "'\0'") for name in ("classes", "projection")}

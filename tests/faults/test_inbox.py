@@ -1,4 +1,4 @@
-"""Entries of an inbox that are no files: listed once in the log, and on the Library page as long as they exist."""
+"""Inbox entries that are no files: logged once, and shown on the Library page as long as they exist."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Limits of one file: a converter with endless output, bombs, and processes that try to stay behind."""
+"""Limits of one file: a converter with endless output, bombs, and processes that try to outlive it."""
 
 import itertools
 import os
@@ -48,7 +48,7 @@ def test_a_bomb_holds_nothing_up(ingest: Ingest, inbox: Path, empty_library: Lib
 
 
 def test_a_converter_that_prints_without_end(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
-    """It is stopped in its time, and what it printed is in nobody's memory."""
+    """It is stopped in time, and no process holds its output in memory."""
     tool = stand_in(tmp_path, "cat /dev/zero & exec cat /dev/zero >&2")
     (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
     worker = start_worker(inbox, empty_library, WARPDECK_NSYS=str(tool), WARPDECK_CONVERT_TIMEOUT_S="4")
@@ -86,7 +86,7 @@ def test_a_converter_that_leaves_the_session_does_not_survive(
 
 
 def test_a_correction_of_the_clock_hides_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Linux moves the start of all processes then, as psutil tells it, also between two looks."""
+    """When the clock is set, psutil reports other start times of all processes, also between two looks."""
     starts = itertools.count(time.time() - 1e6, -10)
     monkeypatch.setattr("psutil._pslinux.boot_time", lambda: next(starts))
     monkeypatch.setattr(processes, "_adopts", True)
@@ -102,7 +102,7 @@ def test_a_correction_of_the_clock_hides_no_process(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.integration
 def test_nothing_survives_a_worker_that_is_killed(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
-    """Not even a process whose parents left the session, each into one of its own."""
+    """Not even a process whose parents each started a session of their own."""
     mark = f"warpdeck-orphan-{os.getpid()}"
     stray = f"setsid sh -c 'setsid {sys.executable} -c \"import time; time.sleep(600)\" {mark} & wait'"
     tool = stand_in(tmp_path, f"{stray} &\nsleep 600")
@@ -198,7 +198,7 @@ LOOK_S = 0.25
 @pytest.mark.integration
 @pytest.mark.slow("imports large reports, and watches the worker for a minute and a half")
 def test_an_idle_worker_is_idle(inbox: Path, empty_library: Library) -> None:
-    """A look takes under 20 ms, 1 % of the 2 s between two, with finished files of every kind in its inbox."""
+    """A look takes under 20 ms, 1 % of the 2 s between looks, with finished files of every kind in the inbox."""
     for path in SAMPLES.glob("transformer_*"):
         (inbox / path.name).write_bytes(path.read_bytes())
     made(inbox / "b.sqlite")

@@ -87,7 +87,7 @@ def removed_inbox(inbox: Path) -> Iterator[Path]:
 
 
 def test_the_others_are_taken_in(ingest: Ingest, removed_inbox: Path, empty_library: Library) -> None:
-    """All of them at once, each in a folder of its own with a file that nothing is wrong with."""
+    """All of them at once, each in its own folder with a sound file."""
     for number, case in enumerate(CASES):
         folder = removed_inbox / case.__name__
         folder.mkdir()
@@ -142,7 +142,7 @@ SEEDS = range(12)
     "name", ["streams_4090.nsys-rep", "copies_without_enums.sqlite", "basic_a10g.ncu-rep", "details_page_4090.csv"]
 )
 def test_damaged_files_fail_with_a_sentence(ingest: Ingest, inbox: Path, empty_library: Library, name: str) -> None:
-    """Bytes overwritten, cut out and cut off, at places that a seed decides."""
+    """Bytes are overwritten, cut out and cut off, at places that a seed chooses."""
     import random
 
     whole = (CORPUS / name).read_bytes()

@@ -1,4 +1,4 @@
-"""A report that is listed while its file is converted: ends between its preview and its completion."""
+"""A report is listed while its file is converted, and the worker ends between preview and completion."""
 
 import shutil
 import signal

@@ -1,4 +1,4 @@
-"""Planted secrets are in no byte of the library, of the logs, or of answers and downloads."""
+"""No byte of the library, the logs, answers or downloads has a planted secret."""
 
 import json
 import os
@@ -122,7 +122,7 @@ def assert_nowhere(done: Ingested, library: Library, secret: str = SECRET) -> No
 
 
 def test_of_sqlite_exports(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """All of them at once: each is converted by a process of its own."""
+    """All of them at once; a process of its own converts each."""
     for number, tables in enumerate(PLACES.values()):
         exports.write(inbox / f"{number}.sqlite", {**kernels(kernel(1, 2)), **tables})
     done = ingest(inbox, empty_library.folder)
@@ -138,7 +138,7 @@ def test_of_sqlite_exports(ingest: Ingest, inbox: Path, empty_library: Library) 
 
 
 def test_of_parquet_exports(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
-    """All of them at once, but the one that Parquet cannot hold."""
+    """All of them at once, except the one that Parquet cannot hold."""
     places = [place for place in PLACES if "numbers" not in place]
     for number, place in enumerate(places):
         made = exports.write(tmp_path / f"{number}.sqlite", {**kernels(kernel(1, 2)), **PLACES[place]})
@@ -273,7 +273,7 @@ def texts_of(library: Library, report: str) -> list[str]:
 
 
 def test_of_commands_in_shell_strings(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
-    """A secret in a command that a shell reads, at any depth, in every kind of file."""
+    """A secret in a command for a shell, at any depth, in every kind of file."""
     write_commands(inbox)
     done = ingest(inbox, empty_library.folder)
     assert {job.name: job.state for job in empty_library.catalog.jobs()} == dict.fromkeys(
@@ -312,7 +312,7 @@ FAILING: dict[str, Callable[[Path], object]] = {
 
 
 def test_of_files_that_fail(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """All of them at once: what each has to do with is told by its job."""
+    """All of them at once; each file's job has its own message."""
     for number, write in enumerate(FAILING.values()):
         write(inbox / f"{number}.sqlite")
     done = ingest(inbox, empty_library.folder)

@@ -1,4 +1,4 @@
-"""Hostile SQL questions: each ends in a sentence, and leaves nothing behind."""
+"""Hostile SQL questions: each ends in a sentence and leaves nothing behind."""
 
 import compileall
 import json
@@ -262,7 +262,7 @@ for attack in sys.stdin.read().split("\\x1f"):
 def test_the_process_alone_stops_what_reads_and_writes_files(
     place: tuple[Library, Manifest], words: dict[str, str]
 ) -> None:
-    """Whatever passes the rules meets DuckDB's locks, and behind these the system's."""
+    """A query that passes the rules still meets DuckDB's locks, and behind them the system's."""
     if confinement.read_version() < 1:
         pytest.skip("this kernel has no Landlock")
     library, report = place

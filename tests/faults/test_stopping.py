@@ -1,4 +1,4 @@
-"""Stops of worker and dashboard, and folders that arrive in parts."""
+"""Worker and dashboard are stopped, and folders arrive in parts."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Advice by traits: conditions of lines, and no advice for features that the program uses already."""
+"""Advice by traits: conditions of lines, and no advice about features that the program uses already."""
 
 import itertools
 
@@ -89,8 +89,7 @@ def test_all_shared_lines_are_used() -> None:
 
 @pytest.mark.parametrize("traits", PROGRAMS, ids=", ".join)
 def test_nobody_is_advised_what_is_in_use_or_what_he_does_not_use(traits: tuple[str, ...]) -> None:
-    """Of every rule, for every cause; and all have advice, unless it is of CUDA alone. Only Nsight's captures have what
-    NSIGHT is about."""
+    """Every rule has advice for every cause, except those about CUDA alone. NSIGHT is for Nsight's captures only."""
     other = not {"HIP", "SYCL"}.isdisjoint(traits)
     every = [one for one in rulebook.load().values() if not (other and NSIGHT & {one.group, one.name})]
     for rule in every:
@@ -102,7 +101,7 @@ def test_nobody_is_advised_what_is_in_use_or_what_he_does_not_use(traits: tuple[
 
 
 def test_the_checker_finds_what_is_wrong() -> None:
-    """What it is made for: each word that it bans stands in some advice."""
+    """Each word that it bans occurs in some advice."""
     rule = rulebook.load()["launch_bound"]
     assert wrong(rule.advised(None, ("PyTorch",)), ("PyTorch", "torch.compile"))
     assert wrong(rule.advised(None, ("PyTorch",)), ("JAX",))
@@ -144,7 +143,7 @@ def test_no_change_is_asked_for_inside_a_library(path: str | None, place: str | 
     ],
 )  # fmt: skip
 def test_a_pass_is_named_by_its_outermost_range(path: str | None, told: str) -> None:
-    """And by no source line: that is one of many lines of the pass."""
+    """No source line names it, because a pass has many."""
     of = tuple(Trait(trait, "") for trait in ("PyTorch", "vLLM"))
     one = Finding(rulebook.load()["launch_bound"], "fires", facts={"range": path}, program=of, line="model.py(7): go")
     assert told in sentences.fill_advice(one)[0]
@@ -232,7 +231,7 @@ def test_sentences_speak_of_the_programs_platform() -> None:
     ],
 )
 def test_advice_applies(rule: str, cause: str | None, traits: tuple[str, ...], has: str, lacks: str) -> None:
-    """Nobody is told to use what the GPU or this CUDA lacks, what the program has, or what is of another program."""
+    """No advice names features that the GPU or this CUDA lacks, that the program has, or that other programs need."""
     told = " ".join(rulebook.load()[rule].advised(cause, traits))
     assert has in told
     assert not lacks or lacks not in told

@@ -1,4 +1,4 @@
-"""Findings that share time: the parts of the time that each takes, and the finding that it stands under."""
+"""Findings that share time: the part of the time that each takes, and its parent finding."""
 
 from dataclasses import replace
 
@@ -58,7 +58,7 @@ def test_a_rule_may_explain_more_than_it_saves() -> None:
 
 
 def test_a_rule_claims_of_a_part_what_its_column_says() -> None:
-    """By hand: 50 of copies and 20 of 100 ns of host code, so that 80 are left."""
+    """By hand: copies claim 50 ns and host code 20 ns of 100 ns, so 80 are left."""
     copies = finding("copied", 90, "copies, host code (staged_ns)")
     assert (copies.rule.parts, copies.rule.limits) == (("copies", "host code"), (("host code", "staged_ns"),))
     found = {
@@ -99,9 +99,9 @@ def test_a_place_leads_causes_that_explain_little_of_it() -> None:
 
 
 def test_a_saving_reaches_no_further_than_the_time_it_comes_from() -> None:
-    """By hand: 450 of idle time, of which a place explains 60 to other places and a cause 20 to all, and kernels.
+    """By hand: of 450 of idle time, a place explains 60 to other places, and a cause explains 20 to all; also kernels.
 
-    A cause reaches what a place explains; rules under one another have the same time; and no reach is below a bound.
+    A cause reaches the time that a place explains; rules under one another share the time; no reach is below a bound.
     """
     several = [
         finding("launches", 30, "launch call", "place"), finding("encode", 60, "host code", "place"),
@@ -121,7 +121,7 @@ def test_a_saving_reaches_no_further_than_the_time_it_comes_from() -> None:
 
 
 def test_a_frame_stands_under_no_finding_that_explains_little_of_it() -> None:
-    """By hand: 450 of idle time, of which 300 are taken; the largest taker is below a quarter of it, or is above."""
+    """By hand: 300 of 450 of idle time are taken; the largest taker has less than a quarter of it, or more."""
     several = [finding(f"loading_{n}", 100, "data loading") for n in range(3)]
     assert nested(*several, finding("idle", 450, "idle", "frame"))["idle"] == (150, None)
     two = [finding("loading", 200, "data loading"), finding("other", 100, "data loading")]
@@ -146,7 +146,7 @@ def test_a_rule_that_says_more_of_another_one_stands_under_it() -> None:
 
 
 def test_two_rules_that_share_a_cause_never_stand_side_by_side() -> None:
-    """By hand: 150 of idle time, 40 or 80 of which the launches explain; the long gap stands under the busy CPU."""
+    """By hand: launches explain 40 or 80 of 150 of idle time; the long gap stands under the busy CPU."""
     busy = finding("busy", 150, "launches, host code, launch call", "symptom")
     small = finding("launches", 40, "host code", "place")
     assert nested(small, busy, finding("gap", 100, "host code", "symptom")) == {

@@ -1,4 +1,4 @@
-"""Changes of findings from one selection to another."""
+"""Differences between the findings of two selections."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The digest of firing rules for lists: it is valid only while nothing has changed."""
+"""The digest of firing rules for lists is valid only while nothing has changed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -80,7 +80,7 @@ def test_it_counts_only_while_nothing_has_changed(library: Library, report: str,
 def test_a_trace_is_judged_beside_its_systems_report(
     library: Library, publish: Publish, report: str, rules: Mapping[str, Rule]
 ) -> None:
-    """What the profiler adds to a trace is told by the steps of the Systems report that is linked to it."""
+    """The steps of the linked Systems report show how much time the profiler adds to the trace."""
     nsys = publish(fill)
     every = library.catalog.links.all
     assert digest.read_digest(library, report, digest.read_links(every), rules)

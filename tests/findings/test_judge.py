@@ -1,4 +1,4 @@
-"""Verdicts and order of findings, by rules of one line on a real report."""
+"""Verdicts and order of findings, with one-line rules on a real report."""
 
 import json
 from dataclasses import replace
@@ -76,7 +76,7 @@ def test_the_costliest_comes_first_and_remarks_last(nsys_samples: Library) -> No
 
 
 def test_a_choice_counts_as_the_root_of_its_speedup(nsys_samples: Library) -> None:
-    """Of the time, a choice saves 88 %, which counts as 65 %, and another one 19 %, which counts as 10 %."""
+    """One choice saves 88 % of the time, which counts as 65 %; another saves 19 %, which counts as 10 %."""
     time, low = "(SELECT sum(end_ns - start_ns) FROM selected_active)", HEADER + "-- weight: low\n"
     found = judged(
         nsys_samples,
@@ -178,7 +178,7 @@ def test_of_a_frame_counts_what_no_other_finding_claims() -> None:
 
 
 def test_little_of_a_gpu_that_hardly_works_is_low(empty_library: Library, publish: Publish) -> None:
-    """A GPU that works for 400 ms of 10 s, for 900 ms, and for 2 s, which is a part that is worth every saving."""
+    """The GPU works for 400 ms of 10 s, for 900 ms, and for 2 s, a part large enough for every saving to count."""
     ms = 1_000_000
     two = (
         rule("large", f"SELECT 50.0 AS value, {90 * ms} AS saving_ns;"),
@@ -261,7 +261,7 @@ def test_the_outputs_say_the_same(nsys_samples: Library) -> None:
 def test_what_was_judged_before_is_not_asked_again(
     library: Library, publish: Publish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor is what the report lacks for a rule."""
+    """Nor is the list of tables that a rule lacks."""
     report = library.find(by_hand(publish, [(0, 10, 20, 40_020), (80_000, 80_005, 80_010, 110_020)]))
     first = judges.judge(library, report, {}, rulebook.load().values())
     assert any(one.command for one in first)

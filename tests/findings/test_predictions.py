@@ -1,4 +1,4 @@
-"""Savings that are predicted by replay: hand-computed ones, those of samples, and findings that keep their bound."""
+"""Savings predicted by replay: by hand, on samples, and for findings that keep their bound."""
 
 import json
 from dataclasses import replace
@@ -59,7 +59,7 @@ def test_the_saving_is_that_of_the_replay(publish: Publish, empty_library: Libra
 def test_times_that_contradict_each_other_are_a_sentence_and_no_number(
     publish: Publish, empty_library: Library, spans: list[tuple[int, int, int, int]], said: str
 ) -> None:
-    """Clocks of host and GPU that disagree, one by one and in a cycle, and kernels that end before they begin."""
+    """Host and GPU clocks disagree, once and in a cycle; kernels end before they start."""
     report = by_hand(publish, spans)
     with pytest.raises(NotCapturedError, match=said):
         prediction.predict(empty_library, report, [])
@@ -80,7 +80,7 @@ def test_times_that_contradict_each_other_are_a_sentence_and_no_number(
 def test_missing_events_are_a_sentence_and_no_number(
     publish: Publish, empty_library: Library, lost: str, said: str
 ) -> None:
-    """Lost calls, kernels without a launch, and a capture that was cut before calls or kernels ended."""
+    """Lost calls, kernels without a launch, and a capture that ended before calls or kernels did."""
 
     def lose(db: duckdb.DuckDBPyConnection) -> None:
         db.execute(lost)
@@ -109,7 +109,7 @@ def test_without_a_replay_the_bound_stays(
 
 
 def test_time_before_the_gpu_works_is_not_judged(publish: Publish, empty_library: Library) -> None:
-    """Of a program without steps, 9 ms of start-up are in the replay, and not in the 3,000 ns that are judged."""
+    """In a program without steps, the replay includes 9 ms of start-up, but the judged 3,000 ns do not."""
     late = 9_000_000
     calls = [(0, 10, 100 + late, 1_100 + late), (late, late + 10, 1_100 + late, 3_100 + late)]
     (found,) = judged(empty_library, by_hand(publish, calls), rule("slow", TWICE))
@@ -144,7 +144,7 @@ def test_findings_with_the_same_change_are_one(publish: Publish, empty_library: 
 
 
 def test_a_place_that_a_change_does_not_explain_stands_by_itself(publish: Publish, empty_library: Library) -> None:
-    """Of 6 µs of products, twice as fast saves half: a quarter of 12 µs, and more of what a smaller place is about.
+    """Doubling the speed of 6 µs of products saves half: a quarter of 12 µs, and more of the time of a smaller place.
 
     A cause with the same change comes first, although it explains less.
     """

@@ -1,4 +1,4 @@
-"""Recognized traits of programs: in samples, strangers' reports, and reports by hand."""
+"""Recognized traits of programs: in samples, strangers' reports and made-up reports."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -241,7 +241,7 @@ def test_names_tell(library: Library, publish: Publish, names: dict[str, Any], t
 
 
 def test_another_process_is_another_program(library: Library, publish: Publish) -> None:
-    """nsys samples the whole machine: a library in the call chains of a process that used no GPU tells nothing."""
+    """nsys samples the whole machine: a library in the stacks of a process without GPU work proves nothing."""
 
     def both(db: duckdb.DuckDBPyConnection, sampled: int) -> None:
         fill(db, kernels=["vectorAdd(float*)"], process="./bench")
@@ -312,7 +312,7 @@ def test_evidence_is_bounded(library: Library, publish: Publish) -> None:
 
 
 def test_the_source_line_stands_at_the_place(nsys_samples: Library) -> None:
-    """The sample was captured with stacks of Python: nsys saw `prepare` in images.py, line 41, in `transform_image`."""
+    """The sample has Python stacks: nsys saw `prepare` in images.py, line 41, in `transform_image`."""
     found = judged(nsys_samples, "host_python.nsys-rep", "data_loading")
     assert found.line is not None
     assert found.line.startswith("images.py(41): prepare")

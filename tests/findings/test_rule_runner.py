@@ -1,4 +1,4 @@
-"""Answers of rules are stored together, one file for each part of a report."""
+"""Answers of rules are stored together, one file per part of a report."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -167,7 +167,7 @@ def test_wrong_thresholds_are_named(tmp_path: Path, toml: str) -> None:
 
 
 def test_no_window_counts_each_of_its_frames_anew() -> None:
-    """DuckDB takes quadratic time for ``count(*) FILTER (...) OVER``, and none to speak of for ``count_if``."""
+    """DuckDB takes quadratic time for ``count(*) FILTER (...) OVER``, and almost none for ``count_if``."""
     slow = re.compile(r"count\(\*\)\s+FILTER\s*\((?:[^()]|\([^()]*\))*\)\s*OVER", re.IGNORECASE)
     assert slow.search("count(*) FILTER (f(a) = 1) OVER (ORDER BY b)")
     files = [*ROOT.glob("profiledb/**/*.sql"), *ROOT.glob("ingest/**/*.sql")]

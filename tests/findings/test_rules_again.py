@@ -1,4 +1,4 @@
-"""Rules about work that a program does again: small captures by hand, with times added up here, and samples."""
+"""Rules about repeated work: small captures with times added up here, and samples."""
 
 from typing import Any
 

@@ -107,7 +107,7 @@ def test_gpu_hot(with_sidecars: Library, library: Library, powered: Callable[...
 
 
 def test_profiler_overhead(nsys_samples: Library, library: Library, small: Any) -> None:
-    """No report at hand has much of it in its steps: by hand 10 of 100 µs, of which 5 count twice, and some after."""
+    """No available report has much of it in its steps: by hand 10 of 100 µs, of which 5 count twice, and some after."""
     times = [(10_000, 18_000), (13_000, 20_000), (95_000, 200_000)]
     spent = [{"start_ns": a, "end_ns": b, "name_id": 1} for a, b in times]
     found = judged(library, small(profiler_overhead=spent), "profiler_overhead")
@@ -139,7 +139,7 @@ def test_graphs_hide_kernels(nsys_samples: Library, library: Library, publish: P
 
 
 def test_lost_events(nsys_samples: Library, library: Library, small: Any, publish: Publish) -> None:
-    """No report at hand lost any: by hand two errors, a warning that does not count, and a row left out."""
+    """No available report lost any: by hand two errors, a warning that does not count, and a row left out."""
     said = [
         {"severity": s, "source": "nsys", "text": t} for s, t in (("error", "lost"), ("error", "x"), ("warning", "w"))
     ]
@@ -189,7 +189,7 @@ def test_the_remedy_of_an_error_is_its_own(
 
 
 def test_samples_that_the_kernel_forbids(library: Library, small: Any) -> None:
-    """nsys says it in two messages; with another error they are but the first of several."""
+    """nsys reports it in two messages; with another error, these are only the first of several."""
     texts = [PARANOID, "Unable to configure the collection of CPU IP/backtrace samples, or context switch data."]
     said = [{"severity": "error", "source": "Daemon", "text": text} for text in texts]
     found = judged(library, small(diagnostic=said), "lost_events")
@@ -203,7 +203,7 @@ def test_samples_that_the_kernel_forbids(library: Library, small: Any) -> None:
 
 
 def test_events_that_nsys_failed_to_process(library: Library, small: Any) -> None:
-    """nsys gives them as warnings, and what ran is missing all the same."""
+    """nsys only warns about them, but the work is missing."""
     text = "Error when processing events: Source ID=\nType=ErrorInformation (18)\n"
     said = [{"severity": "warning", "source": "Analysis", "text": text}] * 2
     found = judged(library, small(diagnostic=said), "lost_events")
@@ -218,7 +218,7 @@ def test_events_that_nsys_failed_to_process(library: Library, small: Any) -> Non
 def test_a_report_without_most_of_its_events_does_not_show_when_the_gpu_waits(
     library: Library, publish: Publish
 ) -> None:
-    """By hand: the GPU seems to wait 8 ms of 10, and nsys says how many of a thousand events it could process."""
+    """By hand: the GPU seems to wait 8 of 10 ms, and nsys tells how many of a thousand events it could process."""
     work = [(0, 10, 100, MS), (9 * MS - 10, 9 * MS, 9 * MS + 100, 10 * MS)]
     failed = "Error when processing events: Source ID=\nType=ErrorInformation (18)\n"
 
@@ -237,7 +237,7 @@ def test_a_report_without_most_of_its_events_does_not_show_when_the_gpu_waits(
 
 
 def test_unclosed_ranges(nsys_samples: Library, library: Library, small: Any) -> None:
-    """By hand: one that has no end, one that nsys ended with the session, and one that ends by itself."""
+    """By hand: one range has no end, nsys ended one with the session, and one ends by itself."""
     paths = [{"path_id": i, "level": 0, "name": title, "path": title} for i, title in enumerate("abc")]
     ends = ((100_000, False, "StartEnd"), (100_000, True, "PushPop"), (50_000, True, "PushPop"))
     ranges = [
@@ -275,7 +275,7 @@ def test_no_ranges(nsys_samples: Library, library: Library, small: Any, publish:
 
 
 def test_another_clock(nsys_samples: Library, library: Library, small: Any) -> None:
-    """No report at hand fits neither clock: by hand a kernel of which half lies after the end."""
+    """No available report fits neither clock: by hand, half of a kernel lies after the end."""
     found = judged(library, small(50_000, 150_000), "another_clock")
     assert (found.verdict, found.severity, found.value) == ("fires", "warning", 50)
     assert found.facts["outside_ns"] == 50_000
@@ -322,7 +322,7 @@ def test_no_gpu_activity(nsys_samples: Library, library: Library, publish: Publi
 
 
 def test_several_processes(nsys_samples: Library, library: Library, small: Any, publish: Publish) -> None:
-    """No sample has two that work: by hand two on one GPU."""
+    """No sample has two that work: by hand, two on one GPU."""
     two = [kernel(i, 1, i * 10, i * 10 + 9, global_pid=PID + (i << 24)) for i in range(2)]
     found = judged(library, small(kernel=two), "several_processes")
     assert (found.verdict, found.severity, found.value, found.facts["gpus"]) == ("fires", "note", 2, 1)

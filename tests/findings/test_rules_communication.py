@@ -71,7 +71,7 @@ def test_exposed_communication(ddp: Library, nsys_samples: Library) -> None:
 
 
 def test_collectives_that_mostly_wait(library: Library, small: Callable[..., str]) -> None:
-    """By hand: 5 collectives take 10 ns, 25 of their kind 100: 2,350 of 2,550 ns are beyond the quickest tenth."""
+    """By hand: 5 collectives take 10 ns, 25 of their kind take 100: 2,350 of 2,550 ns exceed the fastest tenth."""
     ran = [(i * 100, i * 100 + (10 if i % 6 == 0 else 100), 0, 7, True) for i in range(30)]
     found = judged(library, small(*ran), "exposed_communication")
     taken = 5 * 10 + 25 * 100
@@ -124,7 +124,7 @@ def test_communication_beside_compute_is_clear(library: Library, small: Callable
 
 @needs_ddp
 def test_communication_on_compute_stream(ddp: Library, nsys_samples: Library) -> None:
-    """The strong samples reduce on the stream of the compute; those that overlap have one of NCCL's own."""
+    """The strong samples reduce on the compute stream; the overlapping ones use NCCL's own stream."""
     found = judged(ddp, RANK0, "communication_on_compute_stream", warmup="exclude")
     streams = dict(
         rows(
@@ -143,7 +143,7 @@ def test_communication_on_compute_stream(ddp: Library, nsys_samples: Library) ->
 
 @needs_ddp
 def test_sync_after_communication(ddp: Library, library: Library, small: Callable[..., str]) -> None:
-    """No sample waits right after a collective for long: by hand, two gaps of 20 µs with the CPU waiting in one."""
+    """No sample waits long right after a collective: by hand, two gaps of 20 µs, and the CPU waits in one."""
     kernels = ((0, 50_000, 0, 7, True), (70_000, 100_000, 0, 7, True), (120_000, 150_000, 0, 7, False))
     found = judged(library, small(*kernels, calls=[call(1, 2, 40_000, 60_000)]), "sync_after_communication")
     assert (found.verdict, found.saving_ns, found.facts["gaps"]) == ("fires", 20_000, 1)
@@ -170,7 +170,7 @@ def test_slow_collectives(ddp: Library, library: Library, small: Callable[..., s
 
 
 def test_a_slow_collective_beside_compute_costs_nothing(library: Library, small: Callable[..., str]) -> None:
-    """By hand: of the 50 ns beyond the median, compute hides all but 20."""
+    """By hand: compute hides all but 20 of the 50 ns beyond the median."""
     quick = [(i * 10, i * 10 + 10, 0, 7, True) for i in range(5)]
     found = judged(library, small(*quick, (50, 110, 0, 7, True), (50, 90, 0, 8, False)), "slow_collectives")
     assert (found.saving_ns, found.facts["beyond_ns"]) == (20, 50)
@@ -183,7 +183,7 @@ def test_one_rank_tells_nothing_of_imbalance(ddp: Library) -> None:
 
 
 def test_rank_imbalance(library: Library, small: Callable[..., str]) -> None:
-    """No report at hand has several ranks: by hand in eight collectives GPU 0 comes 30 ns before GPU 1, of 100 each."""
+    """No available report has several ranks: by hand, in eight collectives of 100 ns GPU 0 comes 30 ns before GPU 1."""
 
     def met(*late: tuple[int, int]) -> list[Ran]:
         times = [(i * 100 + after, i * 100 + 90, gpu) for i, one in enumerate(late) for gpu, after in enumerate(one)]
@@ -208,7 +208,7 @@ def test_all_work_of_a_rank_is_looked_at(ddp: Library) -> None:
 
 
 def test_a_time_that_ends_in_a_collective(small: Callable[..., str], library: Library) -> None:
-    """Of the first µs 800 ns are those of a collective that lasts 9.8 µs: 80 %, not 980."""
+    """A collective of 9.8 µs takes 800 ns of the first µs: 80 %, not 980 %."""
     found = judged(
         library, small((0, 200, 0, 7, False), (200, 10_000, 0, 7, True)), "exposed_communication", to_ns=1000
     )
@@ -217,7 +217,7 @@ def test_a_time_that_ends_in_a_collective(small: Callable[..., str], library: Li
 
 
 def test_slow_collectives_beside_each_other(small: Callable[..., str], library: Library) -> None:
-    """On each of 8 streams one of 9 collectives takes 100 µs instead of 1, all at once: it costs no more than all."""
+    """On each of 8 streams, one of 9 collectives takes 100 µs instead of 1, all at the same time, which counts once."""
     ran = [(n * 1000, (n + 1) * 1000, 0, stream, True) for stream in range(8) for n in range(9)]
     late = [(9000, 109_000, 0, stream, True) for stream in range(8)]
     found = judged(library, small(*ran, *late), "slow_collectives")

@@ -71,9 +71,9 @@ def test_pageable_copies_need_their_calls(library: Library, small: Any) -> None:
 
 
 def test_a_scalar_that_is_read_is_no_pageable_copy(library: Library, small: Any) -> None:
-    """A call waits 900 µs for 4 bytes that take 2, the GPU computes 400 µs of it: memory costs 2 µs and 4 ns.
+    """A call waits 900 µs for a copy of 4 bytes that takes 2, and the GPU computes for 400: memory costs 2 µs and 4 ns.
 
-    4 MB may well take 900 µs less the kernel, which are 4.2 ms at 1 GB/s.
+    A copy of 4 MB may well take 900 µs less the kernel, because it takes 4.2 ms at 1 GB/s.
     """
 
     def read(size: int, start: int) -> Any:
@@ -97,7 +97,7 @@ def test_advice_knows_the_direction(library: Library, small: Any, direction: tup
 
 
 def test_what_is_copied_before_the_first_kernel_may_be_weights(library: Library, small: Any) -> None:
-    """A loader copies between kernels, too: only then is it told to pin."""
+    """A loader also copies between kernels; only then is pinning advised."""
     moved = [copy(1, 20_000, 450_000, 4 << 20, (0, 2))]
     calls = [call(100, 1, 0, 10_000), call(1, 4, 15_000, 450_000)]
     first = judged(library, small([(500_000, 900_000)], memop=moved, api_call=calls), "pageable_copies")
@@ -178,7 +178,7 @@ def test_copies_to_the_host_have_their_own_advice(library: Library, small: Any, 
 
 
 def test_synchronous_copies(nsys_samples: Library, library: Library, small: Any) -> None:
-    """No sample has one that weighs: by hand. The call lasts from 10 to 70, kernels take 30 to 40 of it."""
+    """No sample has a costly one: by hand, the call lasts from 10 to 70, and kernels run from 30 to 40."""
     moved = [copy(1, 20, 60, 100_000, (1, 2)), copy(2, 80, 82, 64_000, (1, 2)), copy(3, 84, 86, 900_000, (2, 2))]
     calls = [call(1, 5, 10, 70), call(2, 5, 78, 84), call(3, 5, 84, 90)]  # small ones and those inside return early
     found = judged(library, small([(0, 12), (30, 40), (90, 100)], memop=moved, api_call=calls), "synchronous_copies")
@@ -192,7 +192,7 @@ def test_synchronous_copies(nsys_samples: Library, library: Library, small: Any)
 
 
 def test_synchronous_memsets(nsys_samples: Library, library: Library, small: Any) -> None:
-    """No report at hand has one: by hand. That of device memory does not hold the CPU."""
+    """No available report has one, so by hand. A memset of device memory does not block the CPU."""
 
     def memset(number: int, start: int, end: int, kind: int, **more: Any) -> dict[str, Any]:
         times = {"memop_id": number, "kind": "memset", "operation": "[CUDA memset]", "start_ns": start, "end_ns": end}
@@ -209,7 +209,7 @@ def test_synchronous_memsets(nsys_samples: Library, library: Library, small: Any
 
 
 def test_unified_memory_faults(nsys_samples: Library, library: Library, small: Any) -> None:
-    """No report at hand has faults of a GPU: by hand, two groups that overlap, and one after the last operation."""
+    """No available report has GPU faults: by hand, two groups that overlap, and one after the last operation."""
     times = [(20, 40), (30, 50), (200, 300)]
     faults = [
         {"fault_id": i, "start_ns": a, "end_ns": b, "device_id": 0, "faults": 3} for i, (a, b) in enumerate(times)
@@ -226,7 +226,7 @@ def test_unified_memory_faults(nsys_samples: Library, library: Library, small: A
 
 
 def test_memory_nearly_full(nsys_samples: Library, library: Library, small: Any) -> None:
-    """No report at hand comes near: by hand 950 of 1,000 bytes at once."""
+    """No available report comes near: by hand, 950 of 1,000 bytes at once."""
     events = [(1, 5, 600, 0), (2, 10, 350, 0), (3, 20, 600, 1), (4, 30, 300, 0)]
     held = [
         {"event_id": n, "time_ns": t, "device_id": 0, "bytes": b, "mem_kind": 2, "operation": o}

@@ -1,4 +1,4 @@
-"""Rules about how blocks fill a GPU and threads fill cores: captures by hand, and samples against the raw export."""
+"""Rules about blocks that fill a GPU and threads that fill cores: made-up captures; samples against the raw export."""
 
 import math
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def test_samples_have_no_partial_waves(nsys_samples: Library) -> None:
 
 
 def test_low_occupancy(nsys_samples: Library) -> None:
-    """The sample `kernels` has one: its occupancy is worked out here from what the raw export says it takes."""
+    """The sample `kernels` has one launch with low occupancy, which this test computes from the raw export."""
     found = sampled(nsys_samples, "kernels", "low_occupancy")
     ((start, end, threads, shared),) = rows(
         "kernels",
@@ -104,7 +104,7 @@ def switches(threads: int, cores: int, low: int, high: int, busy: float = 1.0) -
 
 
 def test_few_cores(library: Library, publish: Publish) -> None:
-    """By hand: the GPU waits 8 ms of 10 for eight threads; the machine has 16 cores."""
+    """By hand: the GPU waits 8 of 10 ms for eight threads; the machine has 16 cores."""
     work = [(0, 10, 100, MS), (9 * MS - 10, 9 * MS, 9 * MS + 100, 10 * MS)]
 
     def found(threads: int, cores: int, busy: float = 1.0, there: int = 16) -> Any:
@@ -135,7 +135,7 @@ def test_few_cores(library: Library, publish: Publish) -> None:
 
 
 def test_calls_tell_of_few_cores_without_switches(library: Library, publish: Publish) -> None:
-    """By hand: the GPU waits 8 ms of 10; calls that never wait take 1 ms or more in some of twelve times."""
+    """By hand: the GPU waits 8 of 10 ms; in some of twelve cases, calls that never block take 1 ms or more."""
     work = [(0, 10, 100, MS), (9 * MS - 10, 9 * MS, 9 * MS + 100, 10 * MS)]
     names = [{"string_id": 70, "value": "pthread_cond_signal"}, {"string_id": 71, "value": "pthread_cond_wait"}]
 
@@ -153,7 +153,7 @@ def test_calls_tell_of_few_cores_without_switches(library: Library, publish: Pub
 
 
 def test_a_thread_that_leaves_its_core_to_the_one_it_wakes_lacks_none(library: Library, publish: Publish) -> None:
-    """By hand: each of twelve calls takes 2 ms; another thread goes on in time after 12 of them, 9 or none."""
+    """By hand: each of twelve calls takes 2 ms; another thread continues in time after 12 of them, 9 or none."""
     work = [(0, 10, 100, MS), (99 * MS - 10, 99 * MS, 99 * MS + 100, 100 * MS)]
     names = [{"string_id": 70, "value": "pthread_cond_signal"}]
     spent = [made.osrt(i, 70, (2 + 5 * i) * MS, (4 + 5 * i) * MS, made.WORKER) for i in range(12)]

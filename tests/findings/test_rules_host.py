@@ -55,7 +55,7 @@ def test_other_names_are_no_data_loading(library: Library, publish: Publish, nam
 
 
 def test_a_range_around_the_loop_is_no_data_loading(library: Library, publish: Publish) -> None:
-    """The second kernel of two, 40 and 30 µs, is launched in a range around both, or in one of its own."""
+    """The second of two kernels, of 40 and 30 µs, is launched in a range around both, or in one of its own."""
 
     def around(end: int) -> Finding:
         def inside(db: duckdb.DuckDBPyConnection) -> None:
@@ -235,7 +235,7 @@ def test_threads_off_and_on_their_core(nsys_samples: Library) -> None:
 
 
 def test_a_thread_that_sleeps(library: Library, publish: Publish) -> None:
-    """It leaves its core for 20 of the 39.985 µs until its launch returns."""
+    """It is off its core for 20 of the 39.985 µs until its launch returns."""
     events = [
         {"time_ns": t, "cpu": 0, "scheduled_in": came, "global_tid": made.MAIN}
         for t, came in ((45_000, False), (65_000, True))
@@ -262,7 +262,7 @@ def test_a_thread_that_sleeps(library: Library, publish: Publish) -> None:
 def test_functions_of_a_thread_that_computes(
     library: Library, publish: Publish, function: str, module: str, cause: str
 ) -> None:
-    """Of three samples in the gap two are in a function called by `gkps_`, one in `gkps_`; one more lies outside."""
+    """Two of three samples in the gap are in a function called by `gkps_`, one is in `gkps_`; a fourth lies outside."""
     events = [{"time_ns": 0, "cpu": 0, "scheduled_in": True, "global_tid": made.MAIN}]
     texts = [{"string_id": n, "value": value} for n, value in ((50, function), (51, "gkps_"), (52, module))]
     samples = [
@@ -290,7 +290,7 @@ def test_functions_of_a_thread_that_computes(
 def test_a_long_gap_of_unknown_code_does_not_feed_the_gpu(
     library: Library, publish: Publish, until: int, saved: int
 ) -> None:
-    """A thread that runs between two kernels; without samples, a gap of 500 ms is another finding."""
+    """A thread runs between two kernels; a gap of 500 ms without samples is another finding."""
     events = [{"time_ns": 0, "cpu": 0, "scheduled_in": True, "global_tid": made.MAIN}]
     work = [(0, 10, 20, 30), (until * MS, until * MS + 5, until * MS + 10, until * MS + 20)]
     unknown = judged(library, by_hand(publish, work, sched_event=events), "cpu_saturated")
@@ -307,7 +307,7 @@ def test_a_long_gap_of_unknown_code_does_not_feed_the_gpu(
 def test_python_is_the_language_of_the_program_alone(
     library: Library, publish: Publish, program: str, other: str, cause: str
 ) -> None:
-    """The switches of a machine name all of its processes."""
+    """Scheduling data names all processes of the machine."""
     events = [{"time_ns": 0, "cpu": 0, "scheduled_in": True, "global_tid": made.MAIN}]
     processes = [{"global_pid": pid, "pid": pid % 999, "name": name} for pid, name in ((made.PID, program), (5, other))]
     report = by_hand(
@@ -322,7 +322,7 @@ def long_off(events: list[tuple[int, bool]], least: int) -> list[Span]:
 
 
 def test_a_thread_without_a_core(nsys_samples: Library) -> None:
-    """None weighs in a sample: what each loses against switches and calls of the raw export."""
+    """No sample has a costly one: the loss of each, against switches and calls of the raw export."""
     for sample in ("transformer_training", "host_python"):
         found, lost = capture(sample), 0
         events = switches(sample)
@@ -341,7 +341,7 @@ def test_a_thread_without_a_core(nsys_samples: Library) -> None:
 
 
 def test_a_preempted_thread(library: Library, publish: Publish) -> None:
-    """It has no core for 4 of 10 ms, once; where it waits in a call it is off its core by itself."""
+    """It is preempted once, for 4 of 10 ms; a thread that waits in a call leaves its core by itself."""
     kernels = [(0, 10, 20, MS), (9 * MS, 9 * MS + 5, 9 * MS + 10, 10 * MS + 20)]
     times = ((2 * MS, False), (6 * MS, True), (7 * MS, False), (7 * MS + 999_999, True))
     events = [{"time_ns": t, "cpu": 0, "scheduled_in": came, "global_tid": made.MAIN} for t, came in times]
@@ -361,7 +361,7 @@ def test_a_preempted_thread(library: Library, publish: Publish) -> None:
 def test_a_thread_that_waits_for_others_has_a_core(
     library: Library, publish: Publish, core: int, until: int, verdict: str
 ) -> None:
-    """Off its core from 2 to 6 of 10 ms, while another thread runs there, or elsewhere, or elsewhere for 1 ms."""
+    """It is off its core from 2 to 6 of 10 ms, while another thread runs there, or elsewhere, or elsewhere for 1 ms."""
     kernels = [(0, 10, 20, MS), (9 * MS, 9 * MS + 5, 9 * MS + 10, 10 * MS + 20)]
     times = [(2 * MS, False, 0, made.MAIN), (6 * MS, True, 0, made.MAIN)]
     times += [(2 * MS, True, core, made.WORKER), (until * MS, False, core, made.WORKER)]
@@ -384,7 +384,7 @@ def test_a_thread_that_waits_for_others_has_a_core(
 def test_a_thread_that_waits_for_files(
     library: Library, publish: Publish, before: str, after: str, core: int, cause: str
 ) -> None:
-    """Off its core from 2 to 6 of 10 ms, 50 µs after a call and 80 µs before another: as output of PnetCDF does it."""
+    """It is off its core from 2 to 6 of 10 ms, 50 µs after a call and 80 µs before another, as when PnetCDF writes."""
     kernels = [(0, 10, 20, MS), (9 * MS, 9 * MS + 5, 9 * MS + 10, 10 * MS + 20)]
     times = ((2 * MS, False, 0), (6 * MS, True, core))
     events = [{"time_ns": t, "cpu": on, "scheduled_in": came, "global_tid": made.MAIN} for t, came, on in times]
@@ -429,7 +429,7 @@ def test_waiting_in_the_operating_system(nsys_samples: Library, library: Library
 
 
 def test_memory_that_the_loop_returns_to_the_system(library: Library, publish: Publish) -> None:
-    """Batches of loader workers are in shared memory, which the loop unmaps unless another thread pins them."""
+    """Batches of loader workers are in shared memory; the loop unmaps them unless another thread pins them."""
     names = [{"string_id": 70, "value": "munmap"}]
     report = by_hand(publish, KERNELS, osrt_call=[made.osrt(1, 70, 45_000, 75_000)], string=names)
     found = judged(library, report, "os_blocking")
@@ -439,7 +439,7 @@ def test_memory_that_the_loop_returns_to_the_system(library: Library, publish: P
 
 
 def test_a_wait_for_a_thread_that_launches_is_no_wait_for_the_system(library: Library, publish: Publish) -> None:
-    """As the main thread of PyTorch waits for the one of backward."""
+    """PyTorch's main thread waits like this for the backward thread."""
     launches = made.call(500, LAUNCH, 50_000, 52_000, tid=made.MAIN + 1)
     handed = by_hand(publish, KERNELS, osrt_call=[made.osrt(1, SEM, 45_000, 75_000)], api_call=[launches])
     assert judged(library, handed, "os_blocking").saving_ns == 0
@@ -449,7 +449,7 @@ def test_a_wait_for_a_thread_that_launches_is_no_wait_for_the_system(library: Li
 
 
 def test_output_in_the_loop(nsys_samples: Library, library: Library, publish: Publish) -> None:
-    """No report at hand writes in its loop: by hand, as a range and as a call."""
+    """No available report writes in its loop: by hand, as a range and as a call."""
     by_range = judged(library, by_hand(publish, KERNELS, **ranges((50_000, 60_000, "log_metrics"))), "output_in_loop")
     assert (by_range.verdict, by_range.saving_ns, by_range.facts["place"]) == ("fires", 10_000, "log_metrics")
     names = [{"string_id": 70, "value": "fwrite"}]
@@ -462,7 +462,7 @@ def test_output_in_the_loop(nsys_samples: Library, library: Library, publish: Pu
 
 
 def test_threads_of_openmp_regions_that_wait(nsys_samples: Library) -> None:
-    """The sample has loops that share their work badly and well: together, and each by itself."""
+    """The sample has loops with bad and good load balance: both together, and each by itself."""
     sample = "openmp_regions"
     of_all = openmp.regions(capture(sample))
     lost = sum(one.lost for one in of_all)
@@ -482,7 +482,7 @@ def test_threads_of_openmp_regions_that_wait(nsys_samples: Library) -> None:
 
 @pytest.mark.parametrize(("second", "verdict", "value"), [(40_000, "clear", 0), (20_000, "fires", 25)])
 def test_two_threads_of_openmp(library: Library, publish: Publish, second: int, verdict: str, value: float) -> None:
-    """A region of 40 µs in 110: the first thread works all of it, the other one as long as it says."""
+    """A region takes 40 of 110 µs: the first thread works all the time, the other as long as given."""
     events = [
         {"event_id": n, "kind": kind, "start_ns": 0, "end_ns": end, "global_tid": tid, "parallel_id": 2}
         for n, (kind, end, tid) in enumerate(

@@ -46,7 +46,7 @@ def test_host_work_needs_ranges(library: Library, publish: Publish) -> None:
 
 
 def test_host_work_of_whole_steps(library: Library, publish: Publish) -> None:
-    """Nothing of a step can move before the next step is launched: the step itself has to get shorter."""
+    """No work of a step can move before the launch of the next step: the step itself has to get shorter."""
     kernels = [(at, at + 5, at + 10, at + 20) for at in range(0, 10 * MS, MS)]
     steps = ranges(*((at, at + MS - 1, f"step_{at // MS}") for at in range(0, 10 * MS, MS)))
     found = judged(library, by_hand(publish, kernels, **steps), "host_work")
@@ -60,7 +60,7 @@ def test_host_work_of_whole_steps(library: Library, publish: Publish) -> None:
 def test_host_work_of_steps_that_launch_operation_by_operation(
     library: Library, capture: Capture, each: int, cause: str, advice: str
 ) -> None:
-    """In each of ten steps, the GPU waits 1 ms before each kernel but the very first, as in JAX without jit."""
+    """In each of ten steps, the GPU waits 1 ms before each kernel except the very first, as in JAX without jit."""
     steps = [(at, at + each * MS - 1, f"step_{at // each // MS}") for at in range(0, 10 * each * MS, each * MS)]
     report = capture(steps, [(at + 5, at + 20, at + 30, "one") for at in range(0, 10 * each * MS, MS)])
     found = judged(library, report, "host_work")
@@ -69,7 +69,7 @@ def test_host_work_of_steps_that_launch_operation_by_operation(
 
 
 def test_host_work_that_launches_kernels_cannot_wait(capture: Capture, library: Library) -> None:
-    """In each step a range launches two kernels at its end, as an optimizer does, or a single one."""
+    """In each step, a range launches two kernels at its end, as an optimizer does, or a single one."""
     starts = range(0, 10 * MS, MS)
     steps = [(at, at + MS - 1, f"step_{at // MS}") for at in starts]
     inside = [(at + 20, at + MS - 20, "optimizer") for at in starts]
@@ -99,7 +99,7 @@ def test_updates_of_graphs_by_xla_are_no_host_work(library: Library, publish: Pu
 
 
 def test_time_outside_all_ranges_has_no_range(library: Library, publish: Publish) -> None:
-    """Of ten gaps one lies in a range: most of the time lies in none."""
+    """Only one of ten gaps lies in a range."""
     report = by_hand(publish, [(at, at + 5, at + 10, at + 20) for at in range(0, 10 * MS, MS)], **ranges((0, MS, "a")))
     (reason,) = (one for one in run(library, report, "idle_reasons") if one["reason"] == "host code")
     (part,) = (one for one in run(library, report, "time_split") if one["part"] == "host code")
@@ -228,7 +228,7 @@ def test_the_place_of_idle_time_holds_most_of_it(library: Library, publish: Publ
 
 
 def test_module_loading(nsys_samples: Library, library: Library, publish: Publish) -> None:
-    """Only strangers' reports have one that weighs: by hand. A launch of 0.9 ms is one that takes its time."""
+    """Only strangers' reports have a costly one, so by hand. A launch of 0.9 ms is a slow launch."""
     kernels = [(0, 10, 20, 10 * MS), (30 * MS, 45 * MS, 44 * MS, 60 * MS)]
     kernels += [(79 * MS - 900_000, 79 * MS - 5, 79 * MS, 100 * MS)]
     started = by_hand(publish, kernels, api_call=[made.call(1, LOAD, 20 * MS, 25 * MS)])
@@ -256,7 +256,7 @@ def test_uneven_use(nsys_samples: Library, library: Library, publish: Publish) -
 
 
 def test_a_gpu_that_works_little_throughout_has_no_stretches(library: Library, publish: Publish) -> None:
-    """Beside one that is busy all the time: of 600 ms, the second GPU works 5 of each 20."""
+    """One GPU is always busy; for 600 ms, the second one works 5 of every 20 ms."""
     kernels = [(0, 10, 20, 600 * MS + 20), *((0, 10, n * 20 * MS + 20, n * 20 * MS + 5 * MS) for n in range(31))]
 
     def change(db: duckdb.DuckDBPyConnection) -> None:
@@ -273,7 +273,7 @@ def test_even_use_of_samples(nsys_samples: Library) -> None:
 
 
 def test_recurring_gaps(nsys_samples: Library, library: Library, capture: Capture) -> None:
-    """No report at hand has them: by hand, in every fifth of 25 steps of 10 ms the CPU works 5 ms more."""
+    """No available report has them: by hand, in every fifth of 25 steps of 10 ms the CPU works 5 ms more."""
 
     def steps(*long: int, count: int = 25) -> str:
         noted, work, start = [], [], 0
@@ -317,7 +317,7 @@ def test_gaps_that_recur_beside_usual_ones_and_after_a_result_was_read(library: 
 
 
 def test_garbage_collection_by_ranges(nsys_samples: Library, library: Library, publish: Publish) -> None:
-    """No report at hand has such ranges: by hand, 30 of 110 µs; the collection beside a kernel counts nothing."""
+    """No available report has such ranges: by hand, 30 of 110 µs; a collection beside a kernel does not count."""
     kernels = [(0, 10, 20, 40_020), (80_000, 80_005, 80_010, 110_020)]
     noted = ranges((10_000, 20_000, "gc"), (45_000, 75_000, "gc"))
     finding = judged(library, by_hand(publish, kernels, **noted), "garbage_collection")
@@ -329,7 +329,7 @@ def test_garbage_collection_by_ranges(nsys_samples: Library, library: Library, p
 
 
 def test_garbage_collection_by_samples(library: Library, publish: Publish) -> None:
-    """One of two samples in 39.98 µs of host code is in the collector of Python."""
+    """One of two samples in 39.98 µs of host code is in Python's garbage collector."""
     names = [{"string_id": 50, "value": "gc_collect_main"}, {"string_id": 51, "value": "_PyEval_EvalFrameDefault"}]
     samples = [
         {"sample_id": n, "time_ns": t, "global_tid": made.MAIN} for n, t in ((1, 50_000), (2, 70_000), (3, 100_000))
@@ -345,7 +345,7 @@ def test_garbage_collection_by_samples(library: Library, publish: Publish) -> No
 
 
 def test_fluctuating_use(nsys_samples: Library, library: Library, publish: Publish) -> None:
-    """By hand: of 100 samples of a GPU that works for 1,000 ns, the last 30 are next to idle; one lies outside."""
+    """By hand: of 100 samples of a GPU that works for 1,000 ns, the last 30 are nearly idle; one lies outside."""
 
     def measured(title: str, busy: int, samples: int = 100) -> str:
         def fill(db: duckdb.DuckDBPyConnection) -> None:

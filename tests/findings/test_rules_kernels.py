@@ -101,7 +101,7 @@ def test_tensor_cores_unused(nsys_samples: Library, library: Library, small: Cal
 
 
 def test_convolutions_on_cuda_cores(library: Library, small: Callable[..., str]) -> None:
-    """The precision of products of matrices changes nothing in convolutions, for which PyTorch allows TF32 anyway."""
+    """Convolutions ignore the precision setting of matrix products; PyTorch allows TF32 for them anyway."""
     title = "sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nhwckrsc_nchw_tilesize32x32x8_ffma_cudnn"
     report = small((0, 60, title, "convolution"), (60, 100, "void at::native::add", "elementwise"))
     found = judged(library, report, RULE)
@@ -173,7 +173,7 @@ def test_data_movement(nsys_samples: Library) -> None:
 def test_kernels_that_join_tensors_or_add_rows(
     library: Library, small: Callable[..., str], kernel: str, kind: str, cause: str, advice: str
 ) -> None:
-    """By hand: two thirds of the kernel time join tensors, or add up rows."""
+    """By hand: two thirds of the kernel time concatenate tensors, or add up rows."""
     found = judged(library, small((0, 20_000, kernel, kind), (20_000, 30_000, "b", "other")), "data_movement")
     assert (found.verdict, found.cause, found.saving_ns) == ("fires", cause, 20_000)
     assert advice in found.rule.advised(found.cause)[0]
@@ -196,7 +196,7 @@ def test_layout_conversions(nsys_samples: Library, library: Library, small: Call
 
 
 def test_small_grids(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
-    """No report at hand loses 5 % of its time in small grids: by hand 33 of 132 SMs for half of the time."""
+    """No available report loses 5 % of its time in small grids: by hand, 33 of 132 SMs for half of the time."""
     found = judged(library, small((0, 10_000, "a", "other"), (19_000, 20_000, "b", "other"), blocks=33), "small_grids")
     assert (found.verdict, found.value, found.saving_ns, found.facts["launches"]) == ("fires", 37.5, 7500, 1)
     assert sentences.says(found).startswith("`a` has fewer blocks than the GPU has SMs (132) in 1 launch, which costs")
@@ -298,7 +298,7 @@ def test_chains_end_where_a_loop_or_another_range_begins(library: Library, captu
 
 
 def test_operations_of_jax_without_jit_are_chains(library: Library, capture: Capture) -> None:
-    """By hand: kernels of XLA of 3 µs, 1 µs apart, each in a range of its own as XLA makes one for each program."""
+    """By hand: XLA's kernels of 3 µs, 1 µs apart, each in its own range, as XLA makes one per program."""
     work = [(4000 * n + 500, 4000 * n + 1000, 4000 * n + 4000, one) for n, one in enumerate(("one", "two", "one"))]
     kinds = {"one": "elementwise", "two": "elementwise"}
     after = "UPDATE kernel_name SET demangled = 'wrapped_add' WHERE short = 'one';"
@@ -367,7 +367,7 @@ def test_a_softmax_of_a_loss_is_no_attention(library: Library, small: Callable[.
 
 
 def test_a_softmax_over_few_numbers_is_no_attention(library: Library, small: Callable[..., str]) -> None:
-    """By hand: a softmax of 10 ns, and a cast between the same products that takes 60 or 61."""
+    """By hand: a softmax of 10 ns, and between the same products a cast that takes 60 or 61."""
 
     def of(cast: int) -> str:
         ran = ((0, 50, "gemm", "matmul"), (50, 60, "softmax_warp_forward", "softmax"),
@@ -378,7 +378,7 @@ def test_a_softmax_over_few_numbers_is_no_attention(library: Library, small: Cal
 
 
 def test_joins_and_casts_of_double_precision_are_part_of_it(library: Library, small: Callable[..., str]) -> None:
-    """By hand: 20 ns in FP64, a join of 40 of numbers of eight bytes, a cast of 10, and a product of 60 in BF16."""
+    """By hand: 20 ns in FP64, a concatenation of 40 of 8-byte numbers, a cast of 10, and a product of 60 in BF16."""
     native = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<{}>>(int)"
     join = "void at::native::CatArrayBatchedCopy_vectorized<at::native::OpaqueType<(unsigned int)8>, unsigned int>(T1)"
     cast = "void at::native::unrolled_elementwise_kernel<direct_copy_kernel_cuda, at::native::memory::LoadWithCast<1>>"
@@ -398,7 +398,7 @@ def test_joins_and_casts_of_double_precision_are_part_of_it(library: Library, sm
 
 
 def test_memory_bound(nsys_samples: Library, library: Library, publish: Publish) -> None:
-    """No report at hand is: by hand, 80 % of DRAM while a kernel ran, and nothing after it."""
+    """No available report is: by hand, 80 % of DRAM bandwidth while a kernel ran, and none after it."""
 
     def measured(issue: float) -> str:
         def fill(db: duckdb.DuckDBPyConnection) -> None:
@@ -425,9 +425,9 @@ def test_memory_bound(nsys_samples: Library, library: Library, publish: Publish)
 
 
 def test_all_kernels_of_a_sample_are_looked_at(nsys_samples: Library) -> None:
-    """The union of all kernels is what the views of the rules say, where nothing communicates.
+    """Without communication, the views of the rules cover all kernels.
 
-    Both findings about them give the same time, which is that of pages: kernels that overlap count each.
+    Both findings about them give the time of the pages, in which overlapping kernels count separately.
     """
     sample = "streams_overlapped.nsys-rep"
     found, ran = judged(nsys_samples, sample, "tensor_cores_unused"), spans(sample, "KERNEL")

@@ -56,7 +56,7 @@ def test_reads_of_a_few_bytes_are_named(
 
 
 def test_launches_are_in_the_innermost_range_that_holds_most(library: Library, publish: Publish) -> None:
-    """120 kernels, each launched in one of two parts of a step, and more of them in none: no range holds most."""
+    """120 kernels, each launched in one of two parts of a step, and more in neither: no range holds most of them."""
     work = [(n * 10_000, n * 10_000 + 10, n * 10_000 + 20, n * 10_000 + 1_020) for n in range(120)]
     lasts = [(0, 900_000, "a"), (900_000, 1_100_000, "b")]
     few = judged(library, by_hand(publish, work, **ranges(*lasts)), "launch_bound")
@@ -124,7 +124,7 @@ def test_sync_bound(nsys_samples: Library) -> None:
 
 
 def test_sync_bound_is_no_more_than_the_shorter_wait(library: Library, publish: Publish) -> None:
-    """The CPU is in the call for 150.05 µs, then works 300 µs and launches: so much earlier it had launched without."""
+    """The CPU is in the call for 150.05 µs, then works 300 µs; without the call, it launches that much earlier."""
     kernels = [(0, 10, 50_000, 200_000), (500_000, 500_010, 500_020, 600_000)]
     waits = [made.call(1, SYNC, 50_000, 200_000 + 50)]
     finding = judged(library, by_hand(publish, kernels, api_call=waits), "sync_bound")
@@ -134,10 +134,10 @@ def test_sync_bound_is_no_more_than_the_shorter_wait(library: Library, publish: 
 
 
 def test_many_short_waits_add_up(library: Library, publish: Publish) -> None:
-    """480 times a kernel of 100 µs, for which the CPU waits 90 µs, then 80 µs until the next one starts.
+    """480 times a kernel of 100 µs; the CPU waits for 90 µs of it, and the next kernel starts 80 µs after its end.
 
-    Of these 60 are work of the CPU, 15 the call and 5 its way to the GPU: a CPU that had not waited does all of that
-    earlier, so that each of the 479 gaps would go.
+    Of these 80 µs, the CPU works 60, the call takes 15, and the launch takes 5 to reach the GPU: a CPU that had not
+    waited would do all of that earlier, so each of the 479 gaps would go.
     """
     period, us = 180_000, 1_000
     kernels = [(n * period, n * period + 15 * us, n * period + 20 * us, n * period + 120 * us) for n in range(480)]
@@ -165,7 +165,7 @@ def test_many_short_waits_add_up(library: Library, publish: Publish) -> None:
 
 
 def test_synchronizations_that_wait_for_nothing_cost_their_calls(library: Library, publish: Publish) -> None:
-    """480 times a kernel of 3 µs, and 12 µs after its end a synchronization of 6 µs, in periods of 60 µs."""
+    """Every 60 µs, 480 times: a kernel of 3 µs, and 12 µs after its end a synchronization of 6 µs."""
     period, us = 60_000, 1_000
     kernels = [(n * period, n * period + 4 * us, n * period + 5 * us, n * period + 8 * us) for n in range(480)]
     waits = [made.call(1000 + n, SYNC, n * period + 20 * us, n * period + 26 * us) for n in range(480)]
@@ -181,9 +181,9 @@ def test_synchronizations_that_wait_for_nothing_cost_their_calls(library: Librar
 def test_reads_of_a_few_bytes_cost_their_calls(
     library: Library, publish: Publish, size: int, then_waits: bool, library_name: str, lost: int
 ) -> None:
-    """480 times a kernel, and 12 µs after its end a call of 6 µs that reads some bytes, in periods of 100 µs.
+    """Every 100 µs, 480 times: a kernel, and 12 µs after its end a call of 6 µs that reads some bytes.
 
-    They arrive 3 µs after the call began, or 9: then another call waits for them, from 6 µs on.
+    The bytes arrive 3 µs after the call began, or 9 µs after: then another call waits for them, from 6 µs on.
     """
     period, us = 100_000, 1_000
     starts = range(0, 480 * period, period)
@@ -226,8 +226,10 @@ def test_what_reads_of_a_few_bytes_are_for(
 
 
 def test_what_the_cpu_gains_goes_to_later_gaps_too(library: Library, publish: Publish) -> None:
-    """The CPU waits 200 µs for the first kernel, then launches three of 20 µs every 100 µs: 80 µs of each gap go, until
-    the 200 µs are used up. What had been queued when a gap began does not come earlier."""
+    """The CPU waits 200 µs for the first kernel, then launches three of 20 µs every 100 µs.
+
+    80 µs of each gap go, until the 200 µs are used up. Work that was queued when a gap began does not start earlier.
+    """
     us = 2_000  # what follows are units of 2 µs
     kernels = [(0, 5 * us, 10 * us, 110 * us), (145 * us, 149 * us, 150 * us, 160 * us)]
     kernels += [(start - 5 * us, start - us, start, start + 10 * us) for start in (200 * us, 250 * us)]
@@ -241,7 +243,7 @@ def test_what_the_cpu_gains_goes_to_later_gaps_too(library: Library, publish: Pu
 
 
 def test_the_cpu_gets_ahead_by_what_cuda_queues(library: Library, publish: Publish) -> None:
-    """The CPU waits 5 ms for a kernel; 3,000 kernels later, launched one by one without a gap, 4 ms are its own."""
+    """The CPU waits 5 ms for a kernel; after 3,000 kernels, launched one by one without a gap, it needs 4 ms."""
     us = 1_000
     kernels = [(0, 2 * us, 3 * us, 5_000 * us)]
     kernels += [(5_000 * us + n * us, 5_000 * us + n * us + 500, 5_001 * us + n * us, 5_002 * us + n * us)
@@ -254,7 +256,7 @@ def test_the_cpu_gets_ahead_by_what_cuda_queues(library: Library, publish: Publi
 
 
 def test_a_wait_of_one_process_costs_another_one_nothing(library: Library, publish: Publish) -> None:
-    """Two processes do the same on a GPU each, and only the first one waits."""
+    """Two processes do the same, each on its GPU, and only the first one waits."""
     kernels = [(0, 10, 50_000, 200_000), (500_000, 500_010, 500_020, 600_000)] * 2
     waits = [made.call(1, SYNC, 50_000, 200_000)]
     other = made.PID + (1 << 24)
@@ -270,7 +272,7 @@ def test_a_wait_of_one_process_costs_another_one_nothing(library: Library, publi
 
 
 def test_events_that_ddp_measures_itself_with(library: Library, publish: Publish) -> None:
-    """A wait of 100 µs for an event, then 300 µs of the CPU: nobody can leave it out where NCCL is used."""
+    """A wait of 100 µs for an event, then 300 µs of the CPU: programs with NCCL cannot avoid it."""
     kernels = [(0, 10, 50_000, 150_000), (450_000, 450_010, 450_020, 600_000)]
     waits = [made.call(1, 60, 50_000, 150_000)]
     names = [{"string_id": 60, "value": "cudaEventSynchronize_v3020"}]
@@ -282,7 +284,7 @@ def test_events_that_ddp_measures_itself_with(library: Library, publish: Publish
 
 
 def test_slow_launches(nsys_samples: Library, library: Library, publish: Publish) -> None:
-    """None weighs in a sample: by hand. The first launch of the kernel may load code, and counts nothing."""
+    """No sample has costly ones, so by hand. The first launch of a kernel may load code and does not count."""
     kernels = [(0, 90_000, 80_000, 100_000), (150_000, 210_000, 209_000, 300_000), (300_000, 349_999, 350_000, 400_000)]
     finding = judged(library, by_hand(publish, kernels), "slow_launches")
     assert (finding.verdict, finding.saving_ns, finding.facts["calls"]) == ("fires", 59_000, 1)
@@ -292,7 +294,7 @@ def test_slow_launches(nsys_samples: Library, library: Library, publish: Publish
 
 
 def test_graph_breaks(nsys_samples: Library, library: Library, publish: Publish) -> None:
-    """No report at hand has any: by hand, a kernel launched alone 100 µs after a graph, and a graph after it."""
+    """No available report has any: by hand, a kernel is launched alone 100 µs after a graph, and a graph follows."""
     names = [{"string_id": 60, "value": "cudaGraphLaunch_v10000"}]
     kernels = [(0, 10, 20, 100_020), (180_000, 190_000, 200_020, 300_020), (310_000, 320_000, 330_020, 400_020)]
 
@@ -342,7 +344,7 @@ def test_queued_work(nsys_samples: Library, sample: str) -> None:
 
 
 def test_queued_work_that_waits_for_an_event(library: Library, publish: Publish) -> None:
-    """No report at hand has it: by hand, half of 200 µs after a launch that had long returned."""
+    """No available report has it: by hand, half of 200 µs long after the launch returned."""
     kernels = [(0, 10, 20, 40_020), (50, 60, 140_020, 200_020)]
     alone = judged(library, by_hand(publish, kernels), "queued_work")
     assert (alone.verdict, alone.cause, alone.saving_ns) == ("fires", "other", 100_000)
@@ -416,7 +418,7 @@ def layered(publish: Publish, steps: int = 3, layers: int = 4, syncs: bool = Tru
 
 
 def test_synchronization_in_each_layer(nsys_samples: Library, library: Library, publish: Publish) -> None:
-    """No report at hand has it: by hand, 12 layers, after 11 of which the GPU waits for a CPU that waited 99.95 µs."""
+    """No available report has it: by hand, after 11 of 12 layers the GPU waits for a CPU that waited 99.95 µs."""
     finding = judged(library, layered(publish), "sync_per_layer")
     assert (finding.verdict, finding.saving_ns) == ("fires", 11 * 99_950)
     assert finding.value == pytest.approx(100 * 11 * 99_950 / (11 * 200_000 + 100_000 - 20))
@@ -438,7 +440,7 @@ def on_streams(publish: Publish, several: list[tuple[int, int, int]]) -> str:
 
 
 def test_one_stream_of_several(library: Library, publish: Publish) -> None:
-    """No report at hand has it: by hand, 120 kernels of 100 ns on one stream and 6 of 10 ns on another, in turn."""
+    """No available report has it: by hand, 120 kernels of 100 ns and 6 of 10 ns on another stream, in turn."""
     main = [(7, 1_000 * i, 1_000 * i + 100) for i in range(120)]
     found = judged(
         library, on_streams(publish, main + [(8, 1_000 * i + 500, 1_000 * i + 510) for i in range(6)]), "one_stream"

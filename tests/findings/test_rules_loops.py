@@ -1,4 +1,4 @@
-"""Rules about faults that repeat in each step: small captures by hand, and samples on which they are clear."""
+"""Rules about faults in every step: small made-up captures, and samples that are free of them."""
 
 import duckdb
 import pytest
@@ -40,7 +40,7 @@ def test_optimizer_per_parameter(nsys_samples: Library, library: Library, captur
 
 
 def test_compilation_in_steps(nsys_samples: Library, library: Library, capture: Capture) -> None:
-    """By hand: steps of 10 ms, of which 3, 5 and 6 load a module and take 20. What they wait more is 10 ms each."""
+    """By hand: of steps of 10 ms, 3, 5 and 6 load a module and take 20. Each waits 10 ms more."""
 
     def steps(*loading: int) -> str:
         noted, work, loads, start = [], [], [], 0
@@ -76,8 +76,9 @@ def test_compilation_in_steps(nsys_samples: Library, library: Library, capture: 
 def test_input_made_in_the_middle_of_steps(
     library: Library, publish: Publish, copies: int, traced: bool, cause: str | None
 ) -> None:
-    """By hand: steps of 600 µs, with 200 µs of host code ahead of each copy to the GPU: a loader has one per batch. The
-    thread makes the input itself if it is in none of the calls that were traced.
+    """By hand: steps of 600 µs, with 200 µs of host code before each copy to the GPU: a loader has one per batch.
+
+    If the thread is in none of the traced calls, it makes the input itself.
     """
     steps = range(0, 6_000_000, 600_000)
     work = [(at, at + 10, at + 20, at + 40_000) for at in steps]
@@ -120,7 +121,7 @@ def test_short_gaps_of_ranges_that_launch_much_wait_for_no_input(
 
 @pytest.mark.parametrize(("name", "cause"), [("train iter", "one gap"), ("adam_update", "whole step")])
 def test_work_in_one_gap_can_move(library: Library, publish: Publish, name: str, cause: str) -> None:
-    """By hand: ranges of 900 µs that launch a kernel, work for 400 µs, and launch a second one."""
+    """By hand: ranges of 900 µs launch a kernel, work for 400 µs, and launch a second one."""
     starts = range(0, 10 * MS, MS)
     work = [(at + n, at + n + 10, at + n + 20, at + n + 200_000) for at in starts for n in (100, 600_000)]
     named = ranges(*((at, at + 900_000, f"{name} {n}") for n, at in enumerate(starts)))
@@ -163,7 +164,7 @@ def test_graphs_in_loop(nsys_samples: Library, library: Library, capture: Captur
 
 
 def test_time_that_a_selection_leaves_out_is_neither_busy_nor_idle(library: Library, capture: Capture) -> None:
-    """By hand: 0 to 110 and 390 to 1,000 ms without the warm-up; idle are 100 to 110, 390 to 400 and 450 to 600."""
+    """By hand: 0 to 110 and 390 to 1,000 ms without the warm-up; idle from 100 to 110, 390 to 400 and 450 to 600."""
     work = [
         (0, 20, 100 * MS, "one"), (105 * MS, 110 * MS, 390 * MS, "two"), (391 * MS, 400 * MS, 450 * MS, "one"),
         (591 * MS, 600 * MS, 1_000 * MS, "one"),
@@ -204,9 +205,9 @@ def test_what_repeats_is_judged_by_itself(library: Library, capture: Capture) ->
 
 @pytest.mark.parametrize(("alone", "told"), [(2, True), (150, False)])
 def test_a_long_start_up_leaves_a_loop_to_judge(library: Library, capture: Capture, alone: int, told: bool) -> None:
-    """By hand: a kernel of 2 or 150 ms, 10 s of start-up, and 50 times three kernels of 2 ms in 9: 4 % of the time.
+    """By hand: a kernel of 2 or 150 ms, 10 s of start-up, and 50 times three kernels of 2 ms in 9.
 
-    These do 99 % of the work of the GPU, or 67 %.
+    That is 4 % of the time; the loop does 99 % of the GPU's work, or 67 %.
     """
     work = [(0, 20, alone * MS + 20, "three")]
     for n in range(150):
@@ -221,7 +222,7 @@ def test_a_long_start_up_leaves_a_loop_to_judge(library: Library, capture: Captu
 def test_few_iterations_of_kernels_make_a_steady_part(
     library: Library, capture: Capture, loops: int, steps: int | None
 ) -> None:
-    """By hand: a kernel, 1 s of start-up, then each time eight kernels of 4 ms in 10; the last time has no end."""
+    """By hand: a kernel, 1 s of start-up, then iterations of eight kernels of 4 ms in 10; the last one has no end."""
     starts = [(1_000 + 10 * n) * MS for n in range(8 * loops)]
     work = [(0, 20, MS, "three")]
     work += [(s, s + MS, s + 5 * MS, "two" if n % 8 else "one") for n, s in enumerate(starts)]
@@ -234,9 +235,9 @@ def test_few_iterations_of_kernels_make_a_steady_part(
 def test_iterations_that_are_all_the_same_leave_out_a_short_start_up(
     library: Library, capture: Capture, start_up: int, extra: bool, told: bool
 ) -> None:
-    """By hand: a kernel, start-up, then ten times eight kernels of 4 ms in 10, of which the last time has no end.
+    """By hand: a kernel, start-up, then ten times eight kernels of 4 ms in 10; the last iteration has no end.
 
-    A third of the time lies outside, and one time may have one more kernel; or 17 % lie outside.
+    A third of the time lies outside, and one iteration may have one more kernel; or 17 % lie outside.
     """
     work = [(0, 20, MS, "three")]
     for n in range(80):

@@ -1,4 +1,4 @@
-"""Rules about memory of tensors: on a trace by hand, whose five steps keep 1,000 bytes each, and on single events."""
+"""Rules about tensor memory: a made-up trace whose five steps keep 1,000 bytes each, and single events."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def test_memory_growth(trace: Library) -> None:
 def test_growth_of_what_cuda_allocates(library: Library, publish: Publish, until: int, verdict: str) -> None:
     """10,000 bytes from the start, 1,000 more in each of the first ``until`` of 20 steps.
 
-    What the pool takes in the first half is no growth. In the second half steps begin with 20,000 to 29,000 bytes.
+    A pool that fills in the first half is no growth. In the second half, steps begin with 20,000 to 29,000 bytes.
     """
     kernels = [(1_000 * n, 1_000 * n + 10, 1_000 * n + 20, 1_000 * n + 900) for n in range(20)]
     steps = ranges(*((1_000 * n, 1_000 * n + 950, f"step_{n}") for n in range(20)))
@@ -58,7 +58,7 @@ def test_growth_of_what_cuda_allocates(library: Library, publish: Publish, until
 
 
 def test_what_was_allocated_before_the_capture_is_no_growth(library: Library, publish: Publish) -> None:
-    """Nine events at the start of the capture, which nsys gives one time, and one in step 15: one is no growth."""
+    """Nine events at the start of the capture, all at the same time, and one in step 15: a single one is no growth."""
     kernels = [(1_000 * n, 1_000 * n + 10, 1_000 * n + 20, 1_000 * n + 900) for n in range(20)]
     steps = ranges(*((1_000 * n, 1_000 * n + 950, f"step_{n}") for n in range(20)))
     events = [
@@ -70,7 +70,7 @@ def test_what_was_allocated_before_the_capture_is_no_growth(library: Library, pu
 
 
 def test_memory_fragmented(trace: Library, library: Library, small: Any) -> None:
-    """The trace reserves 44,000 bytes and holds 11,000 at most: too few to count, unless that is asked for."""
+    """The trace reserves 44,000 bytes and holds 11,000 at most: too little to count at the default threshold."""
     clear = judged(trace, NAME, "memory_fragmented")
     assert (clear.verdict, clear.value, clear.facts["lost_bytes"]) == ("clear", 0.0, 33_000)
     strict = rulebook.set_values(rulebook.load()["memory_fragmented"], {"least": "1"})
@@ -81,7 +81,7 @@ def test_memory_fragmented(trace: Library, library: Library, small: Any) -> None
 
 
 def test_tensor_memory_full(trace: Library, library: Library, small: Any) -> None:
-    """950 of 1,000 bytes reserved; in the trace an allocation fails, and nobody says how large the GPU is."""
+    """950 of 1,000 bytes are reserved; in the trace, an allocation fails, and the size of the GPU is unknown."""
     full = small([(0, 100)], (H200,), tensor_event=[event(1, 600, 950), event(2, 10, 700)])
     found = judged(library, full, "tensor_memory_full")
     assert (found.verdict, found.severity, found.value, found.facts["held_bytes"]) == ("fires", "warning", 95.0, 950)

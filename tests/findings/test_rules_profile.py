@@ -1,4 +1,4 @@
-"""Rules about launches that Nsight Compute measured: by hand on made-up launches, and against ncu's own estimates."""
+"""Rules about launches that Nsight Compute measured: made-up launches, and ncu's own estimates."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -141,7 +141,7 @@ CASES: dict[str, tuple[Launch, float, Launch, Launch]] = {
 
 @pytest.mark.parametrize("rule", CASES)
 def test_by_hand(rule: str, publish: Publish, empty_library: Library) -> None:
-    """A launch for which the rule holds takes a fourth of the time: the saving counts that, the share all of it."""
+    """A launch with the fault takes a fourth of the time: the saving counts that part, the share all of it."""
     holds, saved, not_, unknown = CASES[rule]
     fires = judged(empty_library, publish([holds, {**not_, "duration_ns": 300}]), rule)
     assert fires.threshold is not None
@@ -183,7 +183,7 @@ def test_no_advice_saves_more_than_the_roof_leaves(publish: Publish, empty_libra
 
 
 def test_compute_near_its_peak_bounds_what_waits_less_alone(publish: Publish, empty_library: Library) -> None:
-    """90 % of compute leave 10 %; the traffic of the memory, 30 % of its peak, leaves 70 % to fewer instructions."""
+    """90 % of compute leave 10 %; memory traffic at 30 % of its peak leaves 70 % to gain by fewer instructions."""
     near: dict[str, Any] = {"sm_throughput_pct": 90.0, "memory_throughput_pct": 40.0, "dram_throughput_pct": 30.0}
     for rule, reached in (("WorkloadImbalance", 10), ("UncoalescedSharedAccess", 50)):
         found = judged(empty_library, publish([launch(rules=[(rule, "global", 50.0)], **near)]), "profile_advice")
@@ -194,7 +194,7 @@ CLOSED = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT"
 
 
 def test_nobody_changes_kernels_of_closed_libraries(publish: Publish, empty_library: Library) -> None:
-    """What is inside a product of cuBLAS is its makers' matter; the launch is the program's."""
+    """Only cuBLAS's developers can change its kernels; the program can change the launch."""
     inside: list[tuple[str, str, float]] = [("UncoalescedSharedAccess", "global", 50.0)]
     grid: list[tuple[str, str, float]] = [*inside, ("WorkloadImbalance", "global", 20.0)]
     conflicts: dict[str, Any] = {"metrics": {CONFLICTS: 90, BUSY: 100}, "l1_throughput_pct": 60.0, **IDLE_UNITS}
@@ -228,7 +228,7 @@ TORCH = "void (anonymous namespace)::softmax_warp_forward<float, float, float, 1
 def test_what_limits_occupancy_is_what_to_change(
     publish: Publish, empty_library: Library, kernel: str, limits: dict[str, int], note: str, advice: str
 ) -> None:
-    """Nobody is told to save registers where shared memory is the limit, or to change a kernel of PyTorch."""
+    """No advice to save registers if shared memory is the limit, or to change one of PyTorch's kernels."""
     metrics = {f"launch__occupancy_limit_{name}": float(blocks) for name, blocks in limits.items()}
     report = publish([launch(kernel=kernel, metrics=metrics, **FEW)])
     found = judged(empty_library, report, "profile_theoretical_occupancy")
@@ -273,7 +273,7 @@ def test_launches_without_a_name_have_their_number(publish: Publish, empty_libra
 
 
 def test_sms_that_are_busy_below_the_roof(every_report: Library) -> None:
-    """Products of matrices without tiles load two numbers for each multiplication."""
+    """Matrix products without tiles load two numbers per multiplication."""
     slow = replace(rulebook.load()["profile_below_roof"], changes=())
     facts = {"kernel": "naive", "note": "10 % of the FP32 peak", "busy_pct": 83.1}
     busy = Finding(slow, "fires", value=89.6, facts=facts, cause="instructions")
@@ -285,7 +285,7 @@ def test_sms_that_are_busy_below_the_roof(every_report: Library) -> None:
 
 
 def test_at_the_roof(publish: Publish, empty_library: Library) -> None:
-    """100 of 450 ns at 91 % of the memory's bandwidth; of one launch nothing is known."""
+    """100 of 450 ns run at 91 % of the memory bandwidth; one launch has no metrics."""
     report = publish([launch(**AT_ROOF), launch(300, **{**AT_ROOF, "dram_throughput_pct": 84.9}), launch(50)])
     found = judged(empty_library, report, "profile_at_roof")
     assert (found.verdict, found.severity, found.cause) == ("fires", "note", "memory")
@@ -295,7 +295,7 @@ def test_at_the_roof(publish: Publish, empty_library: Library) -> None:
 
 
 def test_kernels_of_the_samples_at_their_roof(every_report: Library) -> None:
-    """vector_add, a sum and matrix products are; what reads scattered addresses or has few threads is not."""
+    """vector_add, a sum and matrix products are; kernels with scattered reads or few threads are not."""
     found = judged(every_report, "kernels.ncu-rep", "profile_at_roof")
     names = {str(piece["name"]).partition("_")[0] for piece in found.evidence}
     assert names == {"sm90", "nvjet", "compute", "reduction", "vector"}
@@ -317,7 +317,7 @@ def test_the_stall_says_what_to_do(publish: Publish, empty_library: Library) -> 
 
 
 def test_small_grids_save_what_ncu_says(every_report: Library) -> None:
-    """Nsight Compute prints the same estimate of the same launches, but for what the roof does not leave."""
+    """Nsight Compute prints the same estimate for the same launches, except for the cap by the roof."""
     report = every_report.find("transformer_training.ncu-rep")
     finding = judged(every_report, report.id, "profile_small_grid")
     rows = analysis.query(
@@ -345,12 +345,12 @@ def test_the_value_is_the_time_above_the_roof(every_report: Library) -> None:
 
 
 def test_no_sample_computes_in_fp64(every_report: Library) -> None:
-    """So the rule fires on none of them; what the GPU could do in FP64 was measured."""
+    """So the rule fires on none of them, although the FP64 metrics were measured."""
     assert judged(every_report, "kernels.ncu-rep", "profile_fp64").verdict == "clear"
 
 
 def test_a_linked_systems_report_weighs_by_its_own_time(every_report: Library, tmp_path: Path) -> None:
-    """What a launch stands for is the time of the kernels with its name, grid and block in the selection."""
+    """A launch stands for the time of the selected kernels with its name, grid and block."""
     copy_data(every_report.folder.parent, tmp_path / "data")
     library = Library(tmp_path / "data" / "library")
     systems, compute = (library.find(f"transformer_training.{kind}-rep").id for kind in ("nsys", "ncu"))
@@ -373,7 +373,7 @@ def test_a_linked_systems_report_weighs_by_its_own_time(every_report: Library, t
 
 
 def test_a_grid_that_leaves_the_gpu_empty_has_no_missing_warps(publish: Publish, empty_library: Library) -> None:
-    """36 blocks, of whose GPU nothing is known: the text that ncu prints names none."""
+    """36 blocks on an unknown GPU: the text that ncu prints does not name it."""
     small = launch(
         device_id=5, grid_size=36, block_size=256, waves_per_sm=0.07, occupancy_pct=12.0,
         theoretical_occupancy_pct=75.0, sm_throughput_pct=4.0, memory_throughput_pct=3.0,

@@ -1,4 +1,4 @@
-"""Rules about programs on several GPUs, on small captures by hand: no report at hand has these faults."""
+"""Rules about programs on several GPUs, on small made-up captures: no available report has these faults."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -102,7 +102,7 @@ def steps(count: int) -> dict[str, Any]:
 
 
 def test_small_buckets(library: Library, ranks: Ranks) -> None:
-    """Four steps of ten all-reduces of 30 µs: with an eighth as many, 35 of 40 go, and the shortest time of each."""
+    """Four steps of ten all-reduces of 30 µs: with an eighth as many, 35 of 40 go, each with the shortest time."""
     ran = [one for n in range(4) for one in step(n, 10, 30)]
     found = judged(library, ranks(ran, **steps(4)), "small_buckets")
     assert (found.verdict, found.cause, found.saving_ns) == ("fires", "buckets", 35 * 30 * US)
@@ -121,7 +121,7 @@ def test_small_buckets(library: Library, ranks: Ranks) -> None:
 
 
 def test_sizes_tell_small_buckets_from_slow_links(library: Library, ranks: Ranks) -> None:
-    """All-reduces of 300 µs, of 1 MB each: 40 of them fit into two of 25 MB. Of 10 MB they are large enough."""
+    """All-reduces of 300 µs and 1 MB each: 40 of them fit into two of 25 MB. At 10 MB each, they are large enough."""
     ran = [one for n in range(4) for one in step(n, 10, 90)]
     numbers = [i for i, (one, _, _) in enumerate(ran) if one == REDUCED]
 
@@ -136,7 +136,7 @@ def test_sizes_tell_small_buckets_from_slow_links(library: Library, ranks: Ranks
 
 
 def test_pipeline_bubbles(library: Library, ranks: Ranks) -> None:
-    """Eight transfers of which the shortest takes 10 µs: what others take longer is a wait, where nothing computes."""
+    """The shortest of eight transfers takes 10 µs: the excess of the others is waiting, while nothing computes."""
     ran: list[Ran] = [(GEMM, n * 300, n * 300 + 100) for n in range(9)]
     ran += [(SENT, n * 300 + 100, n * 300 + (110 if n == 3 else 200)) for n in range(8)]
     ran.append((GEMM, 100, 150))  # beside the first one
@@ -176,7 +176,7 @@ def late(number: int, computes: tuple[int, int] = (100, 130), launched: int = 20
 
 
 def test_a_rank_that_is_late(library: Library, two: Ranks) -> None:
-    """In each of ten rounds GPU 0 waits 30 µs, in which the CPU of GPU 1 is in `metrics` and has launched nothing."""
+    """In each of ten rounds, GPU 0 waits 30 µs while the CPU of GPU 1 is in `metrics` and has launched nothing."""
     rounds = [one for n in range(10) for one in late(n)]
     pauses = [call(500 + n, 2, (n * 100 + 62) * US, (n * 100 + 98) * US, tid=MAIN) for n in range(10)]
     inside = ranges(*((n * 100 * US + 25 * US, n * 100 * US + 59 * US, "metrics") for n in range(10)))
@@ -222,7 +222,7 @@ def test_collectives_that_wait_for_a_late_rank_have_one_finding(library: Library
 
 
 def test_a_wait_that_holds_nothing_up(library: Library, two: Ranks) -> None:
-    """GPU 0 computes until the wait is over, or its CPU launches what follows only later; or waits to launch it."""
+    """GPU 0 computes until the wait is over, or its CPU launches the next work only later, or waits to launch it."""
     hidden = [one for n in range(10) for one in late(n, computes=(40, 70))]
     assert judged(library, two(hidden), "rank_imbalance").value == 0
     unlaunched = [one for n in range(10) for one in late(n, launched=95)]
@@ -234,7 +234,7 @@ def test_a_wait_that_holds_nothing_up(library: Library, two: Ranks) -> None:
 
 @pytest.mark.parametrize(("since", "bubble"), [(0, 100), (40, 60)])
 def test_a_bubble_needs_another_stage_that_computes(library: Library, two: Ranks, since: int, bubble: int) -> None:
-    """GPU 1 waits for GPU 0 in seven of eight transfers, for 100 µs of each: nothing computes in some of that."""
+    """GPU 1 waits 100 µs for GPU 0 in seven of eight transfers; during part of that, no stage computes."""
     ran: list[Two] = []
     for n in range(8):
         at = n * 300
@@ -292,7 +292,7 @@ def test_unused_parameters(library: Library, ranks: Ranks) -> None:
 
 
 def test_the_search_for_unused_parameters_by_its_range(library: Library, ranks: Ranks) -> None:
-    """A gap of 500 µs, of which the CPU searches for 300."""
+    """The CPU searches for 300 µs of a gap of 500."""
     told = ranges((150 * US, 450 * US, "torch.distributed.ddp.reducer::search_unused_parameters"))
     found = judged(library, ranks([(GEMM, 0, 100), (REDUCED, 600, 700)], **told), "unused_parameters")
     assert (found.verdict, found.saving_ns, found.facts["searches"]) == ("fires", 300 * US, 1)

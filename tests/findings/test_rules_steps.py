@@ -46,7 +46,7 @@ def times(sample: str) -> list[int]:
 
 
 def test_outliers(capture: Capture, library: Library) -> None:
-    """Of 10 steps of 1 ms one takes 3: it takes 2 of 12 ms above the median."""
+    """One of 10 steps of 1 ms takes 3: it takes 2 of 12 ms above the median."""
     finding = judged(library, loop(capture, [1000] * 6 + [3000] + [1000] * 3), "step_outliers")
     assert (finding.verdict, finding.saving_ns, finding.facts["outliers"]) == ("fires", 2000 * US, 1)
     assert finding.value == pytest.approx(100 * 2 / 12)
@@ -57,7 +57,7 @@ def test_outliers(capture: Capture, library: Library) -> None:
 
 @pytest.mark.parametrize("part", [False, True])
 def test_outliers_explain_steps_that_are_not_steady(capture: Capture, library: Library, part: bool) -> None:
-    """Of 12 steps of 1 ms one takes 9: it is in the first five windows of five steps."""
+    """One of 12 steps of 1 ms takes 9, and it is in the first five windows of five steps."""
     report = library.find(loop(capture, [1000] * 4 + [9000] + [1000] * 7))
     rules = [replace(rulebook.load()[name], changes=()) for name in ("step_outliers", "unsteady_steps")]
     whole = judge.Steady(12, 0, 20_000 * US, 0, 0) if part else None
@@ -66,7 +66,7 @@ def test_outliers_explain_steps_that_are_not_steady(capture: Capture, library: L
 
 
 def test_outliers_that_other_steps_make_up_for(capture: Capture, library: Library) -> None:
-    """Of 10 steps of 3 ms one takes 6; the next one takes none of it, 2 of it, or all."""
+    """One of 10 steps of 3 ms takes 6; the next one makes up for none, 2 or all of it."""
     said = []
     for after in (3000, 1000, 1):
         finding = judged(library, loop(capture, [3000] * 6 + [6000, after] + [3000] * 2), "step_outliers")
@@ -80,7 +80,7 @@ def test_outliers_that_other_steps_make_up_for(capture: Capture, library: Librar
 def test_outliers_at_the_beginning_or_the_end(
     capture: Capture, library: Library, slow: tuple[int, ...], outliers: int
 ) -> None:
-    """Of 20 steps of 2 ms those take 4: none that are all in the first third, or at the very end."""
+    """Some of 20 steps of 2 ms take 4: not if all of them are in the first third, or at the very end."""
     lasts = [4000 if n in slow else 2000 for n in range(20)]
     finding = judged(library, loop(capture, lasts), "step_outliers")
     assert finding.facts["outliers"] == outliers
@@ -88,7 +88,7 @@ def test_outliers_at_the_beginning_or_the_end(
 
 
 def test_a_single_outlier_by_little_is_no_finding(capture: Capture, library: Library) -> None:
-    """A step of 100 µs that takes 1 ms more is told, one that takes 999 µs more is not, two of these are."""
+    """A step of 100 µs that takes 1 ms more is a finding; one that takes 999 µs more is not, but two of these are."""
     more = [[1100], [1099], [1099, 100, 1099]]
     told = [judged(library, loop(capture, [100] * 9 + one + [100] * 9), "step_outliers") for one in more]
     assert [(one.verdict, one.facts["outliers"]) for one in told] == [("fires", 1), ("clear", 0), ("fires", 2)]
@@ -99,7 +99,7 @@ def test_a_single_outlier_by_little_is_no_finding(capture: Capture, library: Lib
 def test_a_warm_up_that_runs_on_is_no_time_of_the_first_step(
     capture: Capture, library: Library, warm: str, selected: dict[str, str]
 ) -> None:
-    """The CPU launches each range within 10 µs; the GPU takes 400 µs for the warm-up, and 100 for each of 9 steps."""
+    """The CPU launches each range within 10 µs; the GPU takes 400 µs for the warm-up and 100 for each of 9 steps."""
     ranges, work, done = [(0, 10 * US, warm)], [(0, 100, 400 * US, "one")], 400 * US
     for n in range(1, 10):
         ranges.append((n * 10 * US, (n + 1) * 10 * US, f"step_{n}"))
@@ -147,7 +147,7 @@ def test_outliers_of_samples(nsys_samples: Library, sample: str) -> None:
 
 
 def test_tail(capture: Capture, library: Library, nsys_samples: Library) -> None:
-    """No report at hand has one: by hand, 18 steps of 100 µs among which 4 take 140."""
+    """No available report has one: by hand, 4 of 18 steps of 100 µs take 140."""
     lasts = [100] * 9 + [140] * 2 + [100] * 9 + [140] * 2
     finding = judged(library, loop(capture, lasts), "step_tail")
     assert (finding.verdict, finding.value, finding.saving_ns) == ("fires", 1.4, 4 * 40 * US)
@@ -163,13 +163,13 @@ def test_tail(capture: Capture, library: Library, nsys_samples: Library) -> None
 
 @pytest.mark.parametrize("slow", [(1, 3, 5), (2, 4, 7, 9), (18, 19), (1, 3, 18)])
 def test_slow_steps_at_one_end_are_no_scatter(capture: Capture, library: Library, slow: tuple[int, ...]) -> None:
-    """Of 20 steps of 100 µs those take 200: a warm-up that goes on, the end, and a warm-up with a single step."""
+    """Some of 20 steps of 100 µs take 200: a warm-up that goes on, the end, and a warm-up with a single step."""
     lasts = [200 if n in slow else 100 for n in range(20)]
     assert judged(library, loop(capture, lasts), "step_tail").verdict == "clear"
 
 
 def test_growth(capture: Capture, library: Library, nsys_samples: Library) -> None:
-    """No report at hand has enough steps that grow: by hand, 9 steps from 100 to 180 µs."""
+    """No available report has enough steps that grow: by hand, 9 steps from 100 to 180 µs."""
     finding = judged(library, loop(capture, [100 + 10 * n for n in range(9)]), "step_growth")
     assert (finding.verdict, finding.facts["first_ns"], finding.facts["last_ns"]) == ("fires", 110 * US, 170 * US)
     assert finding.value == pytest.approx(100 * 60 / 110)
@@ -218,7 +218,7 @@ def test_warmup_inside(capture: Capture, library: Library, nsys_samples: Library
 
 
 def test_a_warm_up_before_the_first_operation(capture: Capture, library: Library) -> None:
-    """10 ms of warm-up on the CPU and another one beside it, then 1 ms of kernels: 10 of 11.1 ms, never 1,000 %."""
+    """10 ms of warm-up on the CPU, another one in parallel, then 1 ms of kernels: 10 of 11.1 ms, never 1,000 %."""
     ranges = [(0, 10_000 * US, "warmup"), (5_000 * US, 9_000 * US, "warm up of the cache")]
     work = [(10_000 * US, 10_100 * US, 11_100 * US, "one")]
     finding = judged(library, capture(ranges, work), "warmup_inside")
@@ -227,7 +227,7 @@ def test_a_warm_up_before_the_first_operation(capture: Capture, library: Library
 
 
 def test_steps_of_which_the_gpu_works_on_at_once(capture: Capture, library: Library) -> None:
-    """The CPU launches 6 steps within 10 µs each; the GPU takes 300 µs for the first one, 100 for each other."""
+    """The CPU launches 6 steps within 10 µs each; the GPU takes 300 µs for the first and 100 for each other one."""
     ranges, work, done = [], [], 0
     for n in range(6):
         lasts = 300 * US if n == 0 else 100 * US

@@ -1,4 +1,4 @@
-"""What rules say and advise beside their figures: small captures by hand, with times added up here."""
+"""Sentences and advice of rules besides their figures: small captures with times added up here."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_data_that_moves_is_a_share_of_what_is_no_communication(library: Library
 def test_a_chain_is_advised_by_its_place_and_its_kernels(
     library: Library, capture: Capture, around: str, after: str, cause: str | None, has: str, lacks: str
 ) -> None:
-    """Only kernels of the optimizer become fewer with a fused optimizer."""
+    """A fused optimizer reduces only the kernels of the optimizer."""
     work = [(500 + 10 * n, 4000 * n + 1000, 4000 * n + 4000, ("one", "two")[n % 2]) for n in range(2)]
     kinds = {"one": "elementwise", "two": "elementwise"}
     found = judged(library, capture([(100, 9_000, around)], work, kinds, after=after), "elementwise_chains")

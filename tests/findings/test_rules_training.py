@@ -1,4 +1,4 @@
-"""Rules about training and decoding: small captures by hand, with times added up here, and samples that are clear."""
+"""Rules about training and decoding: small captures with times added up here, and clean samples."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -63,7 +63,7 @@ BACK = [(GELU_BACK, 60 * US, True), (GEMM, 110 * US, True)]
 
 
 def test_recomputation(library: Library, publish: Publish) -> None:
-    """By hand: of two layers one is computed again. Its GEMM stands before GELU, as in the forward pass."""
+    """By hand: one of two layers is computed again. Its GEMM comes before GELU, as in the forward pass."""
     work = [*FORWARD, *BACK, *AGAIN, *BACK]
     found = judged(library, trained(publish, *work), "recomputation")
     again = sum(ns for _, ns, _ in AGAIN) + 2 * 10 * US
@@ -102,7 +102,7 @@ def test_a_backward_pass_is_told_by_threads_or_ranges(library: Library, publish:
 
 
 def test_gradients_zeroed(nsys_samples: Library, library: Library, publish: Publish) -> None:
-    """By hand: a fill of 100 µs, so that of 400 µs of additions and the 10 µs before them three quarters count."""
+    """By hand: a fill of 100 µs, so three quarters of the 400 µs of additions and of the 10 µs before them count."""
     work = [(ZERO, 100 * US, False), *FORWARD, *BACK, (ADD, 400 * US, True)]
     found = judged(library, trained(publish, *work), "gradients_zeroed")
     expected = 100 * US + round(0.75 * 410 * US)
@@ -116,7 +116,7 @@ def test_gradients_zeroed(nsys_samples: Library, library: Library, publish: Publ
 
 @pytest.mark.parametrize(("fills", "rows", "expected"), [(8, 3, 8 * 3 * 20 + 7 * 3 * 10), (8, 2, 0), (7, 3, 0)])
 def test_rows_of_fills_are_gradients(library: Library, publish: Publish, fills: int, rows: int, expected: int) -> None:
-    """By hand: rows of fills of 20 µs each, 10 µs from one to the next; what comes before a row is not its own."""
+    """By hand: rows of fills of 20 µs, 10 µs apart; the gap before a row does not belong to it."""
     work = [*[(FILL, 20 * US, False)] * fills, *FORWARD, *BACK] * rows
     found = judged(library, trained(publish, *work), "gradients_zeroed")
     assert found.saving_ns == expected * US
@@ -125,8 +125,7 @@ def test_rows_of_fills_are_gradients(library: Library, publish: Publish, fills: 
 
 
 def test_decoding_one_by_one(nsys_samples: Library, library: Library, publish: Publish) -> None:
-    """By hand: 100 products with a vector of 30 µs, 10 µs from one to the next; these gaps go with them, long ones do
-    not."""
+    """By hand: 100 products with a vector, 30 µs each and 10 µs apart; such gaps go with them, long ones do not."""
     vectors, narrow, wide = ([(title, 30 * US, False)] * 100 for title in (GEMV, NARROW, WIDE))
     for work in (vectors, narrow):
         found = judged(library, trained(publish, *work), "decoding_one_by_one")

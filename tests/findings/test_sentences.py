@@ -1,4 +1,4 @@
-"""Sentences of findings: singular and plural, shares too small for a digit, and missing data."""
+"""Sentences of findings: singular and plural, shares that round to zero, and missing data."""
 
 import re
 from dataclasses import replace
@@ -46,7 +46,7 @@ def test_one_and_many_and_next_to_nothing(gaps: int, value: float, text: str) ->
 
 
 def test_no_rule_says_one_of_many() -> None:
-    """Every count that may be one has its words for one and for many."""
+    """Every count that may be one has a singular and a plural."""
     found = {
         (rule.name, place[1])
         for rule in rulebook.load().values()

@@ -1,4 +1,4 @@
-"""The profiler's own part of idle time and launches: traces by hand, and a pair of captures of one program."""
+"""The profiler's share of idle time and launches: made-up traces, and two captures of one program."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ def waiting(operators: int, **args: Any) -> list[dict[str, Any]]:
     [(20, "fires", 0.8695), (50, "fires", 0.4463), (60, "cannot_judge", 0.1342), (80, "cannot_judge", 0.0)],
 )
 def test_operators_of_ten_microseconds(tmp_path: Path, operators: int, verdict: str, left: float) -> None:
-    """20 operators take up to 200 of 930 µs: of the other 730 the GPU is idle 430, 58.9 % instead of 67.7.
+    """20 operators take up to 200 of 930 µs: the GPU is idle for 430 of the other 730, 58.9 % instead of 67.7 %.
 
     The profiler adds no more than the 630 µs in which the GPU is idle.
     """
@@ -73,7 +73,7 @@ def test_no_cpu_records_the_operators_of_xla(tmp_path: Path) -> None:
 
 @needs_torch_samples
 def test_a_linked_systems_report_tells_the_cost(torch_samples: Library) -> None:
-    """A step of 28.0 ms in the trace and of 12.9 ms under nsys: 54 % of the time is the profiler's."""
+    """A step takes 28.0 ms in the trace and 12.9 ms under nsys: the profiler takes 54 % of the time."""
     links = torch_samples.catalog.links
     nsys = torch_samples.find(NSYS[TRAINING])
     alone = judged(torch_samples, TRAINING, "gpu_idle")

@@ -1,4 +1,4 @@
-"""Everything bad that can be dropped, and converters that misbehave, through the real worker."""
+"""Bad files of every kind, and converters that misbehave, through the real worker."""
 
 import gzip
 import json
@@ -152,7 +152,7 @@ def test_a_converter_that_misbehaves(
 
 @pytest.mark.nsight
 def test_a_failure_is_tried_again_with_another_converter(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """Also a trace without events that lies beside a report; a file of facts that is none asks for no converter."""
+    """Also a trace without events beside a report; an invalid file of facts needs no converter."""
     (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
     made(inbox / "b.sqlite")
     (inbox / "b.json").write_text('{"traceEvents": []}')

@@ -1,4 +1,4 @@
-"""The worker over an inbox in a bucket: objects become reports like the files of a folder."""
+"""The worker on an inbox in a bucket: objects become reports like the files of a folder."""
 
 import shutil
 from collections.abc import Iterator
@@ -164,7 +164,7 @@ def test_uploads_go_by_the_rules(place: Place, tmp_path: Path) -> None:
 @pytest.mark.slow("workers of a team")
 @BOTH
 def test_workers_of_a_team_take_from_a_bucket(team: Shared, s3: S3, tmp_path: Path) -> None:
-    """Inbox and library in buckets, the catalog in PostgreSQL: nothing but the cache is on the worker's disk."""
+    """Inbox and library in buckets, the catalog in PostgreSQL: the worker's disk has only the cache."""
     team_queue.write_traces(tmp_path / "from", 3)
     url, library_url = s3.url(), s3.url()
     bucket = Bucket(url)
@@ -187,7 +187,7 @@ def test_workers_of_a_team_take_from_a_bucket(team: Shared, s3: S3, tmp_path: Pa
 
 
 def test_later_names_and_pending_objects_are_seen_without_a_whole_listing(place: Place, tmp_path: Path) -> None:
-    """Names before the last one are left to the next sweep."""
+    """The next sweep finds names before the last one."""
     for name in ("2026-01-02.sqlite", "2026-01-01.sqlite"):
         place.put(name, b"x")
     inbox = place.inbox

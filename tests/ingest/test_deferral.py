@@ -1,4 +1,4 @@
-"""Deferred files: when each is tried again."""
+"""When each deferred file is tried again."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_all_are_tried_where_there_is_more_room() -> None:
 
 
 def test_where_nothing_tells_of_room_one_at_a_time_is_tried() -> None:
-    """As with a quota; the file that has waited longest comes first, and one that is gone keeps no other waiting."""
+    """For example, with a quota; the file that has waited longest comes first, and a deleted file delays no other."""
     machine, a, b, c = Machine(), job("a"), job("b"), job("c")
     for one in (a, b, c):
         machine.waits.note(one, Path())

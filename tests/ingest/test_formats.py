@@ -1,4 +1,4 @@
-"""A format needs its module alone: its declarations hold wherever files are judged by their names."""
+"""A new format needs only its module, whose declarations apply wherever names of files are judged."""
 
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from tests.support.made_up_format import Make
 
 
 def test_its_module_alone_makes_its_files_known(make: Make, tmp_path: Path) -> None:
-    """What the module declares holds wherever files are judged by their names."""
     samples = tmp_path / "samples"
     samples.mkdir()
     (samples / "run.madeup").write_text("something else")

@@ -1,4 +1,4 @@
-"""Exports that no profiler writes: each becomes a report in seconds, and the numbers in it are right."""
+"""Exports that no profiler writes: each becomes a report in seconds, with correct numbers."""
 
 import random
 import shutil
@@ -199,7 +199,7 @@ def test_long_texts_are_cut_and_counted(convert: Convert) -> None:
 
 @pytest.mark.slow("thousands of long names")
 def test_long_names_are_not_repeated_in_every_path(convert: Convert) -> None:
-    """Texts that the export has once, and that rows would repeat ten thousand times."""
+    """The export has each text once, and rows would repeat it ten thousand times."""
     texts = [(n, f"{n}" + "long" * 50_000) for n in range(1, 4)]
     around: list[tuple[Any, ...]] = [(n * 100, n * 100 + 99, 59, f"{n}", None, MAIN, 0) for n in range(10_000)]
     inside: list[tuple[Any, ...]] = [(n * 100 + 10, n * 100 + 20, 59, None, 1 + n % 3, MAIN, 0) for n in range(10_000)]

@@ -1,6 +1,6 @@
-"""A format that no tool writes becomes a report: its reader stages plain rows, and every analysis answers.
+"""A made-up format becomes a report: its reader stages plain rows, and every analysis answers.
 
-The numbers expected are worked out by hand from the trace in tests/support/made_up_format.py; times are in ns.
+The expected numbers are worked out by hand from the trace in tests/support/made_up_format.py; times are in ns.
 """
 
 import pytest
@@ -61,7 +61,7 @@ def test_ranges(report: Report) -> None:
 
 
 def test_what_ranges_ran_in_both_modes(report: Report) -> None:
-    """Softmax runs beside a matmul for 40 ns of the backward pass, which the helper thread launched."""
+    """Softmax runs beside a matmul of the backward pass for 40 ns; the helper thread launched the pass."""
     columns = "level path cpu_ns self_ns gpu_ns busy_ns kernel_ns operations"
     forward = [
         (1, "step/forward", 300, 200, 240, 180, 180, 4),
@@ -136,7 +136,7 @@ def test_kernels_alone(make: Make) -> None:
 
 
 def test_every_analysis_answers_whose_needs_are_met(report: Report) -> None:
-    """Its columns are those of the header; what lacks a table, a sidecar or a Compute report says so."""
+    """Its columns are those of the header; an analysis without its table, sidecar or Compute report says so."""
     filled = report.manifest.rows
     answering = {one.name for one in ANALYSES if all(any(map(filled.get, tables)) for tables in one.needs)}
     answered = set()

@@ -1,4 +1,4 @@
-"""The worker checks the answer of a conversion, whose process has read a hostile file."""
+"""The worker validates the answer of a conversion, whose process has read a hostile file."""
 
 import json
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""A real worker as its operator sees it, on a kernel without Landlock: metrics, health, and one event per file."""
+"""A real worker from its operator's view, on a kernel without Landlock: metrics, health, one log event per file."""
 
 import json
 import os

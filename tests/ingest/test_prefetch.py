@@ -1,4 +1,4 @@
-"""The worker prepares imported reports beside its work, and its helper process ends with it."""
+"""The worker prepares imported reports in the background, and its helper process ends with it."""
 
 import subprocess
 import sys
@@ -62,7 +62,7 @@ def test_a_process_that_dies_is_started_again_and_not_for_ever(tmp_path: Path) -
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_summaries_are_looked_for_again_where_their_file_is_gone(tmp_path: Path, shared: bool) -> None:
-    """Those of a team are in its database, which has no such file: a worker would look for it for ever."""
+    """A team's summaries are in its database, without such a file: a worker must not search for it forever."""
     library = Library(tmp_path)
     (library.reports / "0123456789abcdef.v1.duckdb").touch()
     prefetcher = Prefetcher(tmp_path, shared=shared)

@@ -1,4 +1,4 @@
-"""PostgreSQL refuses a user: the start fails with the server's words; the rights of docs/team.md suffice."""
+"""PostgreSQL refuses a user: the start fails with the server's message; the rights in docs/team.md suffice."""
 
 import os
 import re
@@ -124,7 +124,7 @@ def test_a_worker_that_runs_says_it_and_goes_on(asking: Server, tmp_path: Path) 
 
 
 def test_the_rights_of_the_page_are_enough_and_needed(asking: Server, tmp_path: Path) -> None:
-    """One role makes the tables, another one works with them; neither owns the database or may do more."""
+    """One role creates the tables, and another works with them; neither owns the database or has more rights."""
     to_migrate, to_run = RIGHTS.findall((ROOT / "docs" / "team.md").read_text(encoding="utf-8"))
     empty = asking.create("small", template="template0")
 

@@ -1,4 +1,4 @@
-"""The worker has removals announced, and carried out some days later, once an hour."""
+"""Once an hour the worker announces removals, and carries them out some days later."""
 
 from pathlib import Path
 

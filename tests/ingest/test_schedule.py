@@ -1,4 +1,4 @@
-"""The schedule: files that convert in parallel, and files that wait for others."""
+"""The schedule: which files convert in parallel, and which wait for others."""
 
 import threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Secrets in commands, in any spelling and quoting, and harmless words that stay."""
+"""Secrets in commands are removed, in any spelling and quoting; harmless words stay."""
 
 import json
 import shlex

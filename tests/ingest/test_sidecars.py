@@ -1,4 +1,4 @@
-"""Files beside a report: before it and after it, changed, broken and deleted, through the real worker."""
+"""Files beside a report, through the real worker: before it and after it, changed, broken and deleted."""
 
 import json
 from collections.abc import Callable
@@ -236,7 +236,7 @@ def test_without_a_part_a_task_is_computing(tmp_path: Path) -> None:
 def test_a_table_of_ncu_that_is_called_like_a_file_beside_a_report(
     ingest: Ingest, inbox: Path, empty_library: Library
 ) -> None:
-    """It is a report by its content; the files beside it are read all the same."""
+    """Its content makes it a report; the sidecars are read all the same."""
     made(inbox / "a.sqlite")
     (inbox / "a.csv").write_bytes((DATA / "details_2024.csv").read_bytes())
     (inbox / "a.meta.json").write_text('{"batch": 4}')

@@ -1,4 +1,4 @@
-"""Imports of the worker and of the process that converts a file: every dropped file pays for them."""
+"""Imports of the worker and of the conversion process, which add to the time of every dropped file."""
 
 import subprocess
 import sys

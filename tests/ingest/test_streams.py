@@ -1,4 +1,4 @@
-"""Raw capture data (.qdstrm): one that the real nsys leaves without its importer, and importers with faults."""
+"""Raw capture data (.qdstrm): one that the real nsys leaves without its importer, and faulty importers."""
 
 import os
 import re
@@ -72,7 +72,7 @@ def test_a_stream_that_was_cut(ingest: Ingest, inbox: Path, empty_library: Libra
 def test_a_stream_of_an_older_version_is_named_as_such(
     ingest: Ingest, inbox: Path, empty_library: Library, stream: Path
 ) -> None:
-    """The importer cannot read it, and no word says that it is damaged."""
+    """The importer cannot read it, but the message does not call it damaged."""
     data = stream.read_bytes()
     half = len(data) // 2
     versions = ("2021.3.2", "2023.1.1")

@@ -138,7 +138,7 @@ def at_hand(team: Shared, path: Path) -> bool:
 def test_a_file_at_hand_keeps_its_place_while_the_database_is_away(
     team: Shared, tmp_path: Path, worker: "subprocess.Popen[bytes]", postgres: Server
 ) -> None:
-    """Those that come meanwhile are small, and would be first: so they would be all the time where many come."""
+    """New files are smaller and would come first, so in a busy inbox they would always do so."""
     path = large(tmp_path / "inbox")
     wait_until(lambda: at_hand(team, path), PATIENCE_S)
     postgres.stop()
@@ -170,7 +170,7 @@ def test_a_worker_that_ends_leaves_its_file_to_the_others(
 
 
 def test_a_job_that_comes_after_the_end_is_given_back(team: Shared, inbox: Path, tmp_path: Path) -> None:
-    """The queue hands jobs out until it hears of the end; one that counted as done then would be lost."""
+    """The queue hands out jobs until it learns of the end; a job that counted as done then would be lost."""
     settings = config.load(library=tmp_path / "library", inbox=inbox, database=team.url, samples="off")
     library, files = Library(settings.library, Catalog(team)), Queue(settings, team, open_inbox(settings))
     me = WorkerInfo("one", "host", "", "")
@@ -197,7 +197,7 @@ def test_a_job_that_comes_after_the_end_is_given_back(team: Shared, inbox: Path,
 
 
 def test_a_file_of_a_worker_that_died_is_next(team: Shared, inbox: Path, tmp_path: Path) -> None:
-    """Small files that came later do not overtake it, and the list says that it waits."""
+    """Small files that came later do not overtake it, and the list shows it as waiting."""
     settings = config.load(library=tmp_path / "library", inbox=inbox, database=team.url, samples="off")
     library, files = Library(settings.library, Catalog(team)), Queue(settings, team, open_inbox(settings))
     worker = TeamWorker(
@@ -230,7 +230,7 @@ def test_a_file_of_a_worker_that_died_is_next(team: Shared, inbox: Path, tmp_pat
     ("error", "finished"), [(ConnectorException(), 0), (UniqueViolation(constraint_name="x", queueing_lock="y"), 1)]
 )
 def test_a_job_that_another_worker_took_over_is_its_affair(error: Exception, finished: int) -> None:
-    """A job goes only where the file waits in another one: else the deaths of its workers would be forgotten."""
+    """A job ends only if its file waits in another job; otherwise the deaths of its workers would be forgotten."""
     manager = AsyncMock()
     manager.retry_job.side_effect = error
     job = Mock(attempts=0, task_kwargs={"path": "/inbox/x"})
@@ -241,7 +241,7 @@ def test_a_job_that_another_worker_took_over_is_its_affair(error: Exception, fin
 def test_a_report_that_takes_long_to_publish_keeps_its_lock(
     team: Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """PostgreSQL ends transactions that say nothing for a minute, here for a tenth of a second."""
+    """PostgreSQL ends transactions that are silent for a minute; here, for a tenth of a second."""
     impatient = Postgres(f"{team.url}&options=-c%20idle_in_transaction_session_timeout%3D100ms")
     library = Library(tmp_path, Catalog(impatient))
     me = WorkerInfo("one", "host", "", "")
@@ -269,7 +269,7 @@ def test_a_report_that_takes_long_to_publish_keeps_its_lock(
 def test_a_report_goes_to_the_worker_whose_nsys_reads_it(
     team: Shared, inbox: Path, tmp_path: Path, ingest: Ingest, nsys: Path
 ) -> None:
-    """An old nsys, here one that says so and reads nothing, leaves a report to the newest; without that it fails."""
+    """An old nsys, here one that reads nothing, leaves a report to the newest; without a newer one, it fails."""
     old = tmp_path / "nsys"
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "NVIDIA Nsight Systems version 2020.1.1" && exit\nexit 1\n')
     old.chmod(0o755)

@@ -1,4 +1,4 @@
-"""A team's worker as its operator sees it: it applies the retention rules, and logs a loss in two lines."""
+"""A team's worker from its operator's view: it applies the retention rules, and logs a loss in two lines."""
 
 import os
 import subprocess

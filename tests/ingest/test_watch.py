@@ -1,4 +1,4 @@
-"""The watch waits for files that change, and takes files that were moved into the inbox at once."""
+"""The watch waits for files that change, and imports files that were moved into the inbox at once."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_so_is_what_lies_in_a_folder_that_is_moved(watch: Watch) -> None:
 
 
 def test_what_is_written_under_its_name_is_waited_for(watch: Watch) -> None:
-    """A file that another one follows, which is whole, so that the events of both have come."""
+    """A whole file follows it, so the events of both have arrived."""
     (watch.inbox.root / "slow.sqlite").write_bytes(b"x")
     half = watch.inbox.root / ".upload-2"
     half.write_bytes(b"x")
@@ -65,7 +65,7 @@ def test_what_changes_after_it_was_moved_is_waited_for(watch: Watch) -> None:
 
 
 def test_a_move_from_elsewhere_says_nothing(watch: Watch, tmp_path: Path) -> None:
-    """A copying program may have a hidden name of its own outside, and write on."""
+    """A copying program may use a hidden name outside the inbox and write on."""
     outside = tmp_path / ".hidden.sqlite"
     outside.write_bytes(b"x")
     outside.replace(watch.inbox.root / "slow.sqlite")

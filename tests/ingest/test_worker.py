@@ -221,7 +221,7 @@ def test_two_thousand_files_are_looked_at_in_a_moment(inbox: Path, empty_library
 def test_looks_between_two_sweeps_take_in_what_is_new(
     inbox: Path, empty_library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A report, a file beside it that came first, and a file that somebody wants to be tried again."""
+    """A report, a sidecar that came before it, and a file that somebody wants to try again."""
     monkeypatch.setattr(watch_module, "CHEAP_S", -1.0)
     monkeypatch.setattr(watch_module, "SWEEP_SHARE", 1e9)
     inbox.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Advice on strangers' reports: no flag that the capture used already, and no page without data."""
+"""Advice on strangers' reports: no flag that the capture already used, and no page without data."""
 
 import shutil
 import subprocess

@@ -69,7 +69,7 @@ def test_invariants(every_report: Library, name: str) -> None:
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="needs ../shared/corpus")
 def test_strangers_kernels_have_classes(every_report: Library) -> None:
-    """Of the kernel time of strangers' reports nearly none is in a kernel of which nobody can say what it is."""
+    """Almost none of the kernel time of strangers' reports is in unclassifiable kernels."""
     whole = other = 0
     for manifest in every_report.list():
         if (CORPUS / manifest.name).exists() and manifest.rows.get("kernel"):
@@ -179,7 +179,7 @@ def test_class_split_is_the_whole_of_the_kernels(every_report: Library, answers:
 @pytest.mark.nsight
 @pytest.mark.parametrize("path", [p for p in EXPORTS if p.stem in TOO_NEW], ids=lambda p: p.name)
 def test_every_table_of_the_export_is_in_reach(every_report: Library, path: Path) -> None:
-    """Each table is taken in, or its numbers are in ``raw``, or it is known to be left out."""
+    """Each table is imported, or its numbers are in ``raw``, or the list of omitted tables names it."""
     report = every_report.find(read_from(path))
     assert "SQLite export" in str(report.converter)
     with (
@@ -214,7 +214,7 @@ def read_from(path: Path) -> str:
 
 @pytest.mark.parametrize("path", EXPORTS, ids=lambda p: p.name)
 def test_no_environment_variable_gets_in(every_report: Library, path: Path) -> None:
-    """The assignments that the export holds are in no text of the report, not even inside another text."""
+    """No text of the report has an assignment from the export, not even inside another text."""
     secrets = {text for text in _environment(path) if len(text.partition("=")[2]) >= redact.SHORT}
     report = every_report.find(read_from(path))
     with every_report.cursor(report.id, views=views.list_all()) as db:

@@ -1,7 +1,7 @@
-"""Our numbers against those of nsys: cell by cell, as text, columns and order included.
+"""Warpdeck's numbers against those of nsys: cell by cell, as text, with columns and order.
 
-The installed nsys prints on the corpus, on edited exports and on generated ones; what a newer one printed about the
-samples is beside them.
+The installed nsys prints on the corpus, on edited exports and on generated ones; for the samples, the output of a newer
+one is stored beside them.
 """
 
 import shutil
@@ -121,7 +121,7 @@ def test_every_sample_is_as_nsys_printed_it(nsys_samples: Library, ddp: Library,
 
 
 def test_openmp_events_as_the_installed_nsys_prints_them(nsys_samples: Library, nsys: Path, tmp_path: Path) -> None:
-    """Older than the one that captured: both say the same."""
+    """It is older than the nsys that captured them; both print the same."""
     (case,) = nsys_oracle.THREAD_STATS
     shutil.copy(SAMPLES / f"{OPENMP}.sqlite", tmp_path)  # nsys adds indexes to what it is asked about
     nsys_oracle.ask(nsys, tmp_path / f"{OPENMP}.sqlite", [case], tmp_path)
@@ -131,7 +131,7 @@ def test_openmp_events_as_the_installed_nsys_prints_them(nsys_samples: Library, 
 
 
 def test_a_kernel_of_two_calls_counts_once(nsys_samples: Library) -> None:
-    """With back traces an export has two calls of one correlation; nsys adds such a kernel twice, and says one."""
+    """With back traces, an export has two calls with one correlation id; nsys adds such a kernel twice and says one."""
     (case,) = (case for case in ON_SAMPLES if str(case) == "nvtx_kern_sum")
     times = {"Total Time (ns)", "StdDev (ns)"}
 

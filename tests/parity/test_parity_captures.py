@@ -59,7 +59,7 @@ def test_equals_what_nsys_printed(captures: tuple[Library, Printed], capture: st
 
 
 def test_a_range_that_replays_a_whole_graph_has_work(captures: tuple[Library, Printed]) -> None:
-    """nsys shows no such range; here each of the six holds two graphs. Ranges without graphs are the same in both."""
+    """nsys omits such ranges; here each of the six holds two graphs. Ranges without graphs agree."""
     library, printed = captures
     theirs = {
         row["RangeId"]: row for row in csv.DictReader(io.StringIO(printed("graphs_whole", "nvtx_gpu_proj_trace")))
@@ -75,7 +75,7 @@ def test_a_range_that_replays_a_whole_graph_has_work(captures: tuple[Library, Pr
 
 @pytest.mark.parametrize("capture", CAPTURES)
 def test_the_backward_pass_has_its_kernels_in_the_mode_process(captures: tuple[Library, Printed], capture: str) -> None:
-    """Half of the steps open ranges on the backward thread, too (emit_nvtx): they are in both."""
+    """Half of the steps also open ranges on the backward thread (emit_nvtx); kernels are in both."""
     library, _ = captures
     report = library.find(f"{capture}.sqlite").id
     kernels = {

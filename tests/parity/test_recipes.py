@@ -1,4 +1,4 @@
-"""Recipes over a run against those of the installed nsys: every table, cell by cell."""
+"""Recipes on a run, against those of the installed nsys: every table, cell by cell."""
 
 import re
 import shutil
@@ -103,7 +103,7 @@ def fill(name: str, folder: Path) -> tuple[Library, Run]:
 
 @pytest.mark.nsight
 def test_the_count_in_the_docs_is_that_of_the_installed_nsys(nsys: Path) -> None:
-    """Every recipe of nsys is in the table, or among those that are missing with a reason."""
+    """The table has every recipe of nsys, or the list of missing ones gives a reason."""
     theirs = {one.name for one in (recipe_oracle.find_recipes(nsys) / "recipes").iterdir() if one.name[0] not in "._"}
     ours = {*recipes.RECIPES, "diff"}
     text = RUNS_PAGE.read_text()
@@ -183,7 +183,7 @@ def test_the_difference_of_two_runs_is_that_of_nsys(nsys: Path, tmp_path: Path) 
 @pytest.mark.slow("runs recipes of nsys")
 @pytest.mark.skipif(not CORPUS.exists(), reason="needs ../shared/corpus")
 def test_the_map_of_metrics_is_that_of_nsys(nsys: Path, tmp_path: Path) -> None:
-    """Asked for each of two captures alone, because they lie days apart: together all samples of one are in a bin."""
+    """Each of two captures alone, because they are days apart: together, all samples of one fall into a single bin."""
     library, both = fill("metrics", tmp_path)
     for rank in both.ranks:
         (name,) = (report.name for report in library.list() if report.id == rank.report_id)
@@ -202,7 +202,7 @@ def check_metrics(library: Library, run: Run, nsys: Path, folder: Path) -> None:
 
 
 def test_iterations_by_hand() -> None:
-    """Two ranks, the second one's session began 100 ns later."""
+    """Two ranks; the second one's session began 100 ns later."""
     first = pd.DataFrame({"start_ns": [10, 30], "end_ns": [15, 40]})
     ranks = [pace.Rank("a", 0, first), pace.Rank("b", 100, first.iloc[1:])]
     rows = pace.list_iterations(ranks)
@@ -281,7 +281,7 @@ def test_means_of_metrics_by_hand(tmp_path: Path) -> None:
 
 
 def test_a_summary_over_ranks_by_hand() -> None:
-    """Two ranks: durations 1, 3 and 10 ns; the pooled deviation is that of all three."""
+    """Two ranks with durations of 1, 3 and 10 ns; the pooled deviation is that of all three."""
     ranks = pd.DataFrame(
         {
             "Name": ["a", "a"], "Time": [100.0, 100.0], "Total Time": [4, 10], "Instances": [2, 1], "Avg": [2.0, 10.0],
@@ -297,7 +297,7 @@ def test_a_summary_over_ranks_by_hand() -> None:
 
 
 def test_mpi_calls_by_hand(tmp_path: Path) -> None:
-    """Calls of 2, 4 and 10 ns count; one that takes no time and one without an end do not."""
+    """Calls of 2, 4 and 10 ns count; one without duration and one without an end do not."""
     library = Library(tmp_path / "library")
     with store.create(tmp_path / "mpi.duckdb", ready=empty()) as made:
         made.execute("INSERT INTO report (kind, start_ns, stop_ns, duration_ns) VALUES ('nsys', 0, 1000, 1000)")

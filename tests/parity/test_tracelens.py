@@ -1,4 +1,4 @@
-"""Figures of AMD's TraceLens, as it publishes them beside its traces of five networks on an H100 and an MI300X.
+"""AMD's TraceLens publishes figures with its traces of five networks on an H100 and an MI300X.
 
 ``TRACELENS`` names a checkout of https://github.com/AMD-AGI/TraceLens.
 """
@@ -78,7 +78,7 @@ def test_busy_time_is_equal(libraries: dict[str, Library], gpu: str, network: st
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_the_two_gpus_compare(libraries: dict[str, Library], tmp_path: Path, network: str) -> None:
-    """The same network has the same classes on both, launches whose calls are known, and a comparison with a limit."""
+    """The same network has the same classes on both, launches with known calls, and a comparison with a limit."""
     shares = {}
     for gpu, library in libraries.items():
         rows = ask(library, network, "kernels")

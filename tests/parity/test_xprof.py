@@ -1,4 +1,4 @@
-"""Kernels of XLA's profiles as xprof itself counts them.
+"""Kernels of XLA profiles against xprof's own counts.
 
 ``XPROF`` names a Python that has xprof (``python -m venv X && X/bin/pip install xprof``: ``X/bin/python``).
 """

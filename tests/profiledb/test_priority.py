@@ -1,4 +1,4 @@
-"""Work in the background steps back behind pages: the process, and its session where it leads one."""
+"""Background work yields to pages: the process, and its session if it leads one."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Passwords and keys from files, which no message and no log repeats."""
+"""Passwords and keys come from files, and no message or log repeats them."""
 
 from pathlib import Path
 

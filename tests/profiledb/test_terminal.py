@@ -1,4 +1,4 @@
-"""What commands say on a terminal and how they end."""
+"""Messages and exit statuses of commands on a terminal."""
 
 import io
 import sys

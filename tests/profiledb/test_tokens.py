@@ -1,4 +1,4 @@
-"""Tokens end after some days, unless somebody says otherwise; those of an earlier version from the upgrade on."""
+"""Tokens expire after some days unless somebody says otherwise; those of an earlier version, from the upgrade on."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Attention in its parts: scores, softmax and output as ranges, fused as kernels; its FLOPs and bytes by textbook."""
+"""Attention by its parts: scores, softmax and output from ranges, fused from kernels; FLOPs and bytes by textbook."""
 
 import json
 import re

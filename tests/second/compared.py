@@ -1,4 +1,4 @@
-"""Two captures side by side: kernels, copies, and totals of each in all and per step."""
+"""Two captures side by side: kernels, copies, and totals of each, overall and per step."""
 
 import statistics
 from collections import defaultdict

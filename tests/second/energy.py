@@ -1,4 +1,4 @@
-"""Energy from the log of power beside a report: the growth of a GPU's counter, spread over its time."""
+"""Energy from the power log beside a report: the growth of a GPU's counter, spread over its time."""
 
 import csv
 import statistics

@@ -1,4 +1,4 @@
-"""Activity of the host: CPU samples by function, and the times that threads ran, were blocked in calls or waited."""
+"""CPU activity: CPU samples by function, and the times that threads ran, were blocked in calls or waited."""
 
 from collections import Counter, defaultdict
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The code that the CPU ran in gaps of GPUs: CPU samples of the thread that launches, outside its calls."""
+"""The CPU's code during gaps of GPUs: CPU samples of the launching thread, outside its calls."""
 
 import re
 from bisect import bisect_left

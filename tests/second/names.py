@@ -1,4 +1,4 @@
-"""Facts from names: the class of a kernel, the phase of a range; the files of rules define them."""
+"""Facts from names: the class of a kernel, the phase of a range; the rule files define them."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Ranges around a call, and the work of a range: from docs/attribution.md, by one sweep a thread."""
+"""Ranges around a call, and the work of a range, as docs/attribution.md defines them: one sweep per thread."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

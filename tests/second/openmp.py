@@ -1,4 +1,4 @@
-"""OpenMP regions: the state of each of their threads, moment after moment."""
+"""OpenMP regions: the state of each of their threads at every moment."""
 
 import re
 from collections import Counter, defaultdict

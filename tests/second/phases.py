@@ -1,4 +1,4 @@
-"""Kernel time by phase (forward, backward, optimizer): the innermost range around a launch whose name has one."""
+"""Kernel time by phase (forward, backward, optimizer): that of the innermost range around a launch that has one."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence

@@ -1,4 +1,4 @@
-"""The work of a GPU in each step of its process, and the operations of NCCL with NCCL's facts."""
+"""The work of a GPU in each step of its process, and NCCL's operations with its own facts."""
 
 import json
 import re

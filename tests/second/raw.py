@@ -1,7 +1,7 @@
-"""The SQLite export of a report as plain Python objects: whole tables are read, once a file; nothing is asked of them.
+"""The SQLite export of a report as plain Python objects: each file is read once, in whole tables.
 
-Everything in this package is computed from these objects, with neither SQL nor code of the product, so that its
-answers can be held against those of the analyses.
+Everything in this package is computed from these objects, with neither SQL nor code of the product, so that its answers
+can be compared with those of the analyses.
 """
 
 import sqlite3

@@ -1,4 +1,4 @@
-"""Steps of loops, told by the names and times of ranges as the header of the analysis ``iterations`` defines them."""
+"""Steps of loops, by names and times of ranges, as the header of the analysis ``iterations`` defines them."""
 
 import re
 import statistics

@@ -1,7 +1,7 @@
-"""Memory of tensors from the trace itself, event by event: the holders of memory over time, and their allocations.
+"""Tensor memory from the trace itself, event by event: the holders of memory over time, and their allocations.
 
-As TensorBoard's plugin has it (memory_parser.py): an allocation belongs to the innermost operator of its thread at its
-time, a release to who allocated at its address; the peak is the most that "Total Allocated" says.
+As in TensorBoard's plugin (memory_parser.py), an allocation belongs to the innermost operator of its thread at its
+time, and a release to the operator that allocated at its address; the peak is the maximum of "Total Allocated".
 """
 
 import gzip

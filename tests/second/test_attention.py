@@ -1,4 +1,4 @@
-"""Attention against the second computation: the time of its parts, and the work that its size tells."""
+"""Attention against the second computation: the time of its parts, and the work that follows from its size."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def test_time_of_parts(sample: Sample) -> None:
 
 @EVERY
 def test_sizes(sample: Sample) -> None:
-    """Our answer tells the right size of an attention, or that nobody tells it."""
+    """The analysis gives the right size of an attention, or says that it is unknown."""
     second = attention.work(sample.capture, attention.size(sample.facts))
     rows = ours(sample, second)
     told = {key: {name: second[key][name] for name in SIZES if row[name] is not None} for key, row in rows.items()}
@@ -37,7 +37,7 @@ def test_sizes(sample: Sample) -> None:
 
 @EVERY
 def test_work_of_parts(sample: Sample) -> None:
-    """Work, traffic and shares of the peak, where the size of all parts is told and right."""
+    """Work, traffic and shares of the peak, for attentions with known sizes."""
     second = attention.work(sample.capture, attention.size(sample.facts))
     rows = ours(sample, second)
     if all(row[name] == second[key][name] for key, row in rows.items() for name in SIZES):

@@ -1,4 +1,4 @@
-"""The energy of the samples against the second computation; the bars around it have tests of their own."""
+"""The energy of the samples against the second computation; other tests cover its bounds."""
 
 import pytest
 

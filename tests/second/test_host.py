@@ -1,4 +1,4 @@
-"""Activity of the host, against the second computation."""
+"""CPU activity, against the second computation."""
 
 from collections import Counter
 
@@ -40,7 +40,7 @@ def test_functions_of_python_samples(sample: Sample, moments: str) -> None:
 
 @EVERY
 def test_every_call_with_a_python_stack_has_its_place(sample: Sample) -> None:
-    """A call's stack is taken at the moment that it begins; the place is the innermost frame of the program's own."""
+    """A stack is taken when the call starts; the place is the program's innermost frame."""
     traces = python_stacks.stacks(sample.capture, "Python Backtrace on CUDA")
     if not traces:
         return

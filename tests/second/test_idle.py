@@ -25,7 +25,7 @@ def test_longest_gaps(sample: Sample) -> None:
 
 @EVERY
 def test_ranges_of_the_longest_gaps(sample: Sample) -> None:
-    """Where one range was open for most of a gap, the gap is its."""
+    """A gap belongs to the range that was open for most of it."""
     second = idle.ranges_of_longest(sample.capture)
     ours = {key: row for key, row in keyed(sample.ask("idle_gaps"), "gpu_id", "start_ns").items() if key in second}
     agree(ours, second)

@@ -1,4 +1,4 @@
-"""The second computation is worth something only while it shares no code with the first."""
+"""The second computation shares no code with the first, or it would prove nothing."""
 
 import ast
 from pathlib import Path

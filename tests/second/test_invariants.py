@@ -1,4 +1,4 @@
-"""Properties of any report: shares of a whole add up, no part is longer than its whole, steps are counted alike."""
+"""Properties of any report: shares of a whole add up, no part exceeds its whole, steps are counted alike."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -148,7 +148,7 @@ def test_shares_of_a_peak_that_programs_tell(sample: Sample) -> None:
 
 @EVERY
 def test_kernels_of_a_stream_fit_into_what_holds_them(sample: Sample) -> None:
-    """Operations of one stream run one after the other."""
+    """Operations of one stream run one after another."""
     if len({one.stream for one in sample.capture.operations}) > 1:
         return
     for row in sample.ask("nvtx_tree", mode="process"):
@@ -180,7 +180,7 @@ def test_steps_are_counted_the_same_everywhere(sample: Sample) -> None:
 
 @EVERY
 def test_a_step_times_the_steps_is_what_they_hold(sample: Sample) -> None:
-    """Kernel time and launches a pass, over classes and phases, against the kernels inside the steps."""
+    """Kernel time and launches per step, over classes and phases, against the kernels inside the steps."""
     if not sample.capture.kernels:
         return
     rows = sample.ask("phase_split", mode="process")

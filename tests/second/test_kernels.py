@@ -45,7 +45,7 @@ def test_kernels_by_range(sample: Sample, mode: Mode) -> None:
 @EVERY
 @pytest.mark.parametrize("mode", MODES)
 def test_what_each_range_ran(sample: Sample, mode: Mode) -> None:
-    """Every path of ranges: its time on the host, and its operations, kernels, span and busy time on the GPU."""
+    """Every path of ranges: its CPU time, and its operations, kernels, span and busy time on the GPU."""
     agree(keyed(sample.ask("nvtx_tree", mode=mode), "path"), kernels.by_path(sample.capture, mode))
 
 

@@ -35,7 +35,7 @@ def test_regions_of_a_selected_range(sample: Sample, name: str) -> None:
 
 
 def test_regions_of_a_time(sample: Sample) -> None:
-    """A region belongs to the time in which it begins, as a whole."""
+    """A whole region belongs to the time in which it starts."""
     of_all = sorted(openmp.regions(sample.capture), key=lambda one: one.start)
     low, high = of_all[7].start - sample.capture.start, of_all[19].start - sample.capture.start
     rows = sample.ask("openmp_regions", from_ns=low, to_ns=high)
@@ -44,7 +44,7 @@ def test_regions_of_a_time(sample: Sample) -> None:
 
 
 def test_what_the_program_was_made_for(sample: Sample) -> None:
-    """Of 64 iterations of i units each the last of 4 threads has 1.74 times the mean; taken one by one it is even."""
+    """With 64 iterations of i units, the last of 4 threads has 1.74 times the mean; one by one, the load is even."""
     found = {row["range"].removeprefix("round_*/"): row for row in sample.ask("openmp_regions")}
     assert found["unbalanced"]["imbalance"] == pytest.approx(4 * sum(range(48, 64)) / sum(range(64)), rel=0.03)
     assert max(found[name]["imbalance"] for name in NAMES - {"unbalanced"}) < 1.15

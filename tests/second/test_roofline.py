@@ -1,4 +1,4 @@
-"""The roofline of the samples of ncu against the second computation, from the raw page that ncu printed."""
+"""The roofline of the ncu samples against the second computation, from ncu's printed raw page."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Steps, the time of each and of all of them, against the second computation."""
+"""Steps, the time of each and their total, against the second computation."""
 
 import pytest
 

@@ -1,7 +1,7 @@
 """The two-rank sample of the PyTorch profiler against a second computation and HolisticTraceAnalysis.
 
-HTA (scripts/hta_numbers.py) counts in whole microseconds: begins are rounded up and ends down, so that each of these
-short kernels loses one. Ours are exact.
+HTA (scripts/hta_numbers.py) counts in whole microseconds: it rounds starts up and ends down, so each of these short
+kernels loses one. Ours are exact.
 """
 
 import json
@@ -67,7 +67,7 @@ def test_waits_transfers_and_bandwidth(run: Run, traces: list[list[dict[str, Any
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_against_hta(torch_samples: Library, traces: list[list[dict[str, Any]]], rank: int) -> None:
-    """The second computation, rounded as HTA rounds, is HTA's; so our difference from it is the rounding alone."""
+    """Rounded as HTA rounds, the second computation equals HTA's; so rounding explains the whole difference."""
     overlap = next(row for row in HTA["comm_comp_overlap"] if row["rank"] == rank)["comp_comm_overlap_pctg"]
     compute = next(row for row in HTA["temporal_breakdown"] if row["rank"] == rank)["compute_time(us)"]
     rounded = torch_ranks.as_hta(traces[rank])

@@ -1,4 +1,4 @@
-"""Timers of a program, beside the ranges of the same label and step."""
+"""Timers of a program, with the ranges of the same label and step."""
 
 import csv
 import re

@@ -1,4 +1,4 @@
-"""Ranks of a run from their traces: work of GPUs, and the waits of ranks in collectives."""
+"""Ranks of a run from their traces: GPU work, and the waits of ranks in collectives."""
 
 import gzip
 import json

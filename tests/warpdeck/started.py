@@ -1,4 +1,4 @@
-"""``warpdeck open`` as a process of its own, with a browser that writes down what it is asked to open."""
+"""``warpdeck open`` in its own process, with a browser that records the addresses that it is asked to open."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The workflow of docs/ci.md: its shell steps run as they stand, on a report of a sample in place of a capture."""
+"""The workflow of docs/ci.md: its shell steps run unchanged, on a sample in place of a capture."""
 
 import os
 import re

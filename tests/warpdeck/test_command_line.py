@@ -1,4 +1,4 @@
-"""The command line as a whole: every command has its help and an example, errors are a sentence, it starts fast."""
+"""The command line as a whole: every command has help and an example, errors are sentences, and it starts fast."""
 
 import argparse
 import os
@@ -77,7 +77,7 @@ def test_a_command_has_an_example_that_it_understands(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_command_says_its_exit_statuses(name: str) -> None:
-    """Those that every command has; the two with a limit say what 1 and 2 mean there."""
+    """Those that every command has; the two commands with a limit explain 1 and 2."""
     text = ALL[name].format_help()
     if name == "completion":
         return
@@ -197,7 +197,7 @@ def test_the_list_asks_the_catalog_alone(tmp_path: Path) -> None:
 
 
 def test_bash_completes_reports_by_name_and_id(tmp_path: Path) -> None:
-    """A name that a shell would read is completed by its id alone, and so are two reports of one name."""
+    """A name with special characters of the shell is completed by its id, and so are two reports with one name."""
     hostile = f"$(touch {tmp_path}/ran).nsys-rep"
     reports = {"0a": "train one.nsys-rep", "0b": hostile, "0c": "train.nsys-rep", "0d": "two", "0e": "two", "0f": "-x"}
     catalog = Library(tmp_path / "library").catalog

@@ -1,4 +1,4 @@
-"""``from warpdeck import capture``: what it records, what it costs, and that nothing of it ends a program."""
+"""``from warpdeck import capture``: its records, its cost, and that no failure of it ends a program."""
 
 import gzip
 import json
@@ -167,7 +167,7 @@ print(sorted({name.partition(".")[0] for name in sys.modules} & {"duckdb", "stre
 
 
 def test_a_machine_that_trains_needs_no_package_of_ours(tmp_path: Path) -> None:
-    """PyTorch and ``pip install --no-deps warpdeck`` record in a program and send the trace."""
+    """PyTorch and ``pip install --no-deps warpdeck`` suffice to record in a program and send the trace."""
     done = subprocess.run(
         [sys.executable, "-I", "-c", LIGHT, str(ROOT), str(tmp_path)], capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""``warpdeck open`` with a real server: it starts one, uses the one that runs, and leaves none behind."""
+"""``warpdeck open`` with a real server: it starts one, uses a running one, and leaves none behind."""
 
 import os
 import pty

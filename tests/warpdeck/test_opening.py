@@ -1,4 +1,4 @@
-"""What ``warpdeck open`` shows: the first file that becomes a report, a link for each, and how to get there by SSH."""
+"""``warpdeck open`` shows the first file that becomes a report, a link for each, and how to connect by SSH."""
 
 from collections.abc import Mapping
 from pathlib import Path

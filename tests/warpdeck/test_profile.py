@@ -1,4 +1,4 @@
-"""``warpdeck profile`` as a process of its own: real nsys, real PyTorch profiler, real signals."""
+"""``warpdeck profile`` in its own process: real nsys, real PyTorch profiler, real signals."""
 
 import gzip
 import json
@@ -232,7 +232,7 @@ def test_a_full_disk_is_a_sentence_and_the_program_s_status_stays(tmp_path: Path
 def test_what_the_profiler_warned_of_is_told_where_it_recorded_no_kernel(
     library: Library, publish: Publish, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An nsys that is too old for the driver writes a report of calls without kernels, and says so in it."""
+    """An nsys that is too old for the driver writes a report with calls but no kernels, and says so in it."""
     text = "Installed CUDA driver version (13.0) is not supported by this build of Nsight Systems."
     rows = [
         {"severity": "warning", "source": "Injection", "text": f"{text}\x1b[31m"},

@@ -150,7 +150,7 @@ TASK = {
     ids=["torchrun", "Open MPI", "MPICH", "SLURM", "torchrun in a task of SLURM"],
 )  # fmt: skip
 def test_a_program_and_its_report_tell_the_same_rank(environment: dict[str, str]) -> None:
-    """The recording and the import know the launchers' variables each by itself."""
+    """The recording and the import each have their own list of the launchers' variables."""
     stored = ";".join(f"{name}={value}" for name, value in environment.items())
     facts = dict(launch_environment.read_launch({"TARGET_INFO_SYSTEM_ENV": [("DeviceEnvironment", stored)]}))
     rank = read_rank(environment)
@@ -214,7 +214,7 @@ def test_kernels_are_matched_by_their_exact_names() -> None:
 
 
 def test_pages_name_kernels_to_ncu_as_the_recording_does(nsys_samples: Library) -> None:
-    """The command of a page is written in SQL, that of a recording in Python."""
+    """SQL writes the command of a page, Python that of a recording."""
     report = nsys_samples.find("transformer_training.nsys-rep")
     bases = set()
     for text in analysis.run(nsys_samples, report.id, "kernel_verdicts")["command"]:
@@ -369,7 +369,7 @@ def test_the_second_pass_measures_links_and_tells(
 
 
 def test_other_children_outlive_a_job(tmp_path: Path) -> None:
-    """The program of a profiler is looked for among our children; those that were there before are none of it."""
+    """The profiler's program is found among our child processes, except those that ran before."""
     with subprocess.Popen(["sleep", "60"]) as other:
         ended = Child(["true"], {}, terminal=False, status=tmp_path / "status").run()
         assert (ended.running, other.poll()) == (0, None)
@@ -377,7 +377,7 @@ def test_other_children_outlive_a_job(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_a_failed_nsys_leaves_is_ended(tmp_path: Path) -> None:
-    """nsys starts an agent in a session of its own, which holds our output open and waits forever if nsys fails."""
+    """nsys starts an agent in its own session, which keeps our output open and waits forever if nsys fails."""
     agent = shutil.copy(shutil.which("sleep") or "", tmp_path / "nsys-agent")
     program = tmp_path / "nsys.sh"
     program.write_text(f"""setsid {shlex.quote(str(agent))} 600 & echo $! > {shlex.quote(str(tmp_path / "pid"))}

@@ -1,4 +1,4 @@
-"""``warpdeck push``: real servers take files in, refuse them, and break."""
+"""``warpdeck push``: real servers accept files, refuse them, and break."""
 
 import shutil
 import socket

@@ -1,4 +1,4 @@
-"""Which server counts as that of a library: only the one that wrote the file, whatever stands in it."""
+"""Only the server that wrote a library's server file counts as its server, whatever the file says."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""Files on their way into the inbox: names, what lies beside them, what is known already."""
+"""Files on their way into the inbox: names, sidecars, and files that are already known."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""``warpdeck watch``: what comes into a folder goes to a real server, once, and waits while there is none."""
+"""``warpdeck watch`` sends each new file of a folder to a real server once, and waits while there is none."""
 
 import shutil
 import signal

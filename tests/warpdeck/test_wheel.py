@@ -1,4 +1,4 @@
-"""The built wheel in an environment of its own, away from the checkout: the command, the server, all that it needs."""
+"""The built wheel in its own environment, away from the checkout: the command, the server, and its dependencies."""
 
 import re
 import shutil
@@ -105,7 +105,7 @@ Window("train")._send_capture(trace)
 
 
 def test_a_training_machine_sends_without_any_other_package(wheel: Path, tmp_path: Path) -> None:
-    """The packages of the wheel are not on the path of a program that imports ``warpdeck``."""
+    """The wheel's inner packages are not on the path of a program that imports ``warpdeck``."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
     base = Path(sys.base_prefix) / "bin" / Path(sys.executable).name
@@ -118,7 +118,7 @@ def test_a_training_machine_sends_without_any_other_package(wheel: Path, tmp_pat
 
 
 def test_packages_of_these_names_stay_their_owners(desk: Desk) -> None:
-    """The command works beside them (below); in anybody's own program Warpdeck is one package."""
+    """The command works beside them (below); in other people's programs, Warpdeck is one package."""
     names = sorted(set(PACKAGES) - {"warpdeck"})
     code = f"import sys; before = list(sys.path); import warpdeck, {', '.join(names)}; assert sys.path == before"
     own = Path(desk.command[0]).with_name("python")

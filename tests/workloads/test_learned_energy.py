@@ -1,4 +1,4 @@
-"""Energy: learned as times are, validated by its own regret, and what a scheduler makes of it."""
+"""Energy is learned like times, validated by its own regret, and used by the scheduler."""
 
 import json
 from dataclasses import replace
@@ -180,7 +180,7 @@ def test_what_lacks_its_facts_is_refused(times: Path) -> None:
 def test_tasks_are_learned_as_they_were_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of two precisions together; on a machine without a GPU there are times of the CPU alone."""
+    """Two precisions together; a machine without a GPU has only CPU times."""
     files = []
     for precision in ("fp32", "fp64"):
         monkeypatch.setenv("WORKLOADS_RECORD", str(tmp_path / precision))

@@ -1,4 +1,4 @@
-"""Learning from measured tasks: exact on made-up costs, honest where nothing tells, safe to load."""
+"""Learning from measured tasks: exact on made-up costs, honest about unknown ones, safe to load."""
 
 import itertools
 import pickle
@@ -87,7 +87,7 @@ def test_the_gpu_is_chosen_from_where_it_wins() -> None:
 
 
 def test_scores_are_those_of_a_count_by_hand() -> None:
-    """Of exact costs nothing is wrong, so the rules' regrets are plain sums over the devices."""
+    """With exact costs the model makes no errors, so the rules' regrets are plain sums over the devices."""
     known = rows()
     found = {
         score.left_out: score for score in validation.score_parts(validation.validate([*known, *rows("two", 2.0)]))
@@ -106,7 +106,7 @@ def test_scores_are_those_of_a_count_by_hand() -> None:
 
 
 def test_what_was_not_learned_of_the_rest_counts_for_no_regret_of_the_model(tmp_path: Path) -> None:
-    """Of four sizes three are left in each fold, and of these nothing is learned: so nothing was tested."""
+    """Each fold leaves three of four sizes, too few to learn from: so nothing was tested."""
     few = [row for row in rows() if row.size in SIZES[::2]]
     found = {score.left_out: score.regret_pct for score in validation.score_parts(validation.validate(few))}
     assert set(found["every fifth size"]) == {"threshold", "always GPU", "always CPU"}
@@ -124,7 +124,7 @@ def test_what_was_not_learned_of_the_rest_counts_for_no_regret_of_the_model(tmp_
 
 
 def test_a_model_that_lost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A GPU that comes close up to 512 and then falls behind: going on from there, the model takes it."""
+    """The GPU catches up to 512 and then falls behind: extrapolating, the model chooses it."""
     file = table(tmp_path / "features.parquet")
     frame = pd.read_parquet(file)
     frame["gpu_total_median_ns"] *= 60 + 540 * (frame["size"] >= 1024)
@@ -286,7 +286,7 @@ def test_tables_that_tell_nothing_are_refused(tmp_path: Path, content: str, said
 
 
 def test_a_parquet_file_of_too_many_rows_is_not_read(tmp_path: Path) -> None:
-    """Its end says how many there are; of these no page could be read."""
+    """The footer states the number of rows; no page could be read."""
     file, many = tmp_path / "features.parquet", pa.array(np.ones(1_000_001, np.int8))
     parquet.write_table(pa.table({"task": many, "size": many}), file)
     packed = bytearray(file.read_bytes())
@@ -305,7 +305,7 @@ def test_tasks_may_be_called_by_numbers(tmp_path: Path) -> None:
 
 
 def test_names_are_said_without_what_a_terminal_obeys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a table that names neither machine nor precision, and tells too little of one task."""
+    """A table that names neither machine nor precision, with too few sizes of one task."""
     file = tmp_path / "features.parquet"
     frame = pd.read_parquet(table(file))
     frame = frame[(frame["task"] == "add") | (frame["size"] < 128)].drop(columns=["gpu_name", "cpu_name", "precision"])
@@ -316,7 +316,7 @@ def test_names_are_said_without_what_a_terminal_obeys(tmp_path: Path, capsys: py
 
 
 def test_of_tasks_that_are_left_out_no_other_one_is_learned() -> None:
-    """Only what holds for any task is asked for then."""
+    """Only costs that apply to any task are used then."""
     measured = [replace(row, task=f"{row.task} {number}") for number in range(2) for row in rows()]
     known = [row for row in measured if row.task != "add 0"]
     every, any_ = costs.learn(known), costs.learn(known, each=False)
@@ -333,7 +333,7 @@ def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:
 
 
 def test_large_results_cost_more_a_byte_and_so_beyond_the_largest_size() -> None:
-    """A result below 33 MB costs nothing more; what one large result told holds for larger ones."""
+    """A result below 33 MB costs nothing more; the cost of one large result applies to larger ones."""
     slow, sizes = 5e-10, (64, 256, 512, 1024, 2000, 2900, 3100, 4096, 8192)
     measured = []
     for size in sizes:

@@ -1,4 +1,4 @@
-"""Programs of several GPUs with one fault each: both halves run, on two ranks of the CPU."""
+"""Programs for several GPUs with one fault each: both halves run, on two ranks on the CPU."""
 
 import json
 import subprocess

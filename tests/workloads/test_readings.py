@@ -1,4 +1,4 @@
-"""What the scheduler knows of the GPUs of a machine: an NVML with four of them, which this machine has not."""
+"""The scheduler's view of a machine's GPUs, with an NVML that shows four of them."""
 
 import csv
 import time
@@ -73,7 +73,7 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> FourGpus:
 def test_gpus_are_shown_as_cuda_shows_them(
     gpus: FourGpus, monkeypatch: pytest.MonkeyPatch, told: str | None, shown: list[int | None]
 ) -> None:
-    """Up to the first that names none; a beginning of a UUID must be that of one."""
+    """Up to the first entry that names no GPU; a prefix of a UUID must be unique."""
     if told is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", told)
     assert list_visible_gpus(UUIDS) == shown
@@ -92,7 +92,7 @@ def test_where_nvml_lists_none_a_gpu_may_be_there(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_hidden_gpu_is_neither_chosen_nor_waited_for(gpus: FourGpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever fits where, and whatever readings say that were taken before."""
+    """Whatever would fit on it, and whatever earlier readings say."""
     del gpus
     model = costs.learn(rows())
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
@@ -110,7 +110,7 @@ def test_a_hidden_gpu_is_neither_chosen_nor_waited_for(gpus: FourGpus, monkeypat
 
 
 def test_a_lost_gpu_has_no_reading_until_it_is_back(gpus: FourGpus) -> None:
-    """Neither making a scheduler nor its thread ends with it."""
+    """It ends neither the construction of a scheduler nor its thread."""
     model = costs.learn(rows())
     gpus.lost = True
     assert Scheduler(model).schedule("product", 2048).device in ("cpu", "gpu")
@@ -131,7 +131,7 @@ def test_a_lost_gpu_has_no_reading_until_it_is_back(gpus: FourGpus) -> None:
 def test_a_queue_on_the_cpu_alone_logs_no_gpu(
     gpus: FourGpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Though the machine has some, and the model would take them for every task."""
+    """Although the machine has GPUs, and the model would choose them for every task."""
     del gpus
     model, file = costs.learn(rows()), tmp_path / "queue.tasks.csv"
     model._limits = {("matmul", "fp32"): 8.0}

@@ -1,4 +1,4 @@
-"""The scheduler: as the model says, in microseconds; refuses, waits and falls back, and logs what the library reads."""
+"""The scheduler follows the model in microseconds, refuses, waits and falls back; the library reads its log."""
 
 import csv
 import json
@@ -80,7 +80,7 @@ def test_the_faster_device_is_chosen_and_says_why(model: costs.TimeModel) -> Non
 
 
 def test_a_warm_decision_takes_less_than_50_microseconds(model: costs.TimeModel) -> None:
-    """Of several rounds the quickest, as other programs use this machine, too."""
+    """The fastest of several rounds, because other programs use this machine, too."""
     scheduler = Scheduler(model, readings=Given())
     rounds = []
     for _ in range(20):
@@ -117,7 +117,7 @@ def test_what_was_learned_without_a_precision_holds_for_any() -> None:
 
 
 def test_thresholds_of_the_caller_come_before_those_of_the_model() -> None:
-    """A model that is not trusted, with thresholds of its own."""
+    """An untrusted model with its own thresholds."""
     model = costs.learn(rows())
     assert model.limits["product", "fp32"] > 16
     for given in ({"product": 10.0}, {("product", "fp32"): 10.0}):
@@ -179,7 +179,7 @@ def test_a_wait_and_a_factor_are_found_again() -> None:
 
 
 def test_a_low_clock_counts_once(model: costs.TimeModel) -> None:
-    """At half the clock kernels take twice as long, also after runs that did, and whatever else uses the GPU."""
+    """At half the clock, kernels take twice as long, also after runs that did, and whatever else uses the GPU."""
     estimate = model.make_lines("one")["product", "fp32"](4096)
     took_s = estimate.gpu_s + estimate.compute_s
     assert estimate.compute_s > estimate.gpu_s / 2
@@ -249,7 +249,7 @@ def logged(file: Path) -> list[dict[str, str]]:
 
 
 def test_each_decision_is_in_the_log_when_it_is_made(model: costs.TimeModel, tmp_path: Path) -> None:
-    """A run that is told later has a row of its own; what a body raised, and what waited, keep their words."""
+    """A run that is reported later has its own row; the words of a body that raised, or waited, stay."""
     file, readings = tmp_path / "run.tasks.csv", Coming()
     with Scheduler(model, readings=readings, log=tmp_path / "run") as scheduler:
         decision = scheduler.schedule("product", 2048)

@@ -1,4 +1,4 @@
-"""The transformer workload on the CPU: what it computes and learns, its ranges; what all say of wrong options."""
+"""The transformer workload on the CPU: its results, its training, its ranges; and refusals of wrong options."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_naive_attention_is_torchs_attention(tokens: int) -> None:
 
 
 def test_fused_attention_predicts_what_naive_attention_predicts() -> None:
-    """The same seed gives the same weights, and the parts of attention have no ranges: they are one kernel."""
+    """The same seed gives the same weights; the parts of attention have no ranges, because they are one kernel."""
     naive = tiny_model().eval()
     torch.manual_seed(0)
     fused = LanguageModel(TINY.model, fused=True).eval()

@@ -1,4 +1,4 @@
-"""Data-parallel training on the CPU: several ranks learn what one would, and each leaves files of its own."""
+"""Data-parallel training on the CPU: several ranks learn the same as one, and each leaves its own files."""
 
 from __future__ import annotations
 

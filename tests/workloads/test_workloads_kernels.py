@@ -1,4 +1,4 @@
-"""The workloads `kernels` and `attention` on the CPU: what they compute, their checks, and the ranges they emit."""
+"""The workloads `kernels` and `attention` on the CPU: their results, their checks, and the ranges they emit."""
 
 from __future__ import annotations
 

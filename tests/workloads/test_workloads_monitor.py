@@ -1,4 +1,4 @@
-"""The GPU monitor and auto_profile where there is no GPU, and what pynvml must offer where there is one."""
+"""The GPU monitor and auto_profile without a GPU, and the functions that pynvml must offer with one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workloads that come in pairs, and those over several sizes, on the CPU: what they compute and their ranges."""
+"""The workloads in pairs and those over several sizes, on the CPU: their results and their ranges."""
 
 from __future__ import annotations
 

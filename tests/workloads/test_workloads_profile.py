@@ -1,4 +1,4 @@
-"""`python -m workloads profile`: the commands it builds, the environment it gives, and what a run leaves."""
+"""`python -m workloads profile`: its commands, the environment of the program, and the files of a run."""
 
 from __future__ import annotations
 

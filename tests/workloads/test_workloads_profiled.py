@@ -1,4 +1,4 @@
-"""A capture written into a program: the real PyTorch profiler on the CPU, and what it leaves."""
+"""A capture written into a program: the real PyTorch profiler on the CPU, and its files."""
 
 from __future__ import annotations
 

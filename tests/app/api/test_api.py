@@ -81,7 +81,7 @@ another thing: launches, a trace, a log. The road is the same for every analysis
 def test_an_analysis_answers_what_the_command_line_prints(
     client: TestClient, samples: Library, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """Where the report lacks what one needs, both say it."""
+    """If the report lacks the data of an analysis, both say so."""
     report = samples.find("transformer_training.nsys-rep")
     answered = 0
     for one in map(header.get, ANALYSES):
@@ -146,7 +146,7 @@ def formulas(tmp_path_factory: pytest.TempPathFactory) -> Library:
 def test_a_file_holds_no_formula_and_has_a_safe_name(
     formulas: Library, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """By the API and by each command that writes CSV; what is a number stays one."""
+    """The API and every command that writes CSV disarm formulas; numbers stay numbers."""
     monkeypatch.setenv("WARPDECK_LIBRARY", str(formulas.folder))
     (report,) = formulas.list()
     sql = "SELECT demangled AS name, -1.5 AS number FROM kernel_name"
@@ -199,7 +199,7 @@ def test_an_answer_says_unit_denominator_coverage_and_page(client: TestClient, s
 
 @pytest.mark.parametrize("name", header.list_analyses())
 def test_the_page_of_an_analysis_asks_it(name: str) -> None:
-    """By the names in the code of the page; an analysis without a page is asked by none."""
+    """The code of the page names the analysis; no page names an analysis without a page."""
     known = header.get(name)
     if known.page:
         assert name in page_analyses.asked(known.page)
@@ -298,7 +298,7 @@ hostile = st.text(max_size=30)
 
 @pytest.mark.parametrize(("ns", "address"), [("", ""), (None, ""), ("1500000", "&from=1.5"), (True, "&from=0.000001")])
 def test_an_empty_time_is_none(ns: Any, address: str) -> None:
-    """What a selection takes for a whole number, or for nothing, the address of a page takes, too."""
+    """The address of a page accepts the same values as a selection: whole numbers, or nothing."""
     one = Manifest("a", 1, "x", "nsys", "", 1)
     assert answer_context.build_page_address(one, params={"from_ns": ns}) == f"/summary?report=a{address}"
 
@@ -306,7 +306,7 @@ def test_an_empty_time_is_none(ns: Any, address: str) -> None:
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_client_made_of_the_description_gets_documented_answers(client: TestClient, data: st.DataObject) -> None:
-    """What the description names, with values that fit or are anything: no answer that it does not document."""
+    """Every documented parameter, with fitting and arbitrary values, gets only documented answers."""
     described = openapi.build_description()
     path, one = data.draw(
         st.sampled_from([(path, one["get"]) for path, one in described["paths"].items() if "get" in one])

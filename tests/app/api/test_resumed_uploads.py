@@ -85,7 +85,7 @@ def test_many_paused_uploads_are_bounded(store: UploadStore) -> None:
 
 
 def test_a_question_about_a_paused_upload_removes_none(store: UploadStore) -> None:
-    """Also where a person has as many uploads as are allowed."""
+    """Not even if the person has as many uploads as allowed."""
     uploads = [pause(store, b"x", ANNA, f"{number:064x}") for number in range(upload_store.MAX_UPLOADS_PER_PERSON)]
     assert [store.find_paused(one.sha256, ANNA) for one in uploads] == [1] * len(uploads)
     assert store.resume(uploads[0].sha256, ANNA, 1) is uploads[0]

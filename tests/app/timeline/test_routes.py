@@ -165,7 +165,7 @@ def test_a_damaged_timeline_is_made_anew(client: Door) -> None:
 
 
 def test_whoever_leaves_takes_the_query_along(client: Door) -> None:
-    """A request whose sender has gone ends at once, whatever it asked."""
+    """A query ends at once when its client disconnects."""
 
     async def leave() -> list[dict[str, Any]]:
         sent: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""A browser's share of the protocol, spoken by hand: a session over the WebSocket, uploads by PUT."""
+"""The browser's side of the protocol, by hand: a session over the WebSocket, uploads by PUT."""
 
 from __future__ import annotations
 

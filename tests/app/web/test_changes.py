@@ -1,4 +1,4 @@
-"""Every change of the library by a page asks for an editor."""
+"""Every change that a page makes to the library requires an editor."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Trusted hosts: a real server refuses requests that pages of other sites make a browser send."""
+"""Trusted hosts: a real server refuses requests that other sites' pages make a browser send."""
 
 import socket
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A token whose database does not answer keeps nobody else waiting."""
+"""If the database does not answer about a token, other requests do not wait."""
 
 import asyncio
 import threading

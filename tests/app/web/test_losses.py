@@ -1,4 +1,4 @@
-"""While the database of a team is away: answers to programs and links, and the end of an upload."""
+"""While a team's database is away: answers to programs and links, and the end of an upload."""
 
 import logging
 from pathlib import Path

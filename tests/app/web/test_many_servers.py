@@ -1,4 +1,4 @@
-"""Two servers of one library behind a real nginx, with the file that deploy/ has."""
+"""Two servers of one library behind a real nginx, with the configuration in deploy/."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Nobody can use up shared resources: places for questions, room for uploads, names in the inbox, pages of a proxy."""
+"""No one can use up shared resources: slots for questions, room for uploads, names in the inbox, pages of a proxy."""
 
 import asyncio
 import http.client
@@ -160,7 +160,7 @@ def test_a_file_in_the_place_of_a_space_goes_aside(inbox: Path) -> None:
 
 
 def test_one_person_leaves_a_thread_to_others() -> None:
-    """What the event loop sees, without a server: who runs, who waits, who is refused."""
+    """From the event loop's view, without a server: who runs, who waits, who is refused."""
     go = threading.Event()
 
     async def look() -> None:

@@ -1,4 +1,4 @@
-"""Refused tokens, logins and links: each address waits longer, good ones do not wait, and the audit counts them."""
+"""Refused tokens, logins and links: each address waits longer, valid ones do not wait, and the audit counts them."""
 
 from starlette.types import Scope
 

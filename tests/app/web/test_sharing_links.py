@@ -1,4 +1,4 @@
-"""A sharing link opens the pages of one report to people without a login, and nothing else, by any protocol."""
+"""A sharing link shows people without a login the pages of one report and nothing else, by any protocol."""
 
 from collections.abc import Iterator
 from pathlib import Path

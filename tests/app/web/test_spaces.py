@@ -75,7 +75,7 @@ def programs(data: Path) -> dict[str, str]:
 
 
 def test_pages_tell_nothing_of_it(address: str, people: dict[str, dict[str, str]], secret: str) -> None:
-    """Every page, by its own address and by one that names the report, as it is and beside another one."""
+    """Every page: by its own address, by one that names the report, alone and beside another report."""
     with session(address, people["victor"]) as page:
         for view in ("", ADMIN_URL, *(view.url for view in VIEWS)):
             page.run(view)
@@ -168,7 +168,7 @@ def test_uploads_go_into_spaces_that_one_sees(address: str, data: Path, programs
 
 
 def test_the_same_content_elsewhere_is_a_file_of_its_own(data: Path, tmp_path: Path) -> None:
-    """The files share one report, visible to everyone who sees either of them; the worker decides so, not the test."""
+    """The files share one report, visible to everyone who sees either file; the worker decides that, not the test."""
     library, inbox = tmp_path / "library", tmp_path / "inbox"
     (inbox / "@a").mkdir(parents=True)
     (inbox / "@b").mkdir()

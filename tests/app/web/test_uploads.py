@@ -1,4 +1,4 @@
-"""Uploads to a real server go to the disk instead of memory, end at the limit, and leave nothing behind."""
+"""Uploads to a real server go to disk instead of memory, end at the limit, and leave nothing behind."""
 
 import contextlib
 import hashlib

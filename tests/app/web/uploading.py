@@ -1,4 +1,4 @@
-"""A server that takes small uploads, and uploads that are sent piece by piece."""
+"""A server with a low upload limit, and uploads sent piece by piece."""
 
 import socket
 import time

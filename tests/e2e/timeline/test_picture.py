@@ -96,7 +96,7 @@ def test_streams_that_overlap_are_lanes_of_their_own(page: Page, address: str, l
 
 @pytest.mark.slow("draws another report")
 def test_a_deep_lane_shows_some_levels_until_more_are_asked_for(page: Page, address: str, library: Library) -> None:
-    """Those of a search are brought into sight all the same, and a link keeps what was asked for."""
+    """A search scrolls to hidden levels all the same, and a link keeps the number of levels."""
     timeline = at(page, address, library, "deep").open()
     lane = timeline.lane("range")["id"]
     few = page.get_by_role("button", name=f"16 of {LEVELS} levels: show 64")

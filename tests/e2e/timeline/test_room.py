@@ -35,7 +35,7 @@ def leave(training: TimelinePage, path: str) -> None:
 
 
 def test_keys_alone_select_the_longest_gap(training: TimelinePage) -> None:
-    """Two presses from the page on, with nothing clicked before; the tour's task takes fifteen at most."""
+    """Two keys suffice on a fresh page; the tour's task takes at most fifteen."""
     training.open()
     steps = training.told("lanes")["steps"]
     first, last = (one for one in (steps[0], steps[-1]))

@@ -1,4 +1,4 @@
-"""Several reports below each other: each lane is at its time in its report, moved by the alignment."""
+"""Several reports below each other: each lane shows its report's time, shifted by the alignment."""
 
 import math
 import re
@@ -55,7 +55,7 @@ def test_ranks_are_aligned_by_a_collective_or_by_the_clock(page: Page, address: 
 def test_a_click_on_the_heat_map_of_a_run_leads_to_the_rank_at_this_step(
     page: Page, address: str, library: Library
 ) -> None:
-    """Two of four ranks are there: the cell of the second one in a middle step, aligned with the first one."""
+    """Two of four ranks are listed: the click is on the second one in a middle step, aligned with the first."""
     summary_refresh.refresh(library)
     first, second = (at(page, address, library, rank) for rank in RANKS)
     run = run_lookup.require_run(library, first.report)

@@ -1,4 +1,4 @@
-"""An address reproduces its sender's view; hostile parts of it are ignored."""
+"""An address reproduces its sender's view, and hostile parts of it are ignored."""
 
 import re
 
@@ -53,7 +53,7 @@ def test_hostile_addresses_are_ignored(training: TimelinePage, query: str) -> No
 
 @pytest.mark.slow("opens documents of several people")
 def test_marks_with_a_note_are_kept_for_everybody(training: TimelinePage, library: Library) -> None:
-    """The note of an editor is kept beside the report and out of the address; one without a note is the reader's."""
+    """An editor's note is stored with the report and not in the address; a mark without a note is the reader's own."""
     training.open("&t0=400000000&t1=402000000&mark=400300000~from a link")
     page, press = training.page, training.page.keyboard.press
     training.plot.focus()

@@ -1,4 +1,4 @@
-"""The timeline as tests use it: where things are drawn, and what it says of itself."""
+"""The timeline for tests: the position of what is drawn, and its own state."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Code that derives names no tool: only tables and columns of a report, and staged ones."""
+"""Code that derives names no tool, only tables and columns of reports and staged ones."""
 
 import re
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_what_is_staged_and_what_is_derived_are_the_columns_of_a_report(tmp_path
 
 
 def test_a_failure_leaves_nothing_and_the_next_attempt_succeeds(tmp_path: Path) -> None:
-    """Of a view that cannot be read to its end, and then of plain rows on the same connection."""
+    """First with a view that fails while it is read, then with plain rows on the same connection."""
     with store.create(tmp_path / "report.duckdb", ready=empty()) as db:
         derive.stage(db)
         db.execute("INSERT INTO staged_thread BY NAME SELECT 7 AS global_tid, 'a' AS name")

@@ -127,7 +127,7 @@ def check_operations(db: duckdb.DuckDBPyConnection, export: Export) -> None:
 
 @pytest.mark.parametrize("batch", slow_but([0], range(3), "a thousand random captures"))
 def test_projection(batch: int, tmp_path: Path) -> None:
-    """Every call takes time here: one without may be held by two ranges that touch, and counts twice around them."""
+    """Every call takes time here: two adjacent ranges may both hold one without duration, which then counts twice."""
     first = 20_000 + batch * SEEDS
     export = Export(range(first, first + SEEDS), shortest=1)
     with load_export(export, tmp_path).cursor("fuzz", views=views.list_all()) as db:
@@ -167,7 +167,7 @@ def operation_key(o: Operation, copies: int) -> tuple[str, int]:
 
 
 def test_an_operation_counts_once_whatever_its_row_number(tmp_path: Path) -> None:
-    """Row numbers of SQLite may have gaps, so that the largest one is not their count."""
+    """SQLite's row numbers may have gaps, so the largest is not the count."""
     calls = [(0, 1, exports.MAIN, 9, 1, 0, 0), (2, 3, exports.MAIN, 9, 1, 0, 0)]
     columns = ("start", "end", "globalTid", "correlationId", "nameId", "eventClass", "returnValue")
     kernels = exports.kernels(exports.kernel(1, 2), exports.kernel(1, 2), exports.kernel(4, 6, correlation=9))

@@ -1,4 +1,4 @@
-"""Names and classes that are added to a report after it was loaded."""
+"""Names and classes are added to a report after loading."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def test_names_of_ncu_get_a_short_form_and_a_class(tmp_path: Path) -> None:
 
 
 def test_a_kernel_is_known_by_the_company_it_keeps(tmp_path: Path) -> None:
-    """cuDNN computes a convolution as transforms and complex matmuls; alone such a matmul is one."""
+    """cuDNN computes a convolution as transforms and complex matmuls; alone, such a kernel is a matmul."""
     for names, wanted in (
         (["volta_cgemm_32x64_tn"], ["matmul"]),
         (["volta_cgemm_32x64_tn", "void fft2d_r2c_32x32<float>(float2 *)"], ["convolution", "convolution"]),

@@ -1,4 +1,4 @@
-"""Lanes of ranges that cross, and neighbors among numbers, against the plain way."""
+"""Lanes of crossing ranges, and neighbors among numbers, against a plain computation."""
 
 from collections import defaultdict
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Projection of ranges onto the GPU: small exports by hand, with the expected numbers beside them."""
+"""Projection of ranges onto the GPU: small made-up exports, with the expected numbers beside them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -111,7 +111,7 @@ def test_processes_with_the_same_correlation_ids_are_kept_apart(tmp_path: Path) 
 def test_a_helper_thread_works_for_the_range_that_waits_for_it(
     tmp_path: Path, own: tuple[tuple[int, int, str, int], ...]
 ) -> None:
-    """The backward pass: launched by another thread, which may open ranges of its own."""
+    """Another thread launches the backward pass, and may open its own ranges."""
     main = PID + 7  # the thread whose id is that of the process
     names = {"ThreadNames": (("nameId", "globalTid", "priority"), [(9, OTHER, 20)])}
     texts = {"StringIds": (("id", "value"), [(1, "one"), (9, "pt_autograd_0")])}

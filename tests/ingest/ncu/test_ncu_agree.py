@@ -1,9 +1,9 @@
-"""Both roads from a Nsight Compute report, ncu itself and the ncu-report wheel, must give the same tables.
+"""Both ways to read a Nsight Compute report, ncu itself and the ncu-report wheel, give the same tables.
 
-ncu prints every number with two decimals at most and estimated speed-ups with four digits, so its numbers are compared
-within half of its last digit. Left aside is what only one of them has: lists that the wheel gives as metrics of the
-names breakdown:, group: and regex:, and rows of the details page without a value. Names of units differ by version (a
-sector per request is ``sector`` for one and ``sector/request`` for the other); the values in them do not.
+ncu prints numbers with at most two decimals and estimated speed-ups with four digits, so they are compared within half
+of the last digit. The test skips data that only one of them has: lists that the wheel gives as metrics named
+breakdown:, group: and regex:, and rows of the details page without a value. Names of units differ by version (a sector
+per request is ``sector`` for one and ``sector/request`` for the other); the values in them do not.
 """
 
 from pathlib import Path

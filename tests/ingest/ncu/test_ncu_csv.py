@@ -1,4 +1,4 @@
-"""Texts of ``ncu --csv``: small ones computed by hand, and those that strangers published."""
+"""Texts of ``ncu --csv``: small made-up ones, and published ones of strangers."""
 
 import csv
 import time

@@ -1,4 +1,4 @@
-"""Metrics past the wheel are those of the wheel, on every report at hand."""
+"""Metrics read without the wheel equal the wheel's, on every available report."""
 
 from dataclasses import fields
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Nsight Compute reports: whole, compressed, and other files with their ending."""
+"""Nsight Compute reports: whole, compressed, and other files with their suffix."""
 
 import builtins
 import importlib.metadata
@@ -165,7 +165,7 @@ def _ncu(folder: Path, command: str) -> Path:
 
 
 def test_the_module_that_comes_with_ncu_is_not_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nsight Compute has one in its extras, of any version, which people put on PYTHONPATH."""
+    """Nsight Compute ships one of any version in its extras, which people put on PYTHONPATH."""
     (tmp_path / "ncu_report.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "ncu_report", raising=False)
@@ -189,7 +189,7 @@ def test_ncu_alone_says_that_it_rounds(tmp_path: Path, monkeypatch: pytest.Monke
 def test_ncu_prints_whole_names_where_it_would_shorten_them(
     tmp_path: Path, ncu: tools.Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From 2025 on it does: names of PyTorch's kernels would be no longer those of Nsight Systems."""
+    """From 2025 on it does, and the names of PyTorch's kernels would no longer match those of Nsight Systems."""
     newer, asked = tmp_path / "ncu", tmp_path / "asked"
     newer.write_text(
         f"#!{sys.executable}\nimport os, sys\n"
@@ -209,7 +209,7 @@ def test_ncu_prints_whole_names_where_it_would_shorten_them(
 
 @pytest.mark.usefixtures("ncu")
 def test_an_option_that_ncu_does_not_know_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That of Debian knows no --rename-kernels, and prints the instances of metrics."""
+    """Debian's ncu does not know --rename-kernels, but prints the instances of metrics."""
     monkeypatch.setattr(wheel, "is_available", lambda: False)
     db = converted(ncu_report, REPORT, tmp_path)
     assert db.execute("SELECT count(*) FROM ncu_metric_instance").fetchone() != (0,)

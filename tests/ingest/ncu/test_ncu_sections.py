@@ -1,4 +1,4 @@
-"""Rows of ncu's details page that are asked for by name: a user's own metrics, and rows of few sections."""
+"""Rows of ncu's details page that are requested by name: a user's own metrics, and rows of a few sections."""
 
 from collections import Counter
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_metrics_that_the_command_line_asked_for_are_a_section(tmp_path: Path) -
 
 @needs_corpus
 def test_sampling_of_an_old_gpu(tmp_path: Path) -> None:
-    """Its GPU, of compute capability 7.5, has no compression in L2, and ncu shows none."""
+    """A GPU of compute capability 7.5 has no compression in L2, and ncu shows none."""
     capture = read("naive_gemm_1660s.ncu-rep", tmp_path)
     found = {detail.metric: detail.value for detail in capture.details if detail.launch_id == 0}
     assert found["profiler__pmsampler_interval_cycles"] == 320_000
@@ -43,7 +43,7 @@ def test_links_between_gpus_and_derived_metrics(tmp_path: Path) -> None:
 
 
 def test_rows_whose_metric_depends_on_the_gpu(tmp_path: Path) -> None:
-    """As ncu 2024.1 prints them of an H200."""
+    """As ncu 2024.1 prints them for an H200."""
     capture = read("transformer_inference.ncu-rep", tmp_path, SAMPLES)
     found = {one.label: (one.metric, one.value) for one in capture.details if one.launch_id == 0}
     assert found["Maximum Sampling Interval"] == ("profiler__pmsampler_interval_time", 1500)

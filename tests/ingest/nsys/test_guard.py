@@ -1,4 +1,4 @@
-"""The row guard reports the rows that a report lacks of an export: with a faulty reader all, with a sound one none."""
+"""The row guard reports the rows that the report lacks: all of them with a faulty reader, none with a sound one."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The rank of a report, from the environment of its launcher, of which nothing else is kept."""
+"""The rank of a report comes from its launcher's environment, of which nothing else is stored."""
 
 import pytest
 

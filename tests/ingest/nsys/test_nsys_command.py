@@ -1,4 +1,4 @@
-"""The command line of a report made by ``warpdeck profile`` is the program's, without the shell that starts it."""
+"""A report made by ``warpdeck profile`` shows the program's command, without the shell that starts it."""
 
 import shutil
 import sqlite3

@@ -1,4 +1,4 @@
-"""Small exports by hand, with the expected rows of their reports."""
+"""Small made-up exports, with the expected rows of their reports."""
 
 import re
 import sqlite3
@@ -227,7 +227,7 @@ def test_copies_of_an_export_without_enumerations_have_their_directions(load: Lo
 
 
 def test_call_chains_of_one_kind_keep_their_columns(load: Load) -> None:
-    """The other kinds are tables that are not in the export."""
+    """The tables of the other kinds are not in the export."""
     columns = ("id", "symbol", "module", "unresolved", "originalIP", "stackDepth")
     query = load(
         kernels(kernel(0, 10)) | {"OSRT_CALLCHAINS": (columns, [(7, 1, 2, 1, 4096, 0), (7, 3, 2, 0, 8192, 1)])}

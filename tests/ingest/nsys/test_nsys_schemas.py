@@ -1,4 +1,4 @@
-"""Exports of other versions of nsys: a sample in their schema has the same numbers."""
+"""Exports of other versions of nsys: a sample in their schema gives the same numbers."""
 
 import sqlite3
 from contextlib import closing
@@ -61,7 +61,7 @@ def test_a_sample_in_another_schema_has_the_same_numbers(
 def test_the_columns_are_those_of_a_real_export(
     tmp_path: Path, schema: Schema, export: str, tables: tuple[str, ...]
 ) -> None:
-    """Of the tables that both have; the sample has no OS calls and no samples, which change nothing here."""
+    """For the tables that both have; the sample has no OS calls and no CPU samples, which make no difference here."""
     rewrite(SAMPLE, tmp_path / "other.sqlite", schema)
     with (
         closing(sqlite3.connect(CORPUS / export)) as real,

@@ -1,4 +1,4 @@
-"""OpenMP events of exports by hand, through the real worker: their tables, and damaged ones."""
+"""OpenMP events of made-up exports, through the real worker: their tables, and damaged ones."""
 
 import sqlite3
 from contextlib import closing
@@ -80,7 +80,7 @@ def test_events_of_all_kinds_are_in_one_table(ingest: Ingest, inbox: Path, empty
 
 @pytest.mark.parametrize("kind", ["PARALLEL", "TASK", "WORKSHARE"])
 def test_a_damaged_table(ingest: Ingest, inbox: Path, empty_library: Library, kind: str) -> None:
-    """Texts and bytes where numbers belong: the row goes where its times are none, the others stay."""
+    """Texts and bytes replace numbers: rows without valid times are dropped, the others stay."""
     path = exports.write(inbox / "made.sqlite", TABLES)
     with closing(sqlite3.connect(path)) as db, db:
         db.text_factory = bytes
@@ -104,7 +104,7 @@ def test_a_damaged_table(ingest: Ingest, inbox: Path, empty_library: Library, ki
 
 
 def test_a_table_that_is_none(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """Without any column that is wanted its rows have no times: none of them counts."""
+    """Without any expected column, its rows have no times, and none of them counts."""
     exports.write(
         inbox / "made.sqlite", {**TABLES, "OPENMP_EVENT_KIND_TASK": (("other", "thing"), [(1, "a"), (2, "b")])}
     )

@@ -1,4 +1,4 @@
-"""Payloads of NVTX ranges, from bytes made by hand and from both forms of an export."""
+"""Payloads of NVTX ranges, from made-up bytes and from both forms of an export."""
 
 import json
 import sqlite3
@@ -229,7 +229,7 @@ def test_the_option_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_duckdb_cannot_read_the_column_itself(tmp_path: Path) -> None:
-    """Why payloads have a reader of their own; where this fails, they need none any more."""
+    """This is why payloads have their own reader; once this test fails, they need none."""
     write_parquet(tmp_path / "made")
     with pytest.raises(duckdb.Error):
         duckdb.sql(f"SELECT \"binaryData\" FROM '{tmp_path}/made/NVTX_EVENTS.parquet'").fetchall()

@@ -1,4 +1,4 @@
-"""Python stacks of an export, from bytes made by hand and from an export that is written for the test."""
+"""Python stacks of an export, from made-up bytes and from an export written for the test."""
 
 import sqlite3
 import struct

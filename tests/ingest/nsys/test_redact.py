@@ -1,4 +1,4 @@
-"""Planted secrets are nowhere in a report, by whatever way they entered the capture."""
+"""No report contains a planted secret, however it entered the capture."""
 
 from pathlib import Path
 

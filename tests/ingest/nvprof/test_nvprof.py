@@ -1,4 +1,4 @@
-"""Databases of nvprof, read by the real worker: a small one worked out by hand."""
+"""nvprof databases, read by the real worker: a small made-up one."""
 
 import sqlite3
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def make_take(ingest: Ingest, inbox: Path, empty_library: Library) -> Callable[.
 
 
 def test_a_capture(take: Callable[..., Query]) -> None:
-    """The clock begins at 1000 ns, with the first call."""
+    """The clock starts at 1000 ns, with the first call."""
     query = take()
     columns = (
         "start_ns, end_ns, device_id, stream_id, grid_x, grid_y, block_x, registers_per_thread, demangled, call_id"

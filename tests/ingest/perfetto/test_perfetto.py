@@ -1,4 +1,4 @@
-"""Traces of Perfetto read by the real worker: small ones by hand, and ours against the reports that they show."""
+"""Perfetto traces read by the real worker: small made-up ones, and ours against their reports."""
 
 import zlib
 from pathlib import Path
@@ -122,7 +122,7 @@ EQUAL = (
 def test_our_own_trace_equals_its_report(
     ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path, sample: str
 ) -> None:
-    """Kernels, copies, calls and ranges with their times, and the call of each kernel; totals also from the bytes."""
+    """Kernels, copies, calls and ranges with their times, and each kernel's call; totals also from the bytes."""
     ingest_files(tmp_path, [SAMPLES / sample])
     first = Library(tmp_path / "library")
     (report,) = first.list()
@@ -195,7 +195,7 @@ def hostile() -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", hostile())
 def test_hostile_traces_hold_nothing_up(take: Take, name: str) -> None:
-    """A kernel that follows in the same file is read, unless the bytes end the reading."""
+    """A later kernel in the same file is read, unless the bytes end the reading."""
     query = take("run.pftrace", capture() + hostile()[name])
     assert query("SELECT count(*) FROM kernel WHERE start_ns >= 0")[0][0] in (1, 2)
     if name in ("noise", "claims", "after"):
@@ -205,7 +205,7 @@ def test_hostile_traces_hold_nothing_up(take: Take, name: str) -> None:
 def test_a_trace_without_slices_is_refused_with_what_it_has(
     ingest: Ingest, inbox: Path, empty_library: Library
 ) -> None:
-    """Such as one of Android: scheduling of the CPU alone."""
+    """For example, an Android trace with CPU scheduling alone."""
     (inbox / "android.pftrace").write_bytes(packet(field(8, AT), field(1, field(1, 0))) * 3)
     ingest(inbox, empty_library.folder)
     job = job_of(empty_library, inbox / "android.pftrace")

@@ -1,4 +1,4 @@
-"""Profiles of proton read by the real worker: ours against a second computation, others by hand, and hostile ones."""
+"""proton profiles read by the real worker: ours against a second computation, made-up ones, and hostile ones."""
 
 import gzip
 import json
@@ -70,7 +70,7 @@ def test_a_profile(take: Take, empty_library: Library) -> None:
 
 
 def test_ours_equals_a_second_computation(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """Kernels by name, and each path with all below it."""
+    """Kernels by name, and each path with everything below it."""
     shutil.copy(OURS, inbox)
     converted(ingest, inbox, empty_library, OURS.name)
     report = empty_library.find(OURS.name).id

@@ -137,7 +137,7 @@ def test_json(ingest: Ingest, inbox: Path, empty_library: Library, *, packed: bo
 
 
 def test_counters_without_a_trace_of_kernels(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """`rocprofv3 --pmc` alone: the dispatches are in the records of their counters."""
+    """`rocprofv3 --pmc` alone: the counter records hold the dispatches."""
     whole = capture()
     process = whole["rocprofiler-sdk-tool"][0]
     dispatches = process["buffer_records"].pop("kernel_dispatch")

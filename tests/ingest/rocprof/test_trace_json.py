@@ -1,4 +1,4 @@
-"""Traces of the older rocprof (results.json), as its scripts write them, read by the real worker."""
+"""Traces of the older rocprof (results.json), in the form that its scripts write, read by the real worker."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Memory snapshots by hand: pickle and JSON, several devices, cut, hostile; PyTorch's own viewer as an oracle."""
+"""Made-up memory snapshots: pickle and JSON, several devices, cut, hostile; PyTorch's own viewer as an oracle."""
 
 import gzip
 import importlib.util
@@ -107,7 +107,7 @@ def test_every_form_says_the_same(ingest: Ingest, inbox: Path, empty_library: Li
 
 
 def test_segments_are_those_of_the_viewer_of_pytorch(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """``segsum`` of torch/cuda/_memory_viz.py, from its file: importing torch takes seconds."""
+    """``segsum`` of torch/cuda/_memory_viz.py, loaded from its file, because importing torch takes seconds."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         pytest.skip("PyTorch is not installed")
@@ -197,7 +197,7 @@ def test_nothing_but_plain_data_is_read(name: str) -> None:
 
 
 def test_laughs_stay_references() -> None:
-    """Lists of lists of the same list are a few objects, however many there would be if each were its own."""
+    """Nested lists of the same list are a few objects; as copies they would be billions."""
     laughs = (
         HEAD
         + b"]\x94"
@@ -208,7 +208,7 @@ def test_laughs_stay_references() -> None:
 
 
 def test_settings_are_texts_however_deep_they_are(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """A hundred tuples of the one before, twice each, would be a text that no disk holds."""
+    """A hundred tuples, each with the previous one twice, would make a text that no disk holds."""
     deep: Any = ()
     for _ in range(100):
         deep = (deep, deep)
@@ -220,7 +220,7 @@ def test_settings_are_texts_however_deep_they_are(ingest: Ingest, inbox: Path, e
 
 
 def test_every_instruction_of_a_snapshot_is_known() -> None:
-    """Those that Python's writer uses for plain data, at each protocol; of all others none."""
+    """The instructions that Python's writer uses for plain data, at each protocol, and no others."""
     steps = Machine(SnapshotParts(lambda *_: None), iter(()))._steps
     used = {op.name for n in (2, 3, 4, 5) for op, _, _ in pickletools.genops(pickle.dumps(snapshot(), n))}
     known = {op.name for op in pickletools.opcodes if steps[ord(op.code)]}

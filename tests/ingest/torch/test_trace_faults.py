@@ -1,4 +1,4 @@
-"""Traces that are damaged, hostile or of other programs, through the real worker: a report with notes, or a reason."""
+"""Damaged and hostile traces and those of other programs, through the real worker: a report with notes, or a reason."""
 
 import gzip
 import json
@@ -114,7 +114,7 @@ def test_traces_of_other_programs(ingest: Ingest, inbox: Path, empty_library: Li
 def test_a_trace_is_never_taken_for_what_lies_beside_a_report(
     ingest: Ingest, inbox: Path, empty_library: Library
 ) -> None:
-    """Files beside a trace belong to it, and a trace beside a report of the same name is a report of its own."""
+    """Files beside a trace belong to it; a trace beside a report of the same name is its own report."""
     made(inbox / "run.sqlite")
     (inbox / "run.json").write_text(WHOLE)
     (inbox / "other.pt.trace.json").write_text(text(EVENTS[:-1]))
@@ -128,7 +128,7 @@ def test_a_trace_is_never_taken_for_what_lies_beside_a_report(
 
 
 def test_unnamed_threads_and_processes(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """Addresses in place of thread ids, and several processes: each keeps a number of its own."""
+    """Addresses replace thread ids, in several processes: each gets its own number."""
     events = [
         event("cpu_op", f"op {n}", n * 10, n * 10 + 5, tid=str(3_004_819_264 + n % 3), pid=5 + n // 6, External_id=n)
         for n in range(12)
@@ -146,7 +146,7 @@ def test_unnamed_threads_and_processes(ingest: Ingest, inbox: Path, empty_librar
 def test_what_was_cut_is_told(
     ingest: Ingest, inbox: Path, empty_library: Library, pack: Callable[[bytes], bytes]
 ) -> None:
-    """A trace that ends early gives what it has, and a note."""
+    """A truncated trace gives the events that it has, and a note."""
     (inbox / "cut.json").write_bytes(pack(WHOLE.encode()[: len(WHOLE) // 2]))
     query = converted(ingest, inbox, empty_library, "cut.json")
     assert query("SELECT count(*) > 0 FROM range") == [(True,)]

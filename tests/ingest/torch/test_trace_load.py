@@ -1,6 +1,6 @@
-"""A small trace with each kind of event, read by the real worker; the rows expected are worked out by hand.
+"""The real worker reads a small trace with each kind of event; the expected rows are worked out by hand.
 
-Its clock begins at 1,700,000,000,000,000.500 microseconds, and the times below are ns from there.
+Its clock starts at 1,700,000,000,000,000.500 microseconds, and the times below are ns from there.
 """
 
 import json
@@ -231,7 +231,7 @@ def test_what_is_left_out_is_told(query: Query) -> None:
 
 
 def test_facts_that_are_odd(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """AMD counts architectures in the fields of compute capabilities; numbers and lists may be anything."""
+    """AMD writes architectures into the fields for compute capabilities; numbers and lists may be anything."""
     amd = {**HEAD["deviceProperties"][0], "name": "AMD Radeon Graphics", "warpSize": 64}  # type: ignore[index]
     odd = [amd, {"id": "x"}, 5, {"id": 1, "name": ["a"], "numSms": 1e400, "warpSize": 0, "totalGlobalMem": -(2**70)}]
     run = {"rank": "1", "world_size": 2.5, "pg_config": [7, {"pg_name": 3}], "backend": None}
@@ -252,7 +252,7 @@ def test_facts_that_are_odd(ingest: Ingest, inbox: Path, empty_library: Library)
 def test_facts_of_gpus_that_rocm_numbers_after_the_cpus(
     ingest: Ingest, inbox: Path, empty_library: Library, second: str, gpus: list[tuple[int, str]]
 ) -> None:
-    """Facts of one product go to the GPUs that worked; of several it is not known which is which."""
+    """If all GPUs are one product, the active ones get its facts; of several products, nobody knows which is which."""
     facts = [{"id": 0, "name": "A", "numSms": 304}, {"id": 1, "name": second, "numSms": 304}]
     events = [event("kernel", "k", 0, 100, device=device, stream=0) for device in (2, 3)]
     (inbox / "amd.json").write_text(text(events, deviceProperties=facts))
@@ -323,7 +323,7 @@ def test_copies_of_other_vendors(
 
 
 def test_a_trace_of_xla(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """Streams of a GPU are threads of its process; the lines that XLA derives from them count once."""
+    """A GPU's streams are threads of its process; the lines that XLA derives from them do not count again."""
 
     def meta(kind: str, name: str, pid: int, tid: int = 0) -> str:
         args = {"name": name}

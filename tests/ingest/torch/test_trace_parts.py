@@ -1,4 +1,4 @@
-"""The parts of the reader of traces, without a database: packed sources, exact text, events cut from a stream."""
+"""Parts of the trace reader, without a database: packed sources, exact text, events cut from a stream."""
 
 import gzip
 import io

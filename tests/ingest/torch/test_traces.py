@@ -1,7 +1,7 @@
-"""Real traces, as reports, against what Python's own json says of them: to the ns, event for event.
+"""Real traces, imported, against Python's own json: to the ns, event for event.
 
 training.pt.trace.json.gz is a cut of a capture of the sample transformer (PyTorch 2.11, H200): two training steps with
-shapes, memory and modules, without arrows of launches and the Python functions of libraries.
+shapes, memory and modules, without launch arrows and the Python functions of libraries.
 """
 
 from collections import Counter, defaultdict
@@ -68,7 +68,7 @@ def test_every_event_is_there(case: Case) -> None:
 
 
 def test_sums_by_operator(case: Case) -> None:
-    """Host time by name, and kernels by the operator that their launch names; NCCL's annotation lies inside its."""
+    """CPU time by name, and kernels by the operator that launched them; NCCL's annotation lies inside its operator."""
     trace, query = case
     zero = trace_reader.begin(trace)
     operators: dict[int, tuple[str, int, int]] = {}
@@ -107,7 +107,7 @@ def test_sums_by_operator(case: Case) -> None:
 
 
 def test_backward_operators_know_their_forward_ones(case: Case) -> None:
-    """The arrows that the profiler drew say the same as the sequence numbers."""
+    """The profiler's arrows agree with the sequence numbers."""
     trace, query = case
     zero = trace_reader.begin(trace)
     arrows: dict[Any, dict[str, tuple[Any, int]]] = defaultdict(dict)

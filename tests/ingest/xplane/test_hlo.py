@@ -1,4 +1,4 @@
-"""FLOPs and sizes of HLO operations: small modules worked out by hand, and a stranger's against published figures."""
+"""FLOPs and sizes of HLO operations: small made-up modules, and a stranger's against published figures."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Profiles of XLA read by the real worker: a small one worked out by hand, and strangers' against a second reading."""
+"""XLA profiles read by the real worker: a small made-up one, and strangers' against a second reader."""
 
 import shutil
 from collections import Counter
@@ -45,7 +45,7 @@ def profile() -> bytes:
 
 
 def test_a_profile(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """The clock begins at 4500 ns, with the step."""
+    """The clock starts at 4500 ns, with the step."""
     (inbox / "host.xplane.pb").write_bytes(profile())
     query = converted(ingest, inbox, empty_library, "host.xplane.pb")
     columns = "start_ns, end_ns, stream_id, short, class, grid_x, block_x, registers_per_thread, call_id"
@@ -72,7 +72,7 @@ def test_a_profile(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
 
 @pytest.mark.parametrize("at", [10, 100, 400, -1])
 def test_a_profile_that_is_cut_is_refused(ingest: Ingest, inbox: Path, empty_library: Library, at: int) -> None:
-    """Messages nest: a cut one has no end at which reading could stop."""
+    """Messages nest, so a truncated one has no place to stop reading."""
     (inbox / "cut.xplane.pb").write_bytes(profile()[:at])
     ingest(inbox, empty_library.folder)
     job = job_of(empty_library, inbox / "cut.xplane.pb")
@@ -138,7 +138,7 @@ def test_profiles_equal_a_second_reading(ingest: Ingest, inbox: Path, empty_libr
 
 
 def test_the_sample_has_its_steps(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """Six steps of a training, each launched as one graph, which counts as one launch of all its kernels."""
+    """Six training steps, each one graph launch, which counts as one launch of all its kernels."""
     shutil.copy(SAMPLES / "jax" / "jax_training.xplane.pb", inbox)
     query = converted(ingest, inbox, empty_library, "jax_training.xplane.pb")
     steps = "SELECT name FROM range JOIN range_name USING (name_id) WHERE starts_with(name, 'train ') ORDER BY 1"

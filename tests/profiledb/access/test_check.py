@@ -109,7 +109,7 @@ def check_of(library: Library, number: int, *arguments: str) -> int:
 
 
 def test_reports_captured_later_do_not_count(empty_library: Library, capsys: pytest.CaptureFixture[str]) -> None:
-    """8 reports of 10 ms, the one of 11 ms, then 20 of 11 ms that make a level of their own."""
+    """8 reports of 10 ms, the one of 11 ms, then 20 of 11 ms that make their own level."""
     series_of(empty_library, *[10.0] * 8, *[11.0] * 21)
     assert check_of(empty_library, 108) == 1
     assert "step time +10.0 %" in (said := capsys.readouterr().out)
@@ -122,7 +122,7 @@ def test_reports_captured_later_do_not_count(empty_library: Library, capsys: pyt
 def test_captures_of_one_moment_are_in_the_order_of_the_catalog(
     empty_library: Library, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The ids run against the order in which the catalog took the reports in."""
+    """The order of the ids is the reverse of that in which the catalog received the reports."""
     at = "2026-03-01T00:00:00+00:00"
     for number, step in ((9, 10.0), (5, 30.0), (7, 11.0)):
         facts = series_summaries.facts(number, captured_at=at, meta={"workload": "same"})
@@ -140,9 +140,11 @@ CREEPING = [8 * (1 + 0.008 * number) for number in range(11)]
 
 
 def test_a_slow_drift_is_found_and_stopped(empty_library: Library, capsys: pytest.CaptureFixture[str]) -> None:
-    """First five: median 8 * 1.016 = 8.128 ms; last five: 8 * 1.064 = 8.512 ms, 4.72 % more. The third report is the
-    last one at the base. The median of the ten before the last is 8.288 ms, so that this one, 8.64 ms, is 4.2 % above
-    it, and three deviations of a level that drifts are more."""
+    """First five: median 8 * 1.016 = 8.128 ms; last five: 8 * 1.064 = 8.512 ms, 4.72 % more.
+
+    The third report is the last one at the base. The median of the ten before the last is 8.288 ms, so the last one,
+    8.64 ms, is 4.2 % above it; three deviations of a drifting level are more.
+    """
     series_of(empty_library, *CREEPING)
     assert check_of(empty_library, 110, "--format", "json") == 1
     told = json.loads(capsys.readouterr().out)
@@ -172,7 +174,7 @@ def test_what_is_accepted_begins_a_base(empty_library: Library, tmp_path: Path) 
 
 
 def test_scatter_and_gain_are_no_drift(empty_library: Library, capsys: pytest.CaptureFixture[str]) -> None:
-    """Around 8 ms by 3 % up and down; and a series that becomes faster by 8 %."""
+    """Up and down around 8 ms by 3 %; and a series that gets 8 % faster."""
     series_of(empty_library, *[8.0, 8.24, 7.76] * 4)
     assert check_of(empty_library, 111, "--format", "json") == 0
     assert json.loads(capsys.readouterr().out)["drifts"] == []
@@ -182,7 +184,7 @@ def test_scatter_and_gain_are_no_drift(empty_library: Library, capsys: pytest.Ca
 
 
 def test_a_series_that_changes_its_gpu(empty_library: Library, capsys: pytest.CaptureFixture[str]) -> None:
-    """Somebody put the series of two GPUs into one; its last report is back on the first GPU."""
+    """Somebody merged the series of two GPUs; the last report is on the first GPU again."""
     series_of(empty_library, *[10.0] * 9)
     series_of(empty_library, *[5.0] * 9, of=120, gpu="NVIDIA B200")
     series_of(empty_library, 11.0, of=140)

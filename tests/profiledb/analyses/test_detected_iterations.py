@@ -1,4 +1,4 @@
-"""Iterations that kernels tell, on sequences that were counted by hand."""
+"""Iterations detected from kernels, on sequences counted by hand."""
 
 import duckdb
 import pytest
@@ -23,7 +23,7 @@ def fill(db: duckdb.DuckDBPyConnection, kernels: list[dict[str, object]]) -> Non
 
 
 def test_a_loop_after_a_start(library: Library, publish: Publish) -> None:
-    """k1 runs once before three times k2 k3 k3 k4; the last pass has no marker behind it."""
+    """k1 runs once before three times k2 k3 k3 k4; no marker follows the last pass."""
     begins = [0, 100, 110, 120, 130, 200, 210, 220, 230, 300, 310, 320, 330]
     report = publish(lambda db: fill(db, loop([1, *[2, 3, 3, 4] * 3], begins)))
     rows = run(library, report, "detected_iterations")
@@ -35,7 +35,7 @@ def test_a_loop_after_a_start(library: Library, publish: Publish) -> None:
 
 
 def test_work_over_an_edge_counts_on_both_sides(library: Library, publish: Publish) -> None:
-    """One busy stretch from 90 to 250 over two markers at 100 and 200, as of a kernel of another stream."""
+    """One busy stretch from 90 to 250 covers two markers at 100 and 200, like a kernel of another stream."""
     kernels = [*loop([2, 2, 2, 2], [0, 100, 200, 300]), kernel(9, 5, 90, 250, stream_id=8)]
 
     def write(db: duckdb.DuckDBPyConnection) -> None:

@@ -1,4 +1,4 @@
-"""Energy from a log of power: stretches, bounds, holes, counters, and GPUs, computed by hand."""
+"""Energy from a power log: stretches, bounds, holes, counters, and GPUs, computed by hand."""
 
 import json
 from typing import Any
@@ -61,7 +61,7 @@ def test_a_change_may_be_older_than_the_reading_that_shows_it(library: Library, 
 
 
 def test_power_that_only_the_energies_prove(library: Library, publish: Publish) -> None:
-    """No reading tells power: 30, 40 and 10 J in 0.1 s are 300, 400 and 100 W."""
+    """The log has no power: 30, 40 and 10 J in 0.1 s are 300, 400 and 100 W."""
     one = report(publish, [("halves", 150, 250)])
     put_log(library, one, at_once(CHANGES, None, None))  # type: ignore[arg-type]
     low = max(5, 30 - 20) + max(5, 40 - 20)
@@ -80,7 +80,7 @@ def test_the_power_limit_is_possible_where_it_is_told(library: Library, publish:
 
 
 def test_a_hole_in_the_log_is_divided_by_the_readings_around_it(library: Library, publish: Publish) -> None:
-    """The last stretch has 600 W until the hole and 100 W in it, by the readings: 60 + 90 J of 150 J."""
+    """By the readings, the last stretch has 600 W until the hole and 100 W in it: 60 + 90 J of 150 J."""
     one = report(publish, [("before", 300, 400), ("hole", 400, 1300)], end_ms=2000)
     rows = [
         *at_once([(0, 0), (100, 20), (200, 40), (300, 60)], 50, 700),
@@ -121,7 +121,7 @@ def test_a_single_reading_tells_no_energy(library: Library, publish: Publish) ->
 
 
 def test_gpus_are_known_by_uuid_else_by_number(library: Library, publish: Publish) -> None:
-    """The log numbers them the other way round; what the report did not use does not count."""
+    """The log numbers them in reverse; GPUs that the report did not use do not count."""
     more = [(ms, 2 * joules) for ms, joules in CHANGES]
     named = [
         *at_once(CHANGES, 50, 500, device=1, uuid="GPU-AA"), *at_once(more, 50, 1000, device=0, uuid="GPU-bb")

@@ -1,4 +1,4 @@
-"""The energy of random power lies within its bar, and the rows of the classes add up to the whole."""
+"""The energy of random power lies within its bounds, and the rows of the classes add up to the whole."""
 
 import random
 
@@ -21,7 +21,7 @@ def curve(draw: random.Random) -> list[float]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_true_energy_lies_within_the_bar(library: Library, publish: Publish, seed: int) -> None:
-    """The counter moves about every 100 ms, and readings of about every 25 ms see it later; one hole is in the log."""
+    """The counter changes about every 100 ms, and readings about every 25 ms see it later; the log has one hole."""
     draw = random.Random(seed)
     power = curve(draw)
     total = [0.0]
@@ -56,7 +56,7 @@ CHANGES = [(0.0, 100.0), (100.0, 110.0), (200.0, 140.0), (300.0, 180.0), (400.0,
 
 
 def test_classes_share_each_stretch_by_their_times(library: Library, publish: Publish) -> None:
-    """Of 100 to 200 ms work covers 85: 50, 50 and 10 ms of 110 share it; the rest of the capture is idle."""
+    """From 100 to 200 ms, work covers 85: 50, 50 and 10 of 110 ms share it; the rest of the capture is idle."""
     one = report(publish, work=WORK, end_ms=350)
     put_log(library, one, at_once(CHANGES, 50, 500))
     rows = {row["class"]: row for row in run(library, one, "energy_classes")}
@@ -93,7 +93,7 @@ def test_a_part_of_the_time(library: Library, publish: Publish) -> None:
 
 
 def test_power_over_time(library: Library, publish: Publish) -> None:
-    """The readings in the time of the selection, and one on each side."""
+    """The readings during the selection, and one on each side."""
     one = report(publish, end_ms=350)
     put_log(library, one, [reading(ms, ms, 100 + ms) for ms in range(-100, 600, 50)])
     rows = run(library, one, "power_over_time", from_ns=110_000_000, to_ns=240_000_000)
@@ -107,7 +107,7 @@ def test_power_over_time(library: Library, publish: Publish) -> None:
 
 
 def test_ranges_beside_the_power(library: Library, publish: Publish) -> None:
-    """The longest ones of a level; without work on the GPU their time is that on the host."""
+    """The longest ones of a level; ranges without GPU work show their CPU time."""
     one = report(publish, [("long", 100, 300), ("short", 20, 30), ("long", 320, 330)], end_ms=350)
     rows = run(library, one, "power_ranges", most=2)
     assert picked(rows, "path", "start_ns", "end_ns", "on_gpu", "total", "levels") == [

@@ -31,7 +31,7 @@ def program() -> list[dict[str, float]]:
 
 
 def test_each_batch_size_has_the_joules_of_the_program(samples: Library) -> None:
-    """Its counter is up to a period of the driver old at both ends, ours where the log shows it late."""
+    """At both ends, the program's reading may be a driver period old, and ours is as late as the log."""
     rows = {row["range"]: row for row in run(samples, of(samples, "energy"), "energy_ranges")}
     each = []
     for told in program():
@@ -66,7 +66,7 @@ def test_a_window_of_milliseconds_is_too_short(samples: Library) -> None:
 
 
 def test_the_whole_is_what_the_counter_moved(samples: Library) -> None:
-    """From a change of the counter to another one, the energy is their difference, whatever lies between."""
+    """Between two changes of the counter, the energy is their difference, regardless of the readings between."""
     log = read_sidecar(SAMPLES / "energy.nvml.csv").text.splitlines()
     rows = [dict(zip(log[0].split(","), line.split(","), strict=True)) for line in log[1:]]
     changes = [now for before, now in pairwise(rows) if now["energy_mj"] != before["energy_mj"]]

@@ -61,7 +61,7 @@ def test_functions_of_all_samples(library: Library, publish: Publish) -> None:
 
 
 def test_samples_while_the_gpu_was_idle_and_of_a_thread(library: Library, publish: Publish) -> None:
-    """Those at 20, 50 and 79.999 µs: the GPU ends at 20, and works again from 80 on."""
+    """Those at 20, 50 and 79.999 µs: the GPU stops at 20 and works again from 80 on."""
     report = publish(samples)
     idle = run(library, report, "cpu_functions", moments="idle")
     assert sorted((row["function"], row["self_samples"]) for row in idle if row["self_samples"]) == [
@@ -120,7 +120,7 @@ def test_a_deep_chain_ends_at_its_outermost_functions(library: Library, publish:
 def test_states_of_threads(library: Library, publish: Publish) -> None:
     """The main thread: on from 10 to 30, off to 60 (in a call from 35 to 50), on to the end at 90.
 
-    The other one was taken off at 40, so that it ran before; it never came back.
+    The other thread was taken off at 40, so it ran before; it never came back.
     """
     events = [(10_000, True, MAIN), (30_000, False, MAIN), (60_000, True, MAIN), (90_000, True, WORKER + 1),
               (40_000, False, WORKER)]  # fmt: skip
@@ -151,7 +151,7 @@ def test_calls_into_the_system_by_thread(library: Library, publish: Publish) -> 
 
 
 def test_launches_by_their_place_in_the_program(library: Library, publish: Publish) -> None:
-    """Of a chain with the driver, a package and the program, the place is the function of the program."""
+    """In a chain with the driver, a package and the program, the place is the program's function."""
     stacks = {
         7: ((106, 124), (105, 123), (104, 122), (101, 122)), 8: ((106, 124), (105, 123)),
         9: ((106, 124), (102, 120), (101, 120)),
@@ -214,7 +214,7 @@ def test_samples_of_python(library: Library, publish: Publish) -> None:
 
 
 def test_python_back_traces_come_before_native_ones(library: Library, publish: Publish) -> None:
-    """Both launches are made in ``step``; the third call has no back trace and is in no row."""
+    """``step`` makes both launches; the third call has no back trace and is in no row."""
     rows = run(library, publish(python), "launch_sites")
     assert picked(rows, "site", "module", "inner", "calls", "operations", "gpu_ns") == [
         ("step", "train.py:65", "forward", 2, 2, 20_000)
@@ -222,7 +222,7 @@ def test_python_back_traces_come_before_native_ones(library: Library, publish: P
 
 
 def test_the_file_for_speedscope(library: Library, publish: Publish, capsys: pytest.CaptureFixture[str]) -> None:
-    """What its specification asks for: indices of frames, the outermost first, as many weights as samples."""
+    """As its specification demands: indices of frames, the outermost first, and as many weights as samples."""
     report = publish(samples)
     status = command.main(["export_speedscope", report, "--library", str(library.folder)])
     file = json.loads(capsys.readouterr().out)
@@ -253,7 +253,7 @@ def test_a_file_for_speedscope_is_written(library: Library, publish: Publish, tm
 
 @EVERY_REPORT
 def test_it_holds_for_every_report(every_report: Library, name: str) -> None:
-    """Samples in themselves add up to all, and every function has its own and those of what it called."""
+    """Self samples add up to all samples; each function's total includes its callees."""
     manifest = every_report.find(name)
     try:
         rows = run(every_report, manifest.id, "host_threads", limit=10**6)

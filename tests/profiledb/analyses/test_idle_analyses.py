@@ -49,7 +49,7 @@ def test_idle_time_is_split_and_adds_up(library: Library, gaps: str) -> None:
 
 
 def test_idle_time_belongs_to_the_range_that_was_open(library: Library, publish: Publish) -> None:
-    """The gap from 10 to 100 µs: its launch is in step_1/work, the host was elsewhere for most of it."""
+    """The gap from 10 to 100 µs: its launch is in step_1/work, but the host was elsewhere for most of it."""
     names = ("step_0", "load", "step_1", "load", "work", "helper")
     parents = (None, 1, None, 3, 3, None)
     above = dict(zip(range(1, 7), parents, strict=True))
@@ -107,7 +107,7 @@ def test_threshold_and_selection_keep_the_sum(library: Library, gaps: str) -> No
 
 
 def test_the_edges_are_not_idle_and_a_selected_time_is(library: Library, gaps: str) -> None:
-    """Before 20 and after 95 µs nothing ran; from 51 to 59 µs the GPU waits for the operation at 60 µs."""
+    """Nothing ran before 20 and after 95 µs; from 51 to 59 µs the GPU waits for the operation at 60 µs."""
     assert run(library, gaps, "idle_reasons", to_ns=20_000) == run(library, gaps, "idle_gaps", to_ns=20_000) == []
     assert run(library, gaps, "idle_reasons", from_ns=95_000) == []
     (row,) = run(library, gaps, "idle_gaps", from_ns=51_000, to_ns=59_000)
@@ -168,9 +168,9 @@ def span_less_busy(library: Library, report_id: str) -> int:
 
 
 def test_a_start_in_which_earlier_work_may_run_is_not_idle(library: Library, publish: Publish) -> None:
-    """A kernel from 0 to 10 µs; one of another stream, launched by 20 µs, begins at 5 ms, and one more at 6 ms.
+    """A kernel from 0 to 10 µs; one on another stream, launched by 20 µs, starts at 5 ms, and one more at 6 ms.
 
-    The first gap is no idle time where that is the first operation of its stream, and was launched at the start.
+    The first gap is not idle time if that is the first operation of its stream and was launched at the start.
     """
 
     def idle(stream: int, launched: int) -> list[tuple[Any, ...]]:
@@ -211,7 +211,7 @@ def test_idle_time_of_every_report_adds_up(every_report: Library, name: str) -> 
 def test_samples_name_the_range_that_starves_the_gpu(
     nsys_samples: Library, name: str, path: str, least_pct: float
 ) -> None:
-    """By other means: the gaps from the busy times, and how much of each lies inside the ranges of that name."""
+    """In another way: gaps from the busy times, and how much of each lies inside the ranges of that name."""
     manifest = nsys_samples.find(f"{name}.nsys-rep")
     busy = analysis.query(
         nsys_samples, manifest.id,

@@ -1,4 +1,4 @@
-"""Which code the CPU ran while a GPU was idle: call chains by hand, and real reports with CPU samples."""
+"""The CPU's code while a GPU was idle: made-up call chains, and real reports with CPU samples."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ PROGRAM: tuple[Frame, ...] = ((102, 120), (101, 120), (105, 121), (100, 120))
 
 
 def test_samples_of_the_launching_thread_outside_calls(library: Library, publish: Publish) -> None:
-    """Host code is 10 to 20 and 30 to 90 µs: four samples lie in it, all others are of something else."""
+    """Host code runs from 10 to 20 and from 30 to 90 µs: four samples lie in it, and all others do not count."""
     inside = [sample(1, 10_000), sample(2, 19_999), sample(3, 40_000), sample(4, 89_999)]
     outside = [sample(5, 9_999), sample(6, 25_000), sample(7, 92_000), sample(8, 97_000), sample(9, 40_000, WORKER)]
     chains = [
@@ -104,7 +104,7 @@ def test_the_caller_is_that_of_most_chains(library: Library, publish: Publish) -
 
 
 def test_rows_that_repeat_multiply_nothing(library: Library, publish: Publish) -> None:
-    """Of an export that repeats the id of a sample and its frames, each sample counts once."""
+    """In an export that repeats the id of a sample and its frames, each sample counts once."""
     chains = [*chain(1, (103, 120), (102, 120)), *chain(1, (104, 121), (101, 120))] * 50
     samples = [sample(1, 15_000 + n) for n in range(60)]
     rows = run(library, publish(lambda db: write(db, samples, chains)), "idle_code")
@@ -124,7 +124,7 @@ def test_a_selection_and_short_gaps(library: Library, publish: Publish) -> None:
 
 
 def test_python_stacks_tell_where_there_are_some(library: Library, publish: Publish) -> None:
-    """Three samples of the launching thread in host code; the CPU's say less, and back traces of calls are none."""
+    """Three Python samples of the launching thread are in host code; CPU samples say less, and call stacks are none."""
     packages = "/usr/lib/python3.12/site-packages/torch/nn.py"
     stacks: dict[int, tuple[tuple[str, str], ...]] = {
         1: (("resize", packages), ("prepare", "/code/images.py"), ("main", "/code/run.py")),
@@ -176,7 +176,7 @@ def test_only_a_clear_function_is_named(library: Library, publish: Publish) -> N
 
 @EVERY_REPORT
 def test_it_holds_for_every_report(every_report: Library, name: str) -> None:
-    """Shares add up to all, and what the samples are worth is part of the time in host code."""
+    """Shares add up to all, and the time of the samples is part of the time in host code."""
     manifest = every_report.find(name)
     try:
         rows = run(every_report, manifest.id, "idle_code", limit=10**9)

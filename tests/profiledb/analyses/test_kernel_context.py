@@ -37,7 +37,7 @@ def test_neighbors_are_those_of_the_same_stream(library: Library, publish: Publi
 
 
 def test_the_line_is_that_of_the_call(library: Library, publish: Publish) -> None:
-    """The innermost frame of the program at the launch, not of a package; samples of the clock say nothing of it."""
+    """The program's innermost frame at the launch, not a package's; clock samples do not count."""
 
     def fill(db: duckdb.DuckDBPyConnection) -> None:
         write(db, [kernel(1, 1, 100, 110), kernel(2, 1, 200, 240), kernel(3, 1, 300, 305), kernel(4, 2, 400, 405)])

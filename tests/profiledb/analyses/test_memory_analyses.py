@@ -173,7 +173,7 @@ def test_functions_of_other_vendors(library: Library, publish: Publish, function
 
 
 def test_a_graph_launch_is_of_no_single_kernel(library: Library, publish: Publish) -> None:
-    """HIP marks no node of a graph: the call tells it, and its time counts for none of its kernels."""
+    """HIP marks no graph nodes: the call tells of the graph, and its time counts for none of its kernels."""
     names = [{"string_id": 60, "value": "hipGraphLaunch"}, {"string_id": 61, "value": "hipLaunchKernel"}]
     calls = [call(0, 60, 0, 10_000), call(1, 61, 20_000, 21_000)]
     kernels = [kernel(i, 1, 30_000 + 100 * i, 30_050 + 100 * i, call_id=0) for i in range(50)]

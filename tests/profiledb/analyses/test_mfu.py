@@ -1,4 +1,4 @@
-"""FLOPs of a step over its time and the peak of the GPUs: by hand, by the program's own facts, and unknown ones."""
+"""FLOPs per step over its time and the GPUs' peak: by hand, from the program's own facts, and unknown ones."""
 
 import json
 from typing import Any
@@ -143,7 +143,7 @@ def test_what_the_program_says(library: Library, publish: Publish) -> None:
 
 
 def test_what_a_program_calls_fp32_may_run_as_tf32(library: Library, publish: Publish) -> None:
-    """PyTorch's convolutions do by default: against the peak of CUDA cores that would be over 100 %."""
+    """PyTorch's convolutions do so by default, and would exceed 100 % of the peak of CUDA cores."""
     for called, precision in (("sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n", "tf32"), ("ampere_sgemm_128x64_nn", "fp32")):
         report_id = report(publish, H200, kernel_called=called)
         library.put_sidecar(report_id, "meta", json.dumps({"flops_per_step": 3e11, "precision": "fp32"}))

@@ -1,4 +1,4 @@
-"""Operations of NCCL: names of kernels in every spelling, bytes by call and by group."""
+"""NCCL operations: kernel names in every spelling, bytes by call and by group."""
 
 import json
 from typing import Any
@@ -150,7 +150,7 @@ COLLECTIVES: list[tuple[str, str, int, int, str, int | None, int | None]] = [
 
 
 def test_what_the_profiler_of_pytorch_says_of_collectives(library: Library, publish: Publish) -> None:
-    """Of kernels whose names say nothing; of the last one only the collective around its launch tells."""
+    """The kernel names say nothing; for the last kernel, only the collective around its launch does."""
     columns = "name", "dtype", "in_elements", "out_elements"
 
     def fill(db: Any) -> None:

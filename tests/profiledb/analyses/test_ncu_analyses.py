@@ -1,4 +1,4 @@
-"""Analyses of one launch of a Compute report, by hand; and how long they take on many launches."""
+"""Analyses of one launch of a Compute report, by hand; and their duration on many launches."""
 
 import time
 from collections.abc import Mapping
@@ -66,7 +66,7 @@ def test_the_limiter(
 
 
 def test_the_occupancy_curve(library: Library, publish: Publish) -> None:
-    """The point of the launch is the first that is not below it; shared memory counts what the driver keeps."""
+    """The launch is at the first point that is not below it; shared memory includes the driver's share."""
 
     def fill(db: duckdb.DuckDBPyConnection) -> None:
         shared = {"shared_static_bytes": 100, "shared_driver_bytes": 1024}

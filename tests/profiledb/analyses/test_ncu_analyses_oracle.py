@@ -1,4 +1,4 @@
-"""Analyses of the sample Compute reports against the details page that ncu printed, and the words of its rules."""
+"""Analyses of the sample Compute reports against ncu's printed details page and the text of its rules."""
 
 import csv
 import io

@@ -205,7 +205,7 @@ def test_thinning_keeps_the_extremes(library: Library, report: Report) -> None:
 
 
 def test_gaps_of_a_name_that_stands_in_several_paths(library: Library, report: Report) -> None:
-    """Each step has one forward: what came before it on the thread is that of the step before, selected or not."""
+    """Each step has one forward: its predecessor on the thread is that of the step before, selected or not."""
     steps = [(1000 * i, 1000 * i + 900, f"step_{i}", MAIN) for i in range(3)]
     ranges = [*steps, *[(1000 * i + 100, 1000 * i + 200 + 10 * i, "forward", MAIN) for i in range(3)]]
     report_id = report(ranges)
@@ -328,7 +328,7 @@ def test_steps_in_a_warm_up_are_one_and_come_last(library: Library, report: Repo
 
 
 def test_the_mode_decides_what_a_range_ran(library: Library, report: Report) -> None:
-    """The second thread has no range of its own: what it launches is its driver's in the mode process."""
+    """The second thread has no ranges: in the mode process, its launches belong to its driver's range."""
     ranges = flat(100, 100, 100, name="step")
     work = [(at + 10, OTHER, at + 50, at + 80) for at in (0, 110, 220)]
     report_id = report(ranges, [*work, (30, MAIN, 55, 60)])
@@ -363,7 +363,7 @@ def test_ranges_in_numbers(library: Library, training: str) -> None:
 
 @EVERY_REPORT
 def test_in_every_report_parts_add_up(every_report: Library, name: str) -> None:
-    """By thread: by process a range of a thread and one of its driver may both hold an operation."""
+    """By thread: by process, a thread's range and its driver's may hold the same operation."""
     report_id = every_report.find(name).id
     try:
         tree = run(every_report, report_id, "nvtx_tree", mode="thread")

@@ -33,8 +33,11 @@ def picked(row: dict[str, Any], *names: str) -> list[Any]:
 
 
 def test_work_and_waiting(library: Library, publish: Publish) -> None:
-    """Of 100 ns the first thread waits 20 in a barrier. The other one comes 10 late, waits 5 for a lock and 40 in a
-    barrier, beyond the region's end too; what it adds up in a reduction is work."""
+    """The first thread waits 20 of 100 ns in a barrier.
+
+    The other comes 10 late, and waits 5 for a lock and 40 in a barrier, beyond the region's end too; its reduction is
+    work.
+    """
     (row,) = regions(
         library, publish, event("parallel", 1000, 1100),
         event("task", 1000, 1100, task_id=1), event("sync_region", 1080, 1100, detail=BARRIER),
@@ -52,7 +55,7 @@ def test_work_and_waiting(library: Library, publish: Publish) -> None:
 
 
 def test_a_region_that_nsys_never_saw_end(library: Library, publish: Publish) -> None:
-    """An explicit task stands between its two pieces, the first of which lasts until the end of the session."""
+    """An explicit task separates its two pieces, the first of which lasts until the end of the session."""
     (row,) = regions(
         library, publish, event("parallel", 1000, SESSION), event("parallel", 1050, 1100),
         event("task", 1000, 1040, task_id=1), event("task", 1040, 1050, task_id=3),
@@ -68,7 +71,7 @@ def test_pieces_that_follow_each_other_are_one_region(library: Library, publish:
 
 
 def test_regions_inside_others_and_of_other_processes(library: Library, publish: Publish) -> None:
-    """Numbers of regions are those of a process. What runs in the inner one is not work of the outer one."""
+    """Each process numbers its own regions. Work of the inner region is not work of the outer one."""
     stranger = MAIN + (1 << 24)
     rows = regions(
         library, publish, event("parallel", 0, 100, name_id=1), event("task", 0, 100, task_id=1),
@@ -84,7 +87,7 @@ def test_regions_inside_others_and_of_other_processes(library: Library, publish:
 
 
 def test_selections(library: Library, publish: Publish) -> None:
-    """A region goes where it begins: by time and by the range around it; its threads have no range of their own."""
+    """A region counts by its start, in time and in the range around it; its threads have no ranges of their own."""
     events = numbered(
         event("parallel", 1000, 1100, thread_range=1), event("task", 1000, 1100, WORKER),
         event("parallel", 2000, 2200, parallel_id=3, thread_range=2), event("task", 2000, 2200, WORKER, parallel_id=3),
@@ -105,7 +108,7 @@ def test_selections(library: Library, publish: Publish) -> None:
 
 
 def test_the_flag_is_advised_where_a_library_could_tell(library: Library, publish: Publish) -> None:
-    """libgomp tells tools nothing; without any OpenMP nobody needs to hear of it."""
+    """libgomp tells tools nothing; without any OpenMP, nobody needs the advice."""
 
     def advised(*strings: str) -> bool:
         def write(db: duckdb.DuckDBPyConnection) -> None:

@@ -1,4 +1,4 @@
-"""FLOPs of operators against torch.utils.flop_counter, and the places of their inputs against PyTorch's schemas."""
+"""FLOPs of operators against torch.utils.flop_counter, and the positions of their inputs against PyTorch's schemas."""
 
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ OF_BACKWARD = ("_scaled_dot_product_flash_attention_backward", "_scaled_dot_prod
 
 
 def test_attention_of_every_kind(tmp_path: Path) -> None:
-    """The formula of PyTorch; half of it where the attention is causal, which PyTorch leaves out."""
+    """PyTorch's formula; half of it for causal attention, which PyTorch ignores."""
     cases = [attention(name, causal) for name in (*KINDS, *OF_BACKWARD) for causal in (False, True)]
     events = [
         operator(
@@ -92,7 +92,7 @@ def work() -> None:
 
 
 def test_flop_counter_mode_counts_the_same(tmp_path: Path) -> None:
-    """All FLOPs of a live run on the CPU, forward and backward: nothing counts twice, and nothing is left out."""
+    """All FLOPs of a live run on the CPU, forward and backward: none twice, none missing."""
     counter = flop_counter.FlopCounterMode(display=False)
     torch.manual_seed(1)
     with counter:
@@ -113,7 +113,7 @@ def test_flop_counter_mode_counts_the_same(tmp_path: Path) -> None:
 
 
 def test_groups_count_once(tmp_path: Path) -> None:
-    """FlopCounterMode counts the gradient of the weight of a grouped convolution as often as it has groups."""
+    """FlopCounterMode counts the weight gradient of a grouped convolution once per group."""
     values = ["", "", "", "[1]", "[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "4", "[False, True, False]"]
     sizes = [[2, 8, 10, 10], [2, 4, 10, 10], [8, 1, 3, 3], *[[]] * 8]
     library, report = made_traces.taken_in(tmp_path, [

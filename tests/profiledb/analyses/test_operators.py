@@ -61,7 +61,7 @@ def test_times_are_those_of_the_second_computation(once: Once, path: Path) -> No
 
 
 def test_times_are_those_of_key_averages(once: Once) -> None:
-    """On a GPU, equal to the ns but where torch counts its own overhead, of which no trace tells the thread."""
+    """On a GPU, equal to the ns, except for torch's own overhead, whose thread no trace tells."""
     told = json.loads(gzip.decompress(AVERAGES.read_bytes()))
     library, report = taken_in(once, CONVOLUTIONS)
     overhead = {row["key"]: row for row in told["by_operator"] if row["key"] in ("Activity Buffer Request",
@@ -94,7 +94,7 @@ def test_times_are_those_of_key_averages(once: Once) -> None:
 
 
 def test_a_live_profile_on_the_cpu(tmp_path: Path) -> None:
-    """torch.profiler's averages with stacks, whose Python functions take time off operators, too."""
+    """torch.profiler's averages with stacks, whose Python functions also take time off operators."""
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, stride=2), torch.nn.Flatten(), torch.nn.Linear(392, 5))
     with torch.profiler.profile(record_shapes=True, with_stack=True, with_modules=True, with_flops=True) as profiler:
         for _ in range(2):
@@ -150,7 +150,7 @@ def test_work_by_hand(by_hand: tuple[Library, str]) -> None:
 
 
 def test_an_operator_near_its_roof_has_a_verdict(tmp_path: Path) -> None:
-    """1.1 TFLOP in 1.4 ms of a GPU with 990 TFLOP/s; 134 MB in 35 us of its 4.8 TB/s; the same in ten times that."""
+    """1.1 TFLOP in 1.4 ms on a GPU with 990 TFLOP/s; 134 MB in 35 us at 4.8 TB/s; the same in ten times as long."""
     wide, thin = [[8192, 8192], [8192, 8192]], [[8192, 8192], [8192, 1]]
     calls = [(1, wide, (100, 1_500)), (2, thin, (2_000, 2_035)), (3, [[1, 8192], [8192, 8192]], (3_000, 3_350))]
     events = [
@@ -187,7 +187,7 @@ def test_lines_by_hand(by_hand: tuple[Library, str]) -> None:
 
 
 def test_a_selection(by_hand: tuple[Library, str]) -> None:
-    """Of a stretch of time those operators count that began in it, and the kernels that began in it."""
+    """A stretch of time includes the operators and the kernels that start in it."""
     library, report = by_hand
     rows = run(library, report, "operators", {"from_ns": 115_000, "to_ns": 270_000}).set_index("operator")
     figures: dict[str, tuple[Any, ...]] = {
@@ -201,7 +201,7 @@ def test_a_selection(by_hand: tuple[Library, str]) -> None:
 
 
 def test_nothing_of_it_is_trusted(tmp_path: Path) -> None:
-    """Odd sizes, types and names give no figure, no error, and texts that are bounded."""
+    """Odd sizes, types and names give no figure, no error, and bounded texts."""
     odd = [
         [[-1, 4], [4, 4]],
         [[1 << 62, 1 << 62], [1 << 62, 1 << 62]],
@@ -237,7 +237,7 @@ def test_nothing_of_it_is_trusted(tmp_path: Path) -> None:
 
 
 def test_what_nests_without_end_is_bounded(tmp_path: Path) -> None:
-    """A thousand operators of one name in each other, in a thousand modules: the work is not their square."""
+    """A thousand nested operators of one name, in a thousand modules: the work does not grow with their square."""
     deep = [operator("deep", 10_000 + n, 90_000 - n) for n in range(1000)]
     deep += [python(f"nn.Module: M_{n}", n + 1, n or None, n, 100_000 - n, Python_module_id=n) for n in range(1000)]
     library, report = made_traces.taken_in(tmp_path, [*deep, *launch(1, 40_000, (100_000, 100_010))])

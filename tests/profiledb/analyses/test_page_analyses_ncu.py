@@ -1,4 +1,4 @@
-"""Analyses of ncu reports by hand, and the header of every analysis against its query."""
+"""Analyses of made-up ncu reports, and the header of every analysis against its query."""
 
 import shutil
 

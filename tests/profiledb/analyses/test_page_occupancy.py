@@ -67,7 +67,7 @@ def test_an_unknown_gpu_has_no_occupancy(library: Library, publish: Publish) -> 
 
 
 def test_our_occupancy_is_what_ncu_reports(library: Library, every_report: Library, publish: Publish) -> None:
-    """The launches of all real ncu reports, written as if nsys had seen them: our figure against ncu's own."""
+    """The launches of all real ncu reports, written as if nsys had seen them: our figure against ncu's."""
     compared = 0
     for manifest in every_report.list():
         if manifest.kind != "ncu":

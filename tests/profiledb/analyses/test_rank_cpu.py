@@ -1,4 +1,4 @@
-"""Time of a rank's CPU by hand: its own time, its waits and its pauses in steps of 1 ms."""
+"""CPU time of a rank by hand: its own time, its waits and its pauses in steps of 1 ms."""
 
 from profiledb.library.library import Library
 from tests.support.page_reports import picked, run
@@ -29,7 +29,7 @@ def launch(at: int, start: int, end: int) -> tuple[int, int, int, str]:
 
 
 def test_a_cpu_that_waits_for_its_gpu(library: Library, capture: Capture) -> None:
-    """Each step launches at 10 µs, waits from 50 to 900 µs and allocates for 60 µs, which is no wait."""
+    """Each step launches at 10 µs, waits from 50 to 900 µs, and allocates for 60 µs, which is no wait."""
     work = [launch(1_000 * n + 10, 1_000 * n + 20, 1_000 * n + 900) for n in range(4)]
     calls = [(101, 1_000 * n + 50, 1_000 * n + 900) for n in range(4)]
     made = capture(STEPS, work, after=add(*calls, *((103, 1_000 * n + 910, 1_000 * n + 970) for n in range(4))))
@@ -41,7 +41,7 @@ def test_a_cpu_that_waits_for_its_gpu(library: Library, capture: Capture) -> Non
 
 
 def test_a_cpu_that_runs_ahead(library: Library, capture: Capture) -> None:
-    """It launches a step in 400 µs, and the GPU takes 1,500 µs for each."""
+    """The CPU launches a step in 400 µs, and the GPU takes 1,500 µs for it."""
     ranges = [(400 * US * n, 400 * US * n + 390 * US, f"step_{n}") for n in range(4)]
     work = [launch(400 * n + 5, 20 + 1_500 * n, 1_520 + 1_500 * n) for n in range(4)]
     rows = run(library, capture(ranges, work), "rank_cpu")
@@ -50,7 +50,7 @@ def test_a_cpu_that_runs_ahead(library: Library, capture: Capture) -> None:
 
 
 def test_a_launch_into_a_full_queue_waits(library: Library, capture: Capture) -> None:
-    """Of two launches beside that of the kernel only the one of more than 50 µs waits; waits at once count once."""
+    """Of two launches beside the kernel's, only the one of more than 50 µs waits; overlapping waits count once."""
     work = [launch(1_000 * n + 10, 1_000 * n + 20, 1_000 * n + 900) for n in range(4)]
     calls = [(102, 100, 150), (102, 200, 500), (101, 400, 600), (102, 1_100, 1_400)]
     rows = run(library, capture(STEPS, work, after=add(*calls)), "rank_cpu")

@@ -1,4 +1,4 @@
-"""Facts about the machine of a report: versions of drivers in their usual form, and GPUs with their number."""
+"""Facts about the machine of a report: driver versions in their usual form, and GPUs with their number."""
 
 import pytest
 

@@ -107,7 +107,7 @@ def test_errors_and_regrets_by_hand(library: Library, lay: Lay) -> None:
 
 
 def test_sizes_that_ran_more_often_are_no_single_runs(library: Library, lay: Lay) -> None:
-    """Of mm 8 both devices ran twice under the policies that always choose them; of mm 64 the CPU ran once."""
+    """Both devices ran mm 8 twice under the policies that always choose them; the CPU ran mm 64 once."""
     again = [
         line for line in LOG.splitlines() if line.startswith(("mm,8,cpu", "mm,8,gpu", "mm,64,gpu")) and "free" in line
     ]
@@ -116,7 +116,7 @@ def test_sizes_that_ran_more_often_are_no_single_runs(library: Library, lay: Lay
 
 
 def test_a_decision_counts_once_and_a_wait_does_not(library: Library, lay: Lay) -> None:
-    """Of three tasks one was told of later, one never was, and one raised an error without a word of its load."""
+    """Of three tasks, one was reported later, one never was, and one raised an error without its load."""
     rows = """mm,64,gpu,decided,,1000,,model,free,because,0,,,0.00001,,,,,,
 mm,64,gpu,run,0.5,1000,,model,free,because,0,,,0.00001,,,,,,
 mm,65,none,wait,0,2000,,model,free,needs 9 GB,,,,0.00001,,,,,,
@@ -140,7 +140,7 @@ def test_the_model_by_hand(library: Library, lay: Lay) -> None:
 
 
 def test_what_is_not_told_is_missing_and_not_0(library: Library, lay: Lay) -> None:
-    """A log of one device, without loads, predictions and times of decisions."""
+    """A log of one device, without loads, predictions and decision times."""
     short = HEADER.rpartition(",gpu,cpu_predicted_s")[0] + "\n"
     report = lay("mm,8,cpu,run,0.0001,,,own,,because\nmm,8,cpu,run,0,,,own,,because\n", "{}", short)
     (row,) = run(library, report, "scheduler_policies")

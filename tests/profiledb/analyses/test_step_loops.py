@@ -1,4 +1,4 @@
-"""Which numbers tell one loop from another: sizes of a sweep do, steps and epochs do not."""
+"""Some numbers tell loops apart: sizes of a sweep do, steps and epochs do not."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Iterations that kernels tell, on a set of reports of which the truth is written down: precision and recall."""
+"""Precision and recall of detected iterations, on a set of reports with known iterations."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The same work on CPU and GPU: figures by hand, and those of the sample by plain Python from its own files."""
+"""The same work on CPU and GPU: figures by hand, and those of the sample by plain Python from its files."""
 
 import csv
 import sqlite3
@@ -156,7 +156,7 @@ def test_the_sample_against_plain_python(tasks: Library) -> None:
 
 
 def test_the_story_of_the_sample(tasks: Library) -> None:
-    """Computing alone all three cross early; with its transfers the vector addition never does."""
+    """Without transfers, all three cross early; with them, the vector addition never does."""
     rows = analysis.run(tasks, tasks.find("tasks.nsys-rep").id, "task_repetitions")
     found = {(one.task, one.basis): one for one in crossing.find_crossovers(rows)}
     assert found["vector_add", "total"].state == "never"

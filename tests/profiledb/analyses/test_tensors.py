@@ -1,4 +1,4 @@
-"""Memory of tensors in a trace by hand: reused addresses, earlier allocations, several devices, growth, selections."""
+"""Tensor memory in a made-up trace: reused addresses, earlier allocations, several devices, growth, selections."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_each_device_by_itself(ask: Ask) -> None:
 
 
 def test_who_holds_the_peak(ask: Ask) -> None:
-    """It is in the last step, when four steps have kept their tensor and the backward operator has its own."""
+    """It is in the last step: four steps have kept their tensor, and the backward operator has its own."""
     rows = of(ask("tensor_peak", by="module"))
     assert picked(rows, "part", "name", "tensors", "bytes") == [
         ("before", None, None, 5_000), ("none", None, 4, 4_000), ("named", "Net_0/Linear_3", 1, 2_000),
@@ -150,7 +150,7 @@ def test_growth(ask: Ask) -> None:
     ],
 )  # fmt: skip
 def test_of_a_selection(ask: Ask, selection: dict[str, Any], allocations: int, peak: int) -> None:
-    """By process, a step holds what the autograd thread does while its driver is in the step."""
+    """By process, a step includes the autograd thread's work while its driver is in the step."""
     row = ask("tensor_memory", **selection)[0]
     assert (row["allocations"], row["peak_bytes"]) == (allocations, peak)
 
@@ -170,7 +170,7 @@ def test_bins_keep_the_peak(ask: Ask) -> None:
 
 
 def test_sizes_that_cannot_be_are_no_error(library: Library, publish: Publish) -> None:
-    """So many allocations of the largest size that is read that their sum has no 64 bits."""
+    """So many allocations of the largest accepted size that their sum exceeds 64 bits."""
 
     def fill(db: Any) -> None:
         insert(db, "report", [{"kind": "torch", "start_ns": 0, "stop_ns": 10**6, "duration_ns": 10**6}])

@@ -1,4 +1,4 @@
-"""Timers against ranges: pairs by step, by order and none, with figures worked out by hand."""
+"""Timers against ranges: pairs by step, by order and none, with figures by hand."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -64,7 +64,7 @@ def test_a_label_may_be_the_end_of_a_path(library: Library, capture: Capture, ti
 
 
 def test_modules_and_operators_of_a_trace_are_no_part_of_a_label(tmp_path: Path) -> None:
-    """Between the program's own ranges stand those of PyTorch, of which no label of its timer knows."""
+    """PyTorch's ranges lie between the program's own, and the labels of its timer do not have them."""
     lines = [
         line
         for n in range(3)
@@ -166,7 +166,7 @@ def test_without_timings_it_says_so(library: Library, publish: Publish) -> None:
 
 @pytest.mark.skipif(not list(SAMPLES.glob("*.sqlite")), reason="no sample reports here")
 def test_the_steps_of_a_sample(nsys_samples: Library, tmp_path: Path) -> None:
-    """Each timer is 1 µs longer than its range, so that is what the analysis has to find."""
+    """Each timer is 1 µs longer than its range, and the analysis has to find that."""
     report = nsys_samples.find("transformer_inference.nsys-rep").id
     query = "SELECT name, end_ns - start_ns AS ns FROM range JOIN range_name USING (name_id) WHERE name LIKE 'step_%'"
     rows = analysis.query(nsys_samples, report, query)

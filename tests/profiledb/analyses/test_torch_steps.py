@@ -1,6 +1,6 @@
-"""Steps of traces: the profiler's own before all others, and never operators, collectives or batches of a loader.
+"""Steps of traces: the profiler's own come first; operators, collectives and loader batches never are steps.
 
-And the names of compiled graphs: no digit of a hash is the number of a step.
+No digit of a hash in the name of a compiled graph is the number of a step.
 """
 
 from collections.abc import Callable, Iterator
@@ -143,7 +143,7 @@ def test_names_of_compiled_graphs(tmp_path: Path) -> None:
 
 
 def test_compiled_graphs_that_repeat(tmp_path: Path) -> None:
-    """Without a training around them, calls of a graph may be what repeats; they are called by the graph."""
+    """Outside of a training, calls of a graph may be the steps; they have the graph's name."""
     library, report = taken_in(
         tmp_path, laps(4, lambda _, t: [note(f"## Call CompiledFxGraph {HASHES[1]} ##", t, t + 90)])
     )

@@ -151,7 +151,7 @@ def test_a_damaged_report_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not (ROOT / "sample_reports").is_dir(), reason="no samples here")
 def test_every_example_answers_a_sample(sample_data: Path) -> None:
-    """In this process: what an example asks is ours."""
+    """They run in this process, because the examples are our own."""
     samples = Library(sample_data / "library")
     answered = set()
     for report in sorted(samples.list(), key=lambda one: -sum(one.rows.values())):

@@ -1,4 +1,4 @@
-"""The audit: every change with its author, in the transaction of the change, and after its report is gone."""
+"""The audit records every change with its author, in the same transaction, and outlives the report."""
 
 import argparse
 import csv
@@ -84,7 +84,7 @@ def test_what_people_say_of_failed_files_is_written_down(catalog: Catalog) -> No
 
 
 def test_a_report_that_two_workers_list_was_taken_in_once(catalog: Catalog) -> None:
-    """One that starts lists what another one is about to list."""
+    """A worker that starts lists a report that another is about to list."""
     catalog.add_report(replace(REPORT, gpu="NVIDIA GB300"))
     assert [one.gpu for one in catalog.reports()] == ["NVIDIA GB300"]
     catalog.remove_report(REPORT.id)
@@ -115,7 +115,7 @@ def set_time(catalog: Catalog, about: str, at: str) -> None:
 
 
 def test_entries_stay_as_long_as_the_setting_says(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many there are; the newest stay in any case, as where the clock has jumped ahead."""
+    """However many there are; the newest always stay, for example if the clock has jumped ahead."""
     monkeypatch.setattr(audits, "LEAST", 3)
     monkeypatch.setenv("WARPDECK_AUDIT_DAYS", "0")
     for number, day in enumerate(("2025-01-31", "2026-02-01", "2026-10-01", "2026-10-02", "2026-10-03")):

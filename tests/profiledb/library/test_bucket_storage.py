@@ -1,4 +1,4 @@
-"""A library in a bucket of a real S3 server: two machines with one catalog, each with copies of its own."""
+"""A library in a bucket of a real S3 server: two machines with one catalog, each with its own copies."""
 
 import fcntl
 import os
@@ -210,7 +210,7 @@ def test_what_a_process_has_open_stays(machine: Machine) -> None:
 
 
 def test_a_lock_that_was_removed_meanwhile_removes_nothing(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between the opening of a lock and its taking another process removes it, and a third one holds it anew."""
+    """Between opening and taking a lock, another process removes it, and a third one takes it anew."""
     here = machine()
     for report_id in (ONE, TWO):
         publish(here, report_id, 70, filler=2_000_000)

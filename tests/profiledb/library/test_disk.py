@@ -1,4 +1,4 @@
-"""Which errors say that a disk is full."""
+"""Errors that say that a disk is full."""
 
 import errno
 import sqlite3

@@ -1,4 +1,4 @@
-"""A catalog of an earlier version, whose jobs had a sign in the fingerprint of a sidecar."""
+"""A catalog of an earlier version, which marked sidecars in the fingerprint of a job."""
 
 import sqlite3
 from contextlib import closing

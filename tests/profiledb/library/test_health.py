@@ -1,4 +1,4 @@
-"""Whether a library can be reached, when many ask."""
+"""Many clients ask at once whether a library can be reached."""
 
 import threading
 from pathlib import Path

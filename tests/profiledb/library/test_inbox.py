@@ -228,7 +228,7 @@ def test_a_bucket_that_does_not_answer(inbox: Inbox, s3: S3, tmp_path: Path) -> 
 def test_a_strange_name_keeps_no_other_out(
     bucket: Bucket, inbox: Inbox, s3: S3, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """obstore refuses a list with such a name as a whole, and somebody may put one into the bucket any time."""
+    """obstore refuses the whole listing if it has such a name, which somebody may put into the bucket any time."""
     bucket.put("a.csv", b"1")
     bucket.put("z/y.csv", b"2")
     inbox.renew()

@@ -1,4 +1,4 @@
-"""Links between reports: their life in the catalog, the command line, and two reports open at once."""
+"""Links between reports: in the catalog, on the command line, and with two reports open at once."""
 
 import threading
 from dataclasses import replace
@@ -70,7 +70,7 @@ def test_a_link_survives_recovery_and_a_new_conversion(library: Library, both: t
 
 
 def test_a_link_to_a_trace_ends_with_its_report(library: Library, both: tuple[str, str]) -> None:
-    """Its kernels are kept by their rows, and the report that takes the place of one has others."""
+    """It pairs kernels by row, and a report that replaces the trace has other rows."""
     nsys, other = both
     for kind in report_links.LINKS:
         library.catalog.links.put(nsys, other, kind)

@@ -1,4 +1,4 @@
-"""Logins in a file and in a team's database: a generation per person that logging out removes."""
+"""Logins in a file and in a team's database: each person has a generation, which logging out removes."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

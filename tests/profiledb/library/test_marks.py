@@ -1,4 +1,4 @@
-"""Marks that people leave beside a report, and hostile ones from a browser."""
+"""Marks that people leave on a report, and hostile ones from a browser."""
 
 import json
 import sqlite3
@@ -16,7 +16,7 @@ ONE, TWO = "1" * 16, "2" * 16
 
 
 def test_marks_are_written_one_by_one(catalog: Catalog) -> None:
-    """Two people who write at once leave each other's marks as they are."""
+    """Two people who write at the same time do not change each other's marks."""
     catalog.marks.change(ONE, [Mark(5, "five"), Mark(-3, "before")])
     catalog.marks.change(ONE, [Mark(7, "seven")])
     catalog.marks.change(TWO, [Mark(5, "of another")])

@@ -1,4 +1,4 @@
-"""A real PostgreSQL that hangs: its callers get an error in time, others at once, and all goes on afterward."""
+"""A real PostgreSQL hangs: its callers get an error in time, later ones at once, and afterward all goes on."""
 
 import time
 from collections.abc import Iterator

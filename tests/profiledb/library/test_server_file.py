@@ -1,4 +1,4 @@
-"""A library's server file is read whole or rejected, whatever bytes it holds."""
+"""A library's server file is read whole or rejected, with any bytes in it."""
 
 import json
 from pathlib import Path

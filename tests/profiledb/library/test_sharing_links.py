@@ -1,4 +1,4 @@
-"""Sharing links: their secrets, ends and number."""
+"""Sharing links: their secrets, expiry and number."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo

@@ -84,6 +84,6 @@ def test_both_databases_have_the_same_tables(migrated: dict[str, Table], script:
 
 
 def test_tables_of_a_team_alone_are_known(migrated: dict[str, Table]) -> None:
-    """Those of the queue and of tokens and questions, which are files in a folder library, have no twin in SQLite."""
+    """A folder library has no queue, and keeps tokens and questions in files."""
     shared = {table for script, package in SCRIPTS.items() for table in read_sqlite(script, package)}
     assert migrated.keys() - shared == {"alembic_version", "library", "question", "revision", "token", "worker"}

@@ -1,4 +1,4 @@
-"""The catalog of a team in a real PostgreSQL: tables, several writers, a server that goes away and comes back."""
+"""A team's catalog in a real PostgreSQL: tables, several writers, and a server that goes away and comes back."""
 
 import json
 import logging
@@ -142,7 +142,7 @@ def test_who_lives_is_known_by_the_clock_of_the_database(team: Shared, monkeypat
 
 
 def test_people_write_at_once(team: Shared) -> None:
-    """Transactions that write are one after another, so that what one of them left is whole."""
+    """Writing transactions run one after another, so each leaves a consistent state."""
     writers = [threading.Thread(target=_label, args=(team.url, number)) for number in range(6)]
     for writer in writers:
         writer.start()
@@ -155,7 +155,7 @@ def test_people_write_at_once(team: Shared) -> None:
 
 
 def test_it_goes_away_and_comes_back(postgres: Server, caplog: pytest.LogCaptureFixture) -> None:
-    """What is in memory goes on to be shown; the rest says what is missing, without the password of the address."""
+    """Cached answers are still shown; the rest says why it is missing, without the password of the address."""
     caplog.set_level(logging.DEBUG)
     catalog, fresh = (Catalog(Postgres(postgres.create())) for _ in range(2))
     catalog.put_job(FILE_JOB)
@@ -191,7 +191,7 @@ def test_a_wrong_address_is_not_repeated(url: str) -> None:
 
 
 def test_threads_that_ask_at_once_share_one_object(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each object has connections of its own, and waits by itself for a server that says nothing."""
+    """Each object has its own connections, and waits on its own for a silent server."""
     second = threading.Barrier(2)
 
     class Slow(Postgres):

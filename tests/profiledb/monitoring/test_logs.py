@@ -1,4 +1,4 @@
-"""The JSON log: one object a line with any names and messages, and no secrets."""
+"""The JSON log: one object per line, with any names and messages, and no secrets."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Answers of all sessions: worked out once, each a frame of its own, bounded by bytes."""
+"""Answers of all sessions: computed once, each a frame of its own, bounded by bytes."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""Answers on disk: the same rows, of this report and this code alone, and never more than there is room for."""
+"""Answers on disk: the same rows, only for this report and code, and never more than fits."""
 
 import os
 from pathlib import Path

@@ -175,7 +175,7 @@ def test_every_record_that_is_missing_is_one_of_the_command() -> None:
 
 
 def test_a_report_from_before_a_table_lacks_its_rows(library: Library, publish: Publish) -> None:
-    """Counters of rocprofv3 came later: such a report says how to record them, and that it has none."""
+    """Counters of rocprofv3 came later: an older report says that it has none, and how to record them."""
 
     def fill(db: Any) -> None:
         insert(db, "kernel_name", [name(1, "gemm")])

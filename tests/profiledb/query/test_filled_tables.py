@@ -1,4 +1,4 @@
-"""Tables without rows are known before a statement is planned, and views of shared rows tell whether they have some."""
+"""Empty tables are known before a statement is planned, and views of shared rows tell whether they have rows."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The headers of analyses and of files of views, held against their SQL."""
+"""The headers of analyses and of view files, against their SQL."""
 
 import re
 from collections.abc import Iterator

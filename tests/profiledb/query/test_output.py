@@ -1,4 +1,4 @@
-"""The CSV that the command line prints, byte by byte against Python's csv module over the rows of the analysis."""
+"""The CSV of the command line, byte by byte against Python's csv module on the rows of the analysis."""
 
 import csv
 import io
@@ -94,9 +94,9 @@ def written(library: Library, report: Manifest, name: str, **params: str) -> byt
 def test_every_analysis_as_csv(
     every_report: Library, answers: Answers, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the reports with most tables, by both roads in turn, and with every choice of a parameter.
+    """On the reports with the most tables, with both writers in turn, and with every choice of a parameter.
 
-    What differs by report are rows: values that are hard to write are those of the tests below.
+    Reports differ only in rows; the tests below have the values that are hard to write.
     """
     report, answered = every_report.find(name), 0
     for number, asking in enumerate(fitting(every_report, name)):

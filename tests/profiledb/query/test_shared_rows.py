@@ -1,4 +1,4 @@
-"""Analyses with shared rows answer on one cursor as each answers alone."""
+"""Analyses with shared rows give the same answers on one cursor as each alone."""
 
 import itertools
 import re
@@ -62,7 +62,7 @@ def test_rows_are_read_where_they_hold() -> None:
 
 
 def test_the_rows_are_made_for_the_defaults() -> None:
-    """A file of SQL that says a length of gaps says that which its analyses have as their default."""
+    """A length of gaps in the SQL of shared rows is the default of the analyses."""
     for name in SHARING:
         texts = "".join(shared_rows.list_files()[one].sql for one in header.get(name).once)
         least = [
@@ -94,7 +94,7 @@ def test_rows_are_made_once(library: Library, gaps: str) -> None:
 
 
 def test_every_file_that_is_listed_makes_its_rows(library: Library, gaps: str) -> None:
-    """No other name of what a cursor has stands for them."""
+    """No other name on the cursor stands in for them."""
     for name in ("kernels", "idle_gaps"):
         with shared_rows.opened(library, gaps, Selection(), header.get(name).includes) as part:
             part.prepare(header.get(name))

@@ -233,7 +233,7 @@ def test_data_stays_on_the_gpu() -> None:
 
 
 def test_a_compiler_fuses_more_than_elementwise_kernels() -> None:
-    """A sum, a product, a reduction; then a matrix product. The host needs 20 µs for each launch."""
+    """A sum, a product, a reduction; then a matrix product. The host needs 20 µs per launch."""
     calls = [Call(LAUNCH, 22_000 * i, 22_000 * i + 2_000) for i in range(4)]
     names = ("elementwise", "elementwise", "reduction", "matmul")
     operations = [Operation(one.start + 4_000, one.start + 14_000, i, class_=names[i]) for i, one in enumerate(calls)]
@@ -250,7 +250,7 @@ def test_a_compiler_fuses_more_than_elementwise_kernels() -> None:
 
 
 def test_small_calls_before_a_launch_are_the_framework_s() -> None:
-    """Before each of three launches: 8 µs, a call of 1 µs, 3 µs. Before the last one also 600 µs of the program."""
+    """Before each of three launches: 8 µs, a call of 1 µs, 3 µs; before the last one, also 600 µs of the program."""
     calls, operations, names = list[Call](), list[Operation](), ("elementwise", "elementwise", "matmul")
     now = 0
     for class_ in names:
@@ -269,7 +269,7 @@ def test_small_calls_before_a_launch_are_the_framework_s() -> None:
 
 
 def test_what_the_host_stages_goes_with_the_copy() -> None:
-    """4 MB need 0.8 ms at 5 bytes per ns: of 1 ms before the copy 0.2 ms stay. What leads to no copy stays."""
+    """At 5 bytes per ns, 4 MB need 0.8 ms: 0.2 of the 1 ms before the copy stay. Work without a copy after it stays."""
     copied = 4_000_000
     calls = [
         Call(LAUNCH, 0, 2_000), Call("cuCtxSetCurrent", 902_000, 903_000),
@@ -288,7 +288,7 @@ def test_what_the_host_stages_goes_with_the_copy() -> None:
 
 
 def test_collectives_start_as_their_data_is_there() -> None:
-    """Six kernels of 20 µs, then three collectives of 20 µs on a stream of their own, and one that waits for them."""
+    """Six kernels of 20 µs, then three collectives of 20 µs on their own stream, and a kernel that waits for them."""
     calls = [Call(LAUNCH, 3_000 * i, 3_000 * i + 2_000) for i in range(10)]
     operations = [Operation(4_000 + 20_000 * i, 24_000 + 20_000 * i, i) for i in range(6)]
     operations += [
@@ -304,7 +304,7 @@ def test_collectives_start_as_their_data_is_there() -> None:
 
 
 def test_time_of_the_profiler_goes_from_host_code_and_calls_that_do_not_wait() -> None:
-    """It flushes for 6 µs, of which 4 lie before a launch and 2 in it, and for 9 µs in a wait."""
+    """It flushes for 6 µs, of which 4 are before a launch and 2 in it, and for 9 µs in a wait."""
     recorded = recording(
         [Call(LAUNCH, 0, 2_000), Call(LAUNCH, 10_000, 15_000), Call(WAIT, 15_000, 50_000)],
         [Operation(5_000, 6_000, 0), Operation(18_000, 48_000, 1)],

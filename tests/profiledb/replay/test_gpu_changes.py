@@ -85,7 +85,7 @@ def test_kernels_in_fp64_gain_alone(value: str, bound: str, expected: list[int])
 
 
 def test_frameworks_may_compute_in_fp32_on_cuda_cores() -> None:
-    """Where their peak is that of FP64, as on H100s, products take as long as before."""
+    """If their peak equals that of FP64, as on H100s, products take as long as before."""
     recorded = replace(DOUBLES, peaks={**DOUBLES.peaks, "fp64": DOUBLES.peaks["fp32"]})
     edited, least = (apply(recorded, "without_fp64", "tf32", bound=bound) for bound in ("apply", "cautious"))
     assert edited is not None
@@ -125,7 +125,7 @@ THREE = recording(
 def test_kernels_on_another_gpu() -> None:
     """5 µs of a kernel stay: the other GPU's FP16 peak is four times as high, its memory twice as fast.
 
-    Most ahead in FP32, of all precisions, with 67 TFLOP/s.
+    Of all precisions it leads most in FP32, with 67 TFLOP/s.
     """
     found = {}
     for bound in ("apply", "cautious", "hopeful"):
@@ -145,7 +145,7 @@ def test_kernels_on_another_gpu() -> None:
 
 
 def test_kernels_at_their_roof() -> None:
-    """A product is measured at 80 % of its peak, with half of the traffic; 5 µs of a kernel stay."""
+    """A product runs at 80 % of its peak, with half of the traffic; 5 µs of a kernel stay."""
     built = graph.build(THREE)
     shares = np.array([0.8, np.nan, 0.1]), np.array([0.4, np.nan, 0.1])
     part = Part(np.ones(4, np.bool_), np.ones(3, np.bool_), {}, roofs=lambda: shares)

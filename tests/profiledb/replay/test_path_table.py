@@ -1,4 +1,4 @@
-"""The critical path by kernel, range and operator: a report filled by hand, its lane, and real reports."""
+"""The critical path by kernel, range and operator: a made-up report, its lane, and real reports."""
 
 import json
 from pathlib import Path

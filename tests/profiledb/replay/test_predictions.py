@@ -19,7 +19,7 @@ def predict(library: Library, name: str, *changes: str) -> prediction.WhatIf:
 
 
 def test_the_saving_of_a_faster_loader_is_the_measured_one(nsys_samples: Library) -> None:
-    """The samples: a loop that waits for its data, and the same with workers that prepare it; within a fifth."""
+    """The samples: a loop that waits for its data, and one whose workers prepare it; within a fifth."""
     starved, fixed = predict(nsys_samples, STARVED), predict(nsys_samples, FIXED)
     best = starved.predictions[0]
     assert best.changes == (("host_code", "next_batch"),)
@@ -101,7 +101,7 @@ def test_every_change_has_its_row_in_the_document() -> None:
 
 @pytest.mark.slow("replays every report there is")
 def test_every_report_replays_or_says_why_not(every_report: Library) -> None:
-    """Of those with calls and work on a GPU nine in ten replay, with at most 3 % unexplained; paths add up."""
+    """Nine in ten reports with calls and GPU work replay, with at most 3 % unexplained; paths add up."""
     replayed, refused = [], []
     for report in every_report.list():
         if report.kind not in ("nsys", "torch"):
@@ -120,7 +120,7 @@ def test_every_report_replays_or_says_why_not(every_report: Library) -> None:
 
 
 def test_no_error_makes_a_program_shorter_than_the_work_of_its_busiest_stream(nsys_samples: Library) -> None:
-    """Its kernels take 2.43 ms: with a graph they may take 15 % less in another run, but not nothing."""
+    """Its kernels take 2.43 ms: as a graph they may take 15 % less in another run, but never zero."""
     report = nsys_samples.find("launches_tiny.nsys-rep").id
     found = prediction.predict(nsys_samples, report, [("cuda_graph", "")]).together
     assert found is not None

@@ -1,4 +1,4 @@
-"""Ranks of one run: by hand, on clocks of their own, and the samples of four GPUs."""
+"""Ranks of one run: made-up ones, each with its own clock, and the samples of four GPUs."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ def joined(*members: Recording) -> ranks.Joined:
 
 
 def test_the_other_rank_waits_for_the_one_that_comes_last() -> None:
-    """The second rank arrives 40 µs later, by a clock that is 7 ms ahead; data moves for 20 µs."""
+    """The second rank arrives 40 µs later, by a clock 7 ms ahead; data moves for 20 µs."""
     ends = [65_000, 165_000]
     found = joined(one_rank(0, [0, 100_000], ends), one_rank(7_000_000, [40_000, 140_000], ends))
     assert found.shift_ns == [0, -7_000_000]
@@ -64,7 +64,7 @@ COLUMNS = {(0, 2): [600_000, 2_000_000, 3_500_000], (1, 3): [500_000, 2_300_000,
 
 
 def test_each_communicator_of_a_mesh_has_its_own_ranks_and_ties_the_clocks() -> None:
-    """Rank 3 has no communicator with rank 0: its clock follows from those of ranks 1 and 2."""
+    """Rank 3 shares no communicator with rank 0: its clock follows from those of ranks 1 and 2."""
     clocks = [0, 5_000_000, -3_000_000, 40_000_000]
     members = [
         mesh_rank(clocks[rank], *(next(ends for of, ends in found.items() if rank in of) for found in (PAIRS, COLUMNS)))
@@ -95,7 +95,7 @@ TIMES = st.lists(st.tuples(st.integers(6_000, 90_000), st.integers(6_000, 90_000
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(TIMES, st.integers(-(10**9), 10**9))
 def test_ranks_replay_as_a_plain_simulation_of_both_with_any_clocks(work: list[tuple[int, int]], clock: int) -> None:
-    """Each rank works, then launches a collective and waits for it; 20 µs after the last arrival it ends on both.
+    """Each rank works, then launches a collective and waits for it; it ends on both 20 µs after the last arrival.
 
     Then the second rank works half as long.
     """

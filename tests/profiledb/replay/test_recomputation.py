@@ -47,7 +47,7 @@ def apply(built: Graph, part: Part, bound: str = "apply") -> Graph:
 
 
 def test_kept_activations_need_no_kernels_and_no_preparation() -> None:
-    """Of each row go three launches, and of the work around what runs again all but the usual 2 µs before a launch."""
+    """Three launches of each row go, and so does the host work around them, except the usual 2 µs before a launch."""
     built, part = make_graph()
     kept, cautious = apply(built, part), apply(built, part, "cautious")
     gone = [class_ == "set" or again for class_, _, again in ROW] * 4
@@ -58,7 +58,7 @@ def test_kept_activations_need_no_kernels_and_no_preparation() -> None:
 
 
 def test_a_kernel_elsewhere_is_no_beginning_of_what_runs_again() -> None:
-    """Without the product behind it, the norm of the forward pass is another one."""
+    """Without the product after it, the norm of the forward pass is another one."""
     built, part = make_graph()
     operations = built.recording.operations
     product = [kernel.name for kernel in operations.kernels].index("matmul")

@@ -1,4 +1,4 @@
-"""The replay of small programs: by hand, and at random against a plain simulation."""
+"""The replay of small programs: by hand, and random ones against a plain simulation."""
 
 from dataclasses import replace
 
@@ -59,7 +59,7 @@ def test_a_program_that_waits_for_each_kernel() -> None:
 
 
 def test_streams_run_side_by_side_and_one_waits_for_the_other() -> None:
-    """The kernel of stream 1 begins as that of stream 0 ends, long after its launch: it waits for it."""
+    """The kernel on stream 1 starts when that on stream 0 ends, long after its launch: it waits for it."""
     recorded = recording(
         [Call(LAUNCH, 0, 2_000), Call(LAUNCH, 2_000, 4_000), Call(WAIT, 4_000, 163_000)],
         [Operation(5_000, 105_000, 0, stream=0), Operation(106_000, 160_000, 1, stream=1)],
@@ -78,7 +78,7 @@ def test_streams_run_side_by_side_and_one_waits_for_the_other() -> None:
 
 
 def test_a_thread_that_hands_over_waits_for_the_other_one() -> None:
-    """Eight launches of a second thread stand between two calls of the first: forward, backward, forward."""
+    """Eight launches of a second thread lie between two calls of the first: forward, backward, forward."""
     calls = [Call(LAUNCH, 0, 2_000)]
     calls += [Call(LAUNCH, 10_000 * i, 10_000 * i + 2_000, thread=1) for i in range(1, 9)]
     calls += [Call(LAUNCH, 100_000, 102_000)]
@@ -96,7 +96,7 @@ def test_a_thread_that_hands_over_waits_for_the_other_one() -> None:
 
 
 def test_a_launch_waits_for_a_place_in_the_queue() -> None:
-    """The host is 300 kernels ahead when a launch takes as long as a kernel: it waits for one to begin."""
+    """The host is 300 kernels ahead when a launch takes as long as a kernel: it waits for one to start."""
     kernels = 400
     calls = [Call(LAUNCH, 2_000 * i, 2_000 * i + 2_000) for i in range(kernels)]
     operations = [Operation(5_000 + 50_000 * i, 55_000 + 50_000 * i, i) for i in range(kernels)]
@@ -167,7 +167,7 @@ def test_a_node_is_removed_but_not_the_launch_of_its_graph() -> None:
 
 
 def test_a_collective_waits_for_the_operation_that_the_program_issued_before_it() -> None:
-    """It begins long after that one ends, because the next kernel holds all multiprocessors."""
+    """It starts long after that operation ends, because the next kernel holds all multiprocessors."""
     recorded = recording(
         [Call(LAUNCH, 0, 2_000), Call(LAUNCH, 2_000, 4_000), Call(LAUNCH, 4_000, 6_000), Call(WAIT, 6_000, 203_000)],
         [
@@ -276,8 +276,10 @@ def test_any_program_replays_as_it_ran(threads: list[list[tuple[str, int, int]]]
 def test_any_program_of_one_stream_with_slower_kernels_replays_as_it_would_run(
     actions: list[tuple[str, int, int]],
 ) -> None:
-    """Against the plain simulation with kernels that take twice as long, to the ns: then every wait is one that
-    the recording shows, or is decided by the stream."""
+    """Against the plain simulation with kernels that take twice as long, to the ns.
+
+    Then the recording shows every wait, or the stream decides it.
+    """
     program = Program([actions])
     recorded = program.run()
     if not len(recorded.operations):

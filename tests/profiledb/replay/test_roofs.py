@@ -21,7 +21,7 @@ def test_kernels_are_looked_up_by_id() -> None:
 
 
 def test_a_linked_compute_report_tells_of_the_same_grid_and_block(library: Library, publish: Publish) -> None:
-    """Its launch keeps the SMs busy for 70 % of the time, and is at half of its roof."""
+    """Its launch keeps the SMs busy for 70 % of the time and reaches half of its roof."""
     kernels = [(GEMM, 8, 300), (GEMM, 16, 250), ("copy(int)", 8, 150)]
     report = pair(library, publish, systems(*kernels), compute(launch(5, GEMM_ITANIUM)))
     found = read_roofs(library, report, 0, 100_000)

@@ -34,7 +34,7 @@ def launch_six(calls: list[Call], operations: list[Operation], now: int) -> int:
 
 
 def test_the_framework_s_time_around_a_wait_goes_with_it() -> None:
-    """Launches have 1 µs between them; before and after each wait are at least 5 and 4 µs, before one of them 50."""
+    """Launches are 1 µs apart; at least 5 µs precede each wait and 4 µs follow it; 50 µs precede one of them."""
     calls, operations, now = list[Call](), list[Operation](), 0
     for step in range(6):
         now = launch_six(calls, operations, now)
@@ -73,7 +73,7 @@ def reading(around: int, *, then_waits: bool = False) -> Recording:
 
 @pytest.mark.parametrize("then_waits", [False, True])
 def test_results_are_read_later_without_the_framework_s_time(then_waits: bool) -> None:
-    """Each read has 10 µs of Python around it, launches have 1 µs."""
+    """10 µs of Python surround each read; launches are 1 µs apart."""
     recorded = reading(10_000, then_waits=then_waits)
     usual, one_by_one = (
         lengths(apply(recorded, "without_waits", bound=bound)).call_begin[-1] for bound in ("apply", "cautious")
@@ -130,9 +130,9 @@ def test_the_search_for_positions_goes_with_the_read_of_their_number(behind: str
 
 @pytest.mark.parametrize("size", [1, 4])
 def test_a_condition_goes_with_the_read_of_its_truth_value(size: int) -> None:
-    """`if torch.isnan(x).any()` after each layer: a comparison, a memory set, a reduction, and a read of one byte.
+    """`if torch.isnan(x).any()` after each layer: a comparison, a memset, a reduction, and a read of one byte.
 
-    The memory set before the comparison is that of another kernel. A read of four bytes is that of a number.
+    The memset before the comparison belongs to another kernel. A read of four bytes reads a number.
     """
     row: list[dict[str, Any]] = [
         {"class_": "matmul"}, {"kind": "memset", "bytes": 4}, {"class_": "compare", "condition": True},

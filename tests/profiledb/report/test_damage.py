@@ -115,7 +115,7 @@ def test_a_damaged_report_is_a_sentence_and_the_others_go_on(
 
 
 def test_a_file_that_ends_in_free_blocks_is_whole(tmp_path: Path) -> None:
-    """As after an attempt to load that was given up: DuckDB leaves out free blocks at the end."""
+    """As after an abandoned load: DuckDB omits free blocks at the end."""
     path = tmp_path / "report.duckdb"
     with store.create(path) as db:
         db.execute("BEGIN; CREATE TABLE much AS SELECT i, hash(i) AS h FROM range(2_000_000) AS t (i); ROLLBACK")
@@ -299,7 +299,7 @@ runpy.run_module("ingest", run_name="__main__")
 
 
 def test_text_of_a_library_is_no_message_of_a_conversion(tmp_path: Path) -> None:
-    """DuckDB drew a progress bar over messages, where a query took two seconds in a program of ``python -c``."""
+    """In a program of ``python -c``, DuckDB drew a progress bar into the messages once a query took two seconds."""
     inbox = tmp_path / "inbox"
     inbox.mkdir()
     shutil.copy(SAMPLES / NAMES[1], inbox)

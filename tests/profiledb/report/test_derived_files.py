@@ -1,4 +1,4 @@
-"""Files that are worked out from reports: they go with their report, and those of earlier versions go by themselves."""
+"""Derived files go with their report, and those of earlier versions are removed."""
 
 from pathlib import Path
 

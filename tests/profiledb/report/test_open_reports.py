@@ -1,4 +1,4 @@
-"""Small reports are read by one thread, large ones by as many as there are cores."""
+"""One thread reads small reports; as many threads as cores read large ones."""
 
 from functools import partial
 

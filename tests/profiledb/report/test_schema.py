@@ -1,4 +1,4 @@
-"""The schema is its documentation: every table and column says what it is, also inside a report file."""
+"""The schema documents itself: every table and column has its meaning, also inside a report file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The kernel classes: real names land where an engineer expects them, and a user's own file has the last word."""
+"""Kernel classes: real names get the class that an engineer expects, and a user's own file has the last word."""
 
 import math
 import time
@@ -58,7 +58,7 @@ def test_there_are_names_of_every_class() -> None:
 
 
 def test_every_pattern_decides_for_a_real_name() -> None:
-    """A pattern that never has the last word is dead: there is no such kernel, or an earlier pattern takes it."""
+    """A pattern that never decides is dead: no such kernel exists, or an earlier pattern matches it."""
     each = [(rank, c, at) for c in BUNDLED for at, rank in enumerate(c.ranks)]
     alone = [replace(c, name=str(rank), patterns=(c.patterns[at],), ranks=(rank,), besides=c.besides[at : at + 1])
              for rank, c, at in each]  # fmt: skip
@@ -67,7 +67,7 @@ def test_every_pattern_decides_for_a_real_name() -> None:
 
 
 def test_company_decides() -> None:
-    """A complex matmul is part of a convolution beside its transforms alone; no name is a matmul for a letter of it."""
+    """A complex matmul beside its transforms is part of a convolution; no name is a matmul for one letter alone."""
     transforms = "void fft2d_r2c_16x16<float>(float2*, float const*, int, int, int, int, int, int, int, int)"
     names = ["volta_gcgemm_64x32_nt", "void vector_fft<1, 2, 3>", "ampere_sgemm_128x64_nn"]
     alone, beside = classify(names, BUNDLED), classify([*names, transforms], BUNDLED)
@@ -96,7 +96,7 @@ def test_order_is_kept() -> None:
 
 
 def test_case_sql_in_a_query() -> None:
-    """It quotes its patterns, takes any expression, and calls what has no name ``other``."""
+    """It quotes its patterns, accepts any expression, and gives names without a match the class ``other``."""
     quoted = KernelClass("quoted", "Quoted", (r"it's \d+",), (0,), "#000000", "#000000")
     with duckdb.connect() as db:
         case = kernel_classes.build_case("k.name", [quoted])
@@ -117,7 +117,7 @@ def own(tmp_path: Path, text: str) -> Path:
 
 
 def test_own_file_comes_first(tmp_path: Path) -> None:
-    """It takes names from bundled classes, introduces a class, retitles and recolors; the rest stays as it was."""
+    """It takes names from bundled classes, adds a class, retitles and recolors; the rest stays as it was."""
     path = own(
         tmp_path,
         r"""
@@ -200,7 +200,7 @@ def test_ten_thousand_names_within_a_second() -> None:
 
 @pytest.mark.parametrize("theme", get_args(kernel_classes.Theme))
 def test_colors_stay_apart(theme: kernel_classes.Theme) -> None:
-    """Any two by 10 in CIE Lab, neighbors in a stack by 30, whatever the eye."""
+    """Any two differ by 10 in CIE Lab, neighbors in a stack by 30, for color-blind readers too."""
     colors = list(kernel_classes.get_colors(BUNDLED, theme).values())
     assert min(difference(a, b) for a, b in combinations(colors, 2)) > 10
     assert min(difference(a, b) for a, b in pairwise(colors)) > 30

@@ -1,4 +1,4 @@
-"""Phases of a program: the rules and their file, a program told by hand, and samples against SQL of their export."""
+"""Phases: the rules and their file, a made-up program, and samples against SQL on their exports."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -60,7 +60,7 @@ def training(library: Library, tmp_path: Path) -> str:
 def test_no_figures_per_step_where_most_kernels_are_launched_outside_steps(
     library: Library, training: str, start: int, expected: tuple[int, int | None, float | None]
 ) -> None:
-    """By hand: two steps of 540 ns of work, from 0 to 1,900. A kernel of 4 µs counts against them only in between."""
+    """By hand: two steps of 540 ns of work, from 0 to 1,900. A kernel of 4 µs counts against them only between them."""
     with duckdb.connect(str(library.path(training))) as db:
         db.execute("UPDATE kernel SET start_ns = ?, end_ns = ? WHERE start_ns = 2200", [start, start + 4000])
     (whole, *_) = run(library, training, "matmul_split", mode="process")
@@ -85,7 +85,7 @@ def test_the_split_by_phase_and_class(library: Library, training: str) -> None:
 def test_a_step_that_is_named_after_the_optimizer_has_no_phase(
     library: Library, training: str, kind: str, phase: str
 ) -> None:
-    """An optimizer updates parameters: a range of its name in which a model attends is the whole step."""
+    """An optimizer updates parameters: a range of that name in which a model attends is the whole step."""
     with duckdb.connect(str(library.path(training))) as db:
         db.execute("UPDATE range_path SET name = 'optimizer_step_1' WHERE name LIKE 'step_%'")
         db.execute("UPDATE range_path SET name = 'part' WHERE name IN ('forward', 'backward', 'opt.step')")
@@ -153,7 +153,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path
 
 
 def test_a_file_of_ones_own(library: Library, training: str, own: Callable[[str], Path]) -> None:
-    """It asks first, introduces a phase, renames one and takes ranges out of all."""
+    """It comes first, adds a phase, renames one, and excludes ranges from all."""
     own("""
         [[phase]]
         name = "sorting"

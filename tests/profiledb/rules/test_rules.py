@@ -1,4 +1,4 @@
-"""The rules of ``nsys analyze`` on a tiny report computed by hand; test_parity.py has them against the real one."""
+"""The rules of ``nsys analyze`` on a tiny made-up report; test_parity.py compares them with the real ones."""
 
 import duckdb
 import pytest

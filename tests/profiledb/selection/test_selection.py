@@ -1,4 +1,4 @@
-"""Selections of a small capture whose parts can be told by hand, and what a selection of everything leaves alone."""
+"""Selections of a small capture, checked by hand, and a selection of everything, which changes nothing."""
 
 import json
 from collections.abc import Mapping
@@ -240,7 +240,7 @@ def test_times_of_a_capture_that_states_no_begin(tmp_path: Path) -> None:
 
 
 def test_the_time_that_a_selection_covers(library: Library) -> None:
-    """From the begin of the first operation of each instance to the end of its last one."""
+    """From the start of each instance's first operation to the end of its last."""
     with library.cursor("made", views=views.list_all()) as db:
         apply.apply(db, model.parse({"range": "step", "mode": "process", "to_ns": 260}))
         rows = db.execute("FROM selected_window ORDER BY start_ns").fetchall()
@@ -253,7 +253,7 @@ def test_the_time_that_a_selection_covers(library: Library) -> None:
 
 
 def test_the_time_that_steps_cover(library: Library) -> None:
-    """From the begin of a step to the end of its range, or of all that it ran where that is later."""
+    """From the start of a step to the end of its range, or of its last operation if that is later."""
     with library.cursor("made", views=views.list_all()) as db:
         apply.apply(db, model.parse({"within": "steps"}))
         rows = db.execute("FROM selected_window").fetchall()
@@ -293,7 +293,7 @@ def test_the_list_of_analyses_names_the_parameters(library: Library, capsys: pyt
 
 
 def test_a_selection_of_everything_changes_nothing(every_report: Library, answers: Answers) -> None:
-    """Of the report with most tables: how rows are selected is no matter of the report."""
+    """On the report with the most tables: selecting rows does not depend on the report."""
     name = "transformer_training.nsys-rep"
     everything = {"from_ns": -(10**17), "to_ns": 10**17}
     report, compared = every_report.find(name).id, 0
@@ -311,7 +311,7 @@ def test_a_selection_of_everything_changes_nothing(every_report: Library, answer
 
 
 def test_ranges_that_a_warm_up_drove_are_left_out_too(every_report: Library) -> None:
-    """Libraries open ranges on the backward thread: three of eight steps of the sample are warm-up."""
+    """Libraries open ranges on the backward thread: three of the sample's eight steps are warm-up."""
     report = every_report.find("transformer_training.nsys-rep").id
     query = "SELECT count(*) AS n FROM selected_range AS r JOIN range_name USING (name_id) WHERE name LIKE 'CCCL:%Sort'"
     counts = []

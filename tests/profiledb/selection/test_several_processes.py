@@ -1,4 +1,4 @@
-"""The steps of a report of several processes: a selection keeps those of each."""
+"""In a report of several processes, a selection keeps the steps of each."""
 
 from pathlib import Path
 from typing import Any

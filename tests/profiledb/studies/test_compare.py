@@ -1,4 +1,4 @@
-"""Two reports side by side: small cases by hand, the sample pair against SQL over the exports, the command line."""
+"""Two reports side by side: small cases by hand, the sample pair against SQL on the exports, the command line."""
 
 import json
 from collections.abc import Sequence
@@ -197,7 +197,7 @@ def test_different_gpus_compare_shares(library: Library, publish: Publish) -> No
 
 
 def test_different_gpus_tell_what_they_have_in_common(library: Library, publish: Publish) -> None:
-    """450 of 520 ns and 700 of 720 ns are of kernels that both have."""
+    """Kernels of both reports take 450 of 520 ns and 700 of 720 ns."""
     sides = (side(library, publish(filled(BEFORE, NAMES, H100))), side(library, publish(filled(AFTER, OTHERS, V100))))
     assert verdict.state_scope(*sides) == (
         "Kernels of the same name take 86.5 % of the kernel time of A and 97.2 % of B. Compare classes, phases and"

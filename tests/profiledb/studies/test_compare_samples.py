@@ -1,4 +1,4 @@
-"""Comparisons of the samples: what they say against SQL and plain arithmetic over the exports beside them."""
+"""Comparisons of the samples, against SQL and plain arithmetic on their exports."""
 
 import shutil
 import sqlite3
@@ -65,7 +65,7 @@ TINY = "launches_tiny.nsys-rep"
 def test_half_of_the_steps_deleted_changes_no_figure_of_a_step(
     empty_library: Library, inbox: Path, ingest: Ingest
 ) -> None:
-    """What was launched in the deleted steps stays in the report, outside steps."""
+    """The launches of the deleted steps stay in the report, outside steps."""
     kept = spans(TINY)[::2]
     low = [start for start, _ in kept]
     for copied in ("whole", "half"):

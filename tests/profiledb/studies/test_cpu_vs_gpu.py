@@ -1,4 +1,4 @@
-"""From which size on the GPU is faster: by hand, against a plain computation, and what the interval covers."""
+"""The size from which the GPU is faster: by hand, against a plain computation, and the coverage of the interval."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ def found(cpu: Times, gpu: Times) -> Crossover:
 
 
 def test_a_square_against_a_constant() -> None:
-    """size² = 1,000 at the root of 1,000; on logarithms both are straight, so that it is exact."""
+    """size² = 1,000 at the root of 1,000; both are straight on logarithmic axes, so the result is exact."""
     one = found(law(POWERS, lambda size: size**2), law(POWERS, lambda _: 1000.0))
     assert (one.state, one.crossings, one.repetitions) == ("crossed", 1, 5)
     assert one.crossing == pytest.approx(math.sqrt(1000))
@@ -144,7 +144,7 @@ def test_the_last_crossing_against_a_plain_computation() -> None:
 
 @pytest.mark.parametrize(("repetitions", "gpu_scatter"), [(3, 0.15), (5, 0.15), (5, 0.0), (12, 0.15)])
 def test_what_the_interval_covers(repetitions: int, gpu_scatter: float) -> None:
-    """Times around a power law whose crossing, 300, is known: the interval holds it in about 95 of 100 captures."""
+    """Times scatter around a power law that crosses at 300: the interval has it in about 95 of 100 captures."""
     random = np.random.default_rng(11)
     captures, held = 150, 0
     for _ in range(captures):

@@ -1,4 +1,4 @@
-"""The feature table and the commands about tasks: by hand, on the command line, and a Parquet file read back."""
+"""The feature table and the commands about tasks: by hand, on the command line, and read back from Parquet."""
 
 import io
 import json
@@ -41,7 +41,7 @@ def command(library: Library, capsys: pytest.CaptureFixture[str], *argv: str) ->
 
 
 def test_the_ranges_of_measured_steps_by_hand(library: Library, capture: Capture) -> None:
-    """Not in a warm-up, not in another one of them, closed, of that very name; whatever lies inside counts."""
+    """Closed ranges of that very name, outside warm-ups and each other; ranges inside them count."""
     report = capture(RANGES, WORK, {"two": "matmul"}, [H100])
     library.put_sidecar(report, "tasks", TIMES)
     library.put_sidecar(report, "meta", '{"flops_by_task.mm_8": "1000", "precision": "fp32", "backends.gpu": "torch"}')
@@ -89,7 +89,7 @@ def test_bytes_that_no_profile_tells_are_those_of_the_program(library: Library, 
 
 
 def test_further_ranges_around_a_call_count_once(library: Library, capture: Capture) -> None:
-    """A call in mm_88/gpu whose second range is the first mm_8/gpu, told twice; and one that is in there anyway."""
+    """A call in mm_88/gpu whose second range is the first mm_8/gpu, listed twice; and a call that is in it anyway."""
     further = """
         INSERT INTO call_range SELECT call_id, NULL, pre FROM api_call, range JOIN range_path USING (path_id)
         WHERE name = 'mm_8/gpu' AND range.start_ns = 1100 AND api_call.start_ns IN (1150, 3010)"""
@@ -195,7 +195,7 @@ def equal(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> bool:
 
 
 def test_energy_of_repeated_tasks_by_hand(library: Library, publish: Publish) -> None:
-    """400 W over the stretches within a second of 1,000 repetitions: 0.4 J each; what reaches out of it counts not."""
+    """400 W in the stretches within the second of 1,000 repetitions: 0.4 J each; longer stretches do not count."""
     report = power_log_reports.report(publish, end_ms=3000)
     second = power_log_reports.CAPTURED_NS + 1000 * power_log_reports.MS
     times = (

@@ -1,4 +1,4 @@
-"""The three statements: what each says of hand-made rows, which ones are chosen, and what they say of samples."""
+"""The three statements on made-up rows, the choice among them, and those of the samples."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -90,7 +90,7 @@ def test_a_step_as_a_whole_is_no_place() -> None:
 
 
 def test_a_range_around_all_idle_time_is_no_place() -> None:
-    """A pass is the only range in a step; `train *` is a step by another name."""
+    """A step has only a pass as its range; `train *` is a step with another name."""
     for path, level, share in (("step_*/pass_*x", 1, 100.0), ("train *", 0, 81.0)):
         rows = pd.DataFrame({"range": [path.partition("/")[0], path][-1 - level :], "level": range(level + 1),
                              "share_pct": [share] * (level + 1)})  # fmt: skip
@@ -193,7 +193,7 @@ def test_a_program_that_used_only_the_cpu() -> None:
 
 
 def test_a_report_of_little_but_start_up() -> None:
-    """34 µs of 900, in a capture of 5 ms: idle time is nearly all there is, and no step tells why."""
+    """34 of 900 µs, in a capture of 5 ms: nearly all is idle, and no step explains it."""
     idle = IDLE.assign(window_pct=[90.0, 9.95])
     little = BUSY.assign(operations=[19, 0], busy_ns=[3.4e4, NONE], active_ns=[9e5, NONE], copying_ns=[0.0, NONE])
     said = told(idle_reasons=idle, gpu_busy=little)[0].text

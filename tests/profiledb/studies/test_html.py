@@ -1,4 +1,4 @@
-"""A report as one HTML file: it holds what the summary says, loads nothing, and what names hold is text."""
+"""A report as one HTML file has the text of the summary, loads nothing, and shows names as text."""
 
 import html
 import re
@@ -49,7 +49,7 @@ def test_names_are_text(tmp_path: Path) -> None:
 
 @needs_samples
 def test_it_says_what_the_summary_says(sample_data: Path) -> None:
-    """Of a report of each kind the file begins with what to do, and its tables are those of the summary."""
+    """For a report of each kind, the file begins with the advice, and its tables are those of the summary."""
     samples = Library(sample_data / "library")
     for name in ("transformer_training.nsys-rep", "transformer_training.ncu-rep"):
         report = samples.find(name)

@@ -1,4 +1,4 @@
-"""What goes by the rules, with real files, a real worker, and the clock as an argument."""
+"""Retention removes files by its rules, with real files, a real worker, and the clock as an argument."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Runs on several GPUs, worked out by hand: which reports are of which, efficiency, losses, waits, bandwidths."""
+"""Runs on several GPUs, by hand: the grouping of reports, efficiency, losses, waits, bandwidths."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -142,7 +142,7 @@ def test_items_tell_the_kind_and_else_the_reader_does() -> None:
 
 
 def test_what_tells_the_kind_is_said() -> None:
-    """The work of a step goes before the word of the program; without both it is told that one is assumed."""
+    """The work of a step overrides the program's word; without either, the sentence says that one is assumed."""
     for items, kind, words_ in (
         ("20", "strong", "share 40 t per step, as many as in a_1."),
         ("40", "weak", "has 40 t per step"),
@@ -266,7 +266,7 @@ def test_named_is_what_a_cache_can_tell_apart() -> None:
 
 
 def test_numbers_in_a_group_match_operations_whatever_their_order() -> None:
-    """Two groups of the same two ranks; one rank has another operation first. Only what both ranks have counts."""
+    """Two groups of the same two ranks; one rank starts with another operation. Only operations of both ranks count."""
     frames = []
     for rank, numbers in enumerate(([4, 5, 6], [5, 4])):
         ops = [(1, "AllReduce", 100 + 50 * number, 10 * number + rank) for number in numbers]
@@ -284,7 +284,7 @@ def test_numbers_in_a_group_match_operations_whatever_their_order() -> None:
 
 @pytest.mark.parametrize(("late", "expected"), [([0] * 6, 0.0), ([0, 0, 0, 0, 0, 8], 6.0)])
 def test_clocks_are_aligned_by_the_ends_of_operations(late: list[int], expected: float) -> None:
-    """The clock of rank 1 is 1,000 ns ahead; what is left is how far ends lie apart."""
+    """The clock of rank 1 is 1,000 ns ahead; the remainder is the distance between the ends."""
     ranks = []
     for number, shift in enumerate(([0] * 6, [1000 + ns for ns in late])):
         one = report(f"a_rank{number}", 1000, ops=[(1, "AllReduce", 100 + n, 50) for n in range(6)])
@@ -301,7 +301,7 @@ def trace(name: str, rank: int, begin: int, ranks: int = 2) -> Named:
 
 
 def test_traces_of_ranks_that_overlap_are_one_run() -> None:
-    """Names of torch's own handler say host and process: rank, number of ranks and time tell the run."""
+    """torch's own handler names files by host and process; rank, world size and time identify the run."""
     every = [
         trace("host_12.1", 1, 50),
         trace("host_11.1", 0, 0),

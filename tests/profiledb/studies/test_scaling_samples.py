@@ -1,4 +1,4 @@
-"""The samples of data-parallel training: what scaling says against their timings, their exports and each other."""
+"""The samples of data-parallel training: scaling against their timings, their exports and each other."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Bootstrap intervals: against a plain loop, and how often they are right."""
+"""Bootstrap intervals: against a plain loop, and their coverage."""
 
 import numpy as np
 import pytest

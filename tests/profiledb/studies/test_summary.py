@@ -148,8 +148,7 @@ def in_short(text: str) -> list[str]:
 @pytest.mark.integration
 @pytest.mark.skipif(not (CORPUS / "streams_4090.nsys-rep").is_file(), reason="the corpus is not here")
 def test_the_facts_that_dominate_come_first(every_report: Library) -> None:
-    """What nsys stats prints of these files: copies take 3.3 s, 1.2 s of them beside others, and kernels 11 ms;
-    redzone_checker takes 30.0 %."""
+    """By nsys stats: copies take 3.3 s, 1.2 s of them overlapping, and kernels 11 ms; redzone_checker takes 30.0 %."""
     assert in_short(made(every_report, "copies_dominate.nsys-rep"))[0] == (
         "**Copies take 2.13 s, kernels 11.2 ms.** Most of it: `Host-to-Device`, 40.4 GB in 2.12 s."
     )
@@ -194,7 +193,7 @@ def test_what_was_measured_of_kernels(every_report: Library) -> None:
 
 @pytest.mark.integration
 def test_savings_together_of_what_is_not_told(nsys_samples: Library) -> None:
-    """The finding on synchronization comes fourth there."""
+    """The finding on synchronization is the fourth one."""
     text = made(nsys_samples, "transformer_inference.nsys-rep")
     assert ("take turns waiting" in text, "together saves" in text) == (False, False)
 
@@ -346,7 +345,7 @@ def test_a_folder_that_cannot_be_written(nsys_samples: Library, tmp_path: Path) 
 
 
 def test_a_long_name_is_shortened_in_the_sentence(library: Library, publish: Publish) -> None:
-    """30 times a kernel of hipBLASLt, whose name has 700 characters, and two of others."""
+    """30 times a kernel of hipBLASLt, whose name has 700 characters, and two other kernels."""
     long = "Cijk_Ailk_Bljk_" + "MT128x128x32_" * 53
 
     def fill(db: duckdb.DuckDBPyConnection) -> None:

@@ -1,4 +1,4 @@
-"""A summary has one number for busy and one for idle time, and both add up, on whatever part of a report it covers."""
+"""A summary has one number for busy and one for idle time, which add up, on any part of a report."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def test_it_covers_what_its_findings_judge(library: Library, capture: Capture) -
 
 
 def test_steps_are_judged_with_all_that_count(library: Library, capture: Capture) -> None:
-    """By hand: the first step waits for the GPU until 12 ms, so that the part begins within its range."""
+    """By hand: the first step waits for the GPU until 12 ms, so the part starts within its range."""
     report = library.find(started_up(capture))
     part = judge.find_steady_part(library, report, {})
     assert part is not None
@@ -60,7 +60,7 @@ def test_analyses_of_steps_see_the_whole_selection() -> None:
 
 
 def test_remarks_on_the_work_are_those_of_the_steps(library: Library, capture: Capture) -> None:
-    """By hand: of 66 ms of kernels, 64 ms are in steps, all in one kernel, whose share is that of the summary."""
+    """By hand: 64 of 66 ms of kernels are in steps, all in one kernel, whose share is that of the summary."""
     report = library.find(started_up(capture))
     part = judge.find_steady_part(library, report, {})
     (found,) = judge.judge(library, report, {}, [rulebook.load()["hot_kernel"]], part)
@@ -85,7 +85,7 @@ def test_steps_of_several_processes_count_once(library: Library, capture: Captur
 
 
 def test_what_ran_before_the_capture_is_neither_busy_nor_idle(tmp_path: Any) -> None:
-    """By hand: a kernel of 1 ms; a copy that is launched then and starts 499 ms later, when older work is done."""
+    """By hand: a kernel of 1 ms; a copy, launched then, starts 499 ms later, when older work is done."""
     noted = [event("user_annotation", "work", 0, 600_000), operator("aten::mm", 1, 599_000)]
     events = [*noted, *launch(1, 2, (10, 1_010)), *launch(2, 20, (500_000, 600_000))]
     events[-1]["args"]["stream"] = 8

@@ -1,4 +1,4 @@
-"""Both profilers on one program: kernels agree, a link gives operators to a report, and wrong pairs are refused."""
+"""Both profilers on one program: kernels agree, a link gives a report operators, and wrong pairs are refused."""
 
 import gzip
 import json
@@ -37,7 +37,7 @@ def rows(library: Library, name: str, analysis_: str, **params: Any) -> list[dic
 
 @pytest.mark.parametrize("trace", [TRAINING, INFERENCE])
 def test_kernels_of_both_profilers_agree(torch_samples: Library, trace: str) -> None:
-    """Names and counts are the same, and so are durations: the sum within 2 %, of each kernel within 30 % or 1 us."""
+    """Names and counts are equal; durations agree within 2 % in total and within 30 % or 1 us per kernel."""
     ours, theirs = (
         {row["normal_name"]: row for row in rows(torch_samples, name, "kernel_totals")} for name in (NSYS[trace], trace)
     )
@@ -53,7 +53,7 @@ def test_kernels_of_both_profilers_agree(torch_samples: Library, trace: str) -> 
 
 
 def test_pairs_are_those_of_the_files_themselves(torch_samples: Library) -> None:
-    """Kernels of both files, in the order of their one stream, without any of our code: the n-th is the n-th."""
+    """Kernels of both files in the order of their one stream, read without our code: the n-th matches the n-th."""
     with closing(sqlite3.connect(f"{(FOLDER / NSYS[TRAINING]).as_uri()}?immutable=1", uri=True)) as db:
         order = "SELECT rowid FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start"
         here = [row for (row,) in db.execute(order)]
@@ -77,7 +77,7 @@ def test_a_report_without_a_link_has_no_operators(torch_samples: Library, name: 
 
 
 def test_a_linked_report_has_the_operators_of_the_trace(shelf: Library) -> None:
-    """By kernel, operator, shapes and module the same launches as the trace has, with the report's own durations."""
+    """By kernel, operator, shapes and module, the launches are those of the trace, with the report's own durations."""
     links.link_trace(shelf, NSYS[TRAINING], TRAINING)
     ours, theirs = (rows(shelf, name, "kernel_operators") for name in (NSYS[TRAINING], TRAINING))
 
@@ -97,7 +97,7 @@ def test_a_linked_report_has_the_operators_of_the_trace(shelf: Library) -> None:
 
 
 def test_backward_kernels_have_the_module_and_code_of_their_forward_operator(torch_samples: Library) -> None:
-    """Those of each module are as many in backward as sequence numbers of the file say."""
+    """Each module has as many backward kernels as the sequence numbers in the file say."""
     found = rows(torch_samples, TRAINING, "kernel_operators")
     of_linear = [row for row in found if str(row["modules"]).endswith("Linear_8")]
     assert {str(row["operator"]) for row in of_linear} >= {"aten::mm"}

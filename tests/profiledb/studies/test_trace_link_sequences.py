@@ -1,5 +1,4 @@
-"""Which kernels of two orders are the same: small orders, and any that hypothesis makes of a program that was captured
-twice."""
+"""Matching kernels of two orders: small orders, and any that hypothesis makes of a program captured twice."""
 
 import time
 
@@ -46,7 +45,7 @@ def test_what_differs_in_a_step_is_left_out() -> None:
 
 
 def test_a_step_that_differs_much_is_another_one() -> None:
-    """Training begins with the kernels of inference."""
+    """Training starts with the kernels of inference."""
     assert same(run("abc", 0), run("abcdefghi", 0)) == [NONE] * 3
     assert same(run("abcdefghi", 0), run("abc", 0)) == [NONE] * 9
 
@@ -85,7 +84,7 @@ def test_nothing_is_nothing() -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_pairs_have_one_name_and_one_order(data: st.DataObject) -> None:
-    """Of any two orders: pairs have the same name and GPU, follow each other in a piece, and a copy is all pairs."""
+    """For any two orders, pairs have the same name and GPU and are in order in a piece; a copy pairs completely."""
     kernel = st.tuples(st.sampled_from("abc"), st.integers(1, 2), st.integers(NONE, 2))
     ours, theirs = (
         side(*sorted(data.draw(st.lists(kernel, max_size=30)), key=lambda one: one[1])) for _ in range(2)

@@ -1,4 +1,4 @@
-"""What stands beside the events: readings of power and clocks, steps, and what several reports are aligned by."""
+"""Data beside the events: power and clock readings, steps, and the alignment of several reports."""
 
 from pathlib import Path
 from typing import Any

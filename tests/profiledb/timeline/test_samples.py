@@ -73,7 +73,7 @@ def test_the_command_writes_a_whole_trace_or_none(tmp_path: Path) -> None:
 
 
 def test_openmp_events_stand_below_their_threads(tmp_path: Path) -> None:
-    """In lanes by themselves, a lane a thread; nothing of a region's own thread lasts longer than the region."""
+    """One lane per thread; no event of a region's own thread lasts longer than the region."""
     ingest_files(tmp_path, [SAMPLES / "openmp_regions.sqlite"])
     library = Library(tmp_path / "library")
     report = library.list()[0]

@@ -1,4 +1,4 @@
-"""What the timelines of a library keep in memory."""
+"""The memory that the timelines of a library use."""
 
 from pathlib import Path
 

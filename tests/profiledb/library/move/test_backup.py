@@ -1,4 +1,4 @@
-"""A copy that is made while a worker writes has the same list, labels and answers."""
+"""A copy made while a worker writes has the same list, labels and answers."""
 
 import shutil
 import signal

@@ -1,4 +1,4 @@
-"""A folder library is moved to a team and copied back, by a real PostgreSQL and a real S3 server."""
+"""A folder library moves to a team and is copied back, with a real PostgreSQL and a real S3 server."""
 
 import hashlib
 import os
@@ -294,7 +294,7 @@ def test_what_is_cut_on_the_way_does_not_count(
 def test_a_copy_of_a_team_is_of_one_moment(
     folder: Path, team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While it is read, a label comes, a report goes and a sidecar is replaced."""
+    """During the copy, a label is added, a report is deleted, and a sidecar is replaced."""
     target = team()
     move(folder, target)
     before = said(target, tmp_path)

@@ -1,4 +1,4 @@
-"""Who takes part in the collectives of a run, which parallelism that is, and whether the network is slow."""
+"""The ranks in the collectives of a run, the parallelism that follows from them, and slow networks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -39,7 +39,7 @@ PAIRS, STRIDES = [(0, 1), (2, 3)], [(0, 2), (1, 3)]
 
 @pytest.mark.parametrize("named", [True, False])
 def test_kinds_of_parallelism_are_told_by_who_takes_part(named: bool) -> None:
-    """Tensor parallel pairs, sharded over the other axis of the mesh; without names the ends tell the same."""
+    """Tensor-parallel pairs, sharded over the other axis of the mesh; without names, the ends of operations agree."""
     groups = {"AllReduce": PAIRS, "AllGather": STRIDES, "ReduceScatter": STRIDES}
     rows = work_out(regroup(list(vary(real(), 4, 40)), groups, named=named))[1].communicators
     told = {(row["operation"], row["members"], row["kind"], row["ranks"]) for row in rows.to_dict("records")}
@@ -78,7 +78,7 @@ def test_stages_are_a_pipeline_and_exchanges_by_many_messages_are_experts() -> N
 
 
 def test_a_rank_whose_partner_has_no_report_waits_for_nobody_known() -> None:
-    """Three of four ranks, reduced by pairs: rank 0 is alone, and ranks 2 and 3 wait for each other."""
+    """Three of four ranks reduce in pairs: rank 0 is alone, and ranks 2 and 3 wait for each other."""
     ranks = regroup(list(vary(real(), 4, 40)), {"AllReduce": PAIRS}, named=False)
     known = work_out([one for one in ranks if one.rank != 1])[1]
     (row,) = known.communicators.to_dict("records")
@@ -88,7 +88,7 @@ def test_a_rank_whose_partner_has_no_report_waits_for_nobody_known() -> None:
 
 @pytest.mark.parametrize("apart", [5 * MS, 400_000])
 def test_ranks_whose_ends_have_nothing_in_common_are_not_matched(apart: int) -> None:
-    """Each of four ranks drifts by itself, up to five transfers of 1 ms, or by less than one: then nothing is clear."""
+    """Each of four ranks drifts on its own, by up to five transfers of 1 ms or by less than one: nothing is clear."""
     alone = {"AllReduce": [(0,), (1,), (2,), (3,)]}
     _, known = work_out(regroup(list(vary(real(), 4, 40)), alone, named=False, apart=apart))
     assert known.is_matched == (apart < MS)

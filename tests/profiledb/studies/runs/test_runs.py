@@ -1,4 +1,4 @@
-"""Runs by hand: which ranks belong together, whose clock differs, who is late, since when and why."""
+"""Made-up runs: which ranks belong together, whose clock differs, who is late, since when and why."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -80,7 +80,7 @@ def captured(job: int, node: int, at: int, size: int = 4, each: int = 2) -> list
 @pytest.mark.parametrize("apart", [0, HOUR_NS, -7 * HOUR_NS])
 @pytest.mark.parametrize("each", [1, 2])
 def test_two_jobs_of_one_name_on_machines_with_other_clocks_are_two_runs(apart: int, each: int) -> None:
-    """The second job runs a minute after the first one; the second machine's clock differs by hours."""
+    """The second job runs a minute after the first; the second machine's clock differs by hours."""
     begin, later = 10 * HOUR_NS, 10 * HOUR_NS + 60_000 * MS
     every = [
         *captured(2, 0, later, each=each), *captured(2, 1, later + apart, each=each),
@@ -127,7 +127,7 @@ def test_traces_join_by_the_time_of_their_captures() -> None:
 
 
 def test_traces_and_reports_of_nsys_of_one_time_are_one_run() -> None:
-    """Rank 1 was captured by the PyTorch profiler, the others by nsys, which alone tells the launcher's name."""
+    """The PyTorch profiler captured rank 1, and nsys, which alone tells the launcher's name, captured the others."""
     captured_by_nsys = [rank(n, run_id="x", size=3, begin_ns=0, end_ns=100) for n in (0, 2)]
     trace = rank(1, "job (trace)", size=3, begin_ns=50, end_ns=150)
     (run,) = run_list.list_runs([trace, *captured_by_nsys])
@@ -181,7 +181,7 @@ def test_a_slow_machine_is_named_with_all_its_ranks() -> None:
 
 
 def test_work_that_moves_between_the_ranks_names_none() -> None:
-    """Each rank is late by 2 ms in every fourth step: all wait for three quarters of that."""
+    """Each rank is 2 ms late in every fourth step: all wait for three quarters of that."""
     ranks = list(vary(real(), 4, 40, [Late(n, n, "compute", 2 * MS, every=4) for n in range(4)]))
     _, known = work_out(ranks)
     assert known.straggler is None
@@ -214,7 +214,7 @@ def with_cpu(ranks: list[RankSummary], cpu_ns: Sequence[float], pauses_ns: Seque
 
 
 def test_a_cpu_that_needs_the_whole_step_waits_for_nobody() -> None:
-    """The GPUs of the others wait 6 ms of 16 for rank 1, but every CPU works all the time: all would be as long."""
+    """The other GPUs wait 6 of 16 ms for rank 1, but every CPU works all the time, so every step would take as long."""
     ranks = list(vary(real(), 4, 40, Late(1, 0, "idle", 6 * MS)))
     _, known = work_out(with_cpu(ranks, [15.9 * MS] * 4, [MS] * 4))
     assert known.straggler is None
@@ -223,7 +223,7 @@ def test_a_cpu_that_needs_the_whole_step_waits_for_nobody() -> None:
 
 
 def test_a_straggler_costs_as_much_as_the_cpus_of_the_others_wait() -> None:
-    """They work for 14 ms of 16: the step cannot be shorter."""
+    """They work for 14 of 16 ms, so the step cannot be shorter."""
     ranks = list(vary(real(), 4, 40, Late(1, 0, "idle", 6 * MS)))
     _, known = work_out(with_cpu(ranks, [14 * MS, 16 * MS, 14 * MS, 14 * MS], [MS, 3 * MS, MS, MS]))
     assert known.straggler is not None
@@ -250,7 +250,7 @@ def test_lateness_of_less_than_a_twentieth_of_the_step_names_none() -> None:
 
 
 def test_larger_batches_are_work_and_slower_clocks_are_compute() -> None:
-    """As many launches on twice the threads are more work; slower kernels at equal threads come from the clock."""
+    """As many launches with twice the threads are more work; slower kernels with equal threads mean a slower clock."""
 
     def vary_kernels(threads: float, clock: float) -> RunAnswer:
         ranks = list(vary(real(), 4, 40, Late(2, 0, "compute", 2 * MS)))
@@ -294,7 +294,7 @@ def test_a_rank_that_ends_early_is_named() -> None:
 
 
 def test_ranks_whose_steps_are_numbered_differently_are_named() -> None:
-    """Collectives with numbers tell that a capture began two steps later than the others."""
+    """Numbered collectives show that one capture began two steps later than the others."""
     ranks = []
     for one in vary(real(), 4, 20):
         operations = rank_summary.decode(one.tables["operation_rows"]).to_pandas()
@@ -314,7 +314,7 @@ def test_steps_from_other_sources_do_not_compare() -> None:
 
 
 def test_stages_that_hardly_wait_are_a_pipeline_all_the_same() -> None:
-    """Only sends and receives: there is nothing to match, and that is no defect of the reports."""
+    """With sends and receives alone, nothing can be matched, which is no defect of the reports."""
     _, known = work_out(stage(2, wait_ns=0))
     assert known.headline.startswith("The ranks are stages of a pipeline")
     _, waiting = work_out(stage(2, wait_ns=700_000))

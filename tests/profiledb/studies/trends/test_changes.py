@@ -1,4 +1,4 @@
-"""Change points: by hand, against Apache Otava, and how many are found and invented in series that are known."""
+"""Change points: by hand, against Apache Otava, and the numbers of found and invented ones in known series."""
 
 import json
 from pathlib import Path
@@ -119,7 +119,7 @@ def test_what_is_no_number_is_refused() -> None:
 
 
 def test_the_split_is_that_of_the_formula() -> None:
-    """Every split and end of the second side, as the paper adds up distances."""
+    """Every split and end of the second side, with distances summed as in the paper."""
     random = np.random.default_rng(2)
     for _ in range(20):
         values = random.permutation(np.arange(1.0, 13.0))

@@ -1,4 +1,4 @@
-"""Series: what belongs together, what people decide, summaries, and changes with what they are made of."""
+"""Series: their members, people's decisions, summaries, and changes with the kernels behind them."""
 
 import gzip
 import json
@@ -219,7 +219,7 @@ def require_as_made_anew(board: Board, library: Library) -> None:
 
 
 def test_what_is_kept_of_series_is_what_is_made_anew(library: Library) -> None:
-    """Whatever was added, changed, removed or decided since then, and it costs the series that it concerns."""
+    """After any addition, change, removal or decision; only the series concerned are made again."""
     random, decided = Random(7), library.catalog.decisions
     filled(library, 24, slow=13)
     board = Board(library)
@@ -393,9 +393,9 @@ def test_hostile_values_do_nothing(empty_library: Library) -> None:
 
 
 def test_attention_that_is_no_longer_fused_is_found_and_explained(empty_library: Library) -> None:
-    """24 captures of a training on an H100, of whose program fused attention was switched off from the 13th on.
+    """Summaries of 24 captures of a training on an H100; from the 13th on, fused attention was off.
 
-    Made of their summaries. The host scatters so much there that step time tells nothing; the GPU's time does.
+    The host scatters so much there that step time shows nothing; the GPU's time does.
     """
     told = json.loads(gzip.decompress(Path(__file__).with_name("attention_switched_off.json.gz").read_bytes()))
     for report in told["reports"]:

@@ -1,4 +1,4 @@
-"""The summary of a real report: Compare's figures, made again where something beside the report changes."""
+"""The summary of a real report: Compare's figures, computed again when a file beside the report changes."""
 
 from pathlib import Path
 
