@@ -138,9 +138,7 @@ class Settings:
     rules: Path | None = _declare(
         "", "a folder of rules of findings that add to the built-in ones or override them", _parse_path
     )
-    series: Path | None = _declare(
-        "", "a TOML file of rules which reports make a series, over the built-in ones", _parse_path
-    )
+    series: Path | None = _declare("", "a TOML file with rules for series that override the built-in ones", _parse_path)
     scan_s: float = _declare("2", "seconds between two scans of the inbox", _parse_number())
     convert_timeout_s: float = _declare(
         "1800",
@@ -155,7 +153,7 @@ class Settings:
     sql_memory_mb: int = _declare("1024", "memory that a question in SQL may use, in MB", _parse_whole(1))
     max_upload_mb: int = _declare("4096", "largest upload, in MB", _parse_whole(1))
     uploads_mb: int = _declare("8192", "total size of the uploads in progress, in MB", _parse_whole(1))
-    login_claim: str = _declare("roles", "claim with the role of a user; a dot goes into an object")
+    login_claim: str = _declare("roles", "claim with the role of a user; a dot reaches into an object")
     login_admins: frozenset[str] = _declare(
         "", "values of the claim that may do everything (default: nobody)", _split_values
     )
@@ -169,17 +167,17 @@ class Settings:
     login_link_days: float = _declare(
         "0", "days that a link without a login may last; 0 allows none", _parse_number(most=MOST_LINK_DAYS)
     )
-    audit_days: float = _declare("400", "days that entries of the audit are kept; 0: without end", _parse_number())
+    audit_days: float = _declare("400", "days that entries of the audit are kept; 0: forever", _parse_number())
     retention: Path | None = _declare(
         "",
-        "a TOML file of rules which reports and uploads go, and when; ``off``: none do, as without a database",
+        "a TOML file with rules for removing reports and uploads; ``off``: none are, as without a database",
         _parse_path,
     )
     log: str = _declare(
         "plain", "form of the log: 'plain', or 'json' for an object a line", _parse_choice("plain", "json")
     )
-    metrics: str = _declare("", "PORT or HOST:PORT on which the server tells Prometheus its figures")
-    worker_metrics: str = _declare("", "PORT or HOST:PORT on which the worker tells Prometheus its own")
+    metrics: str = _declare("", "PORT or HOST:PORT of the server's metrics for Prometheus")
+    worker_metrics: str = _declare("", "PORT or HOST:PORT of the worker's metrics for Prometheus")
 
     @property
     def library_text(self) -> str:

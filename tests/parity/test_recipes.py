@@ -111,9 +111,9 @@ def test_the_count_in_the_docs_is_that_of_the_installed_nsys(nsys: Path) -> None
     table = [line for line in section.splitlines() if line.startswith("| `")]
     assert {name for line in table for name in re.findall(r"`(\w+)`", line)} == ours
     count, rest = re.findall(
-        r"Of the (\d+ recipes of [\d.]+ that makes \d+)\. Not there: (.*?)\. Newer", section, re.DOTALL
+        r"Warpdeck has (\d+ of the \d+ recipes of [\d.]*\d)\. Missing are (.*?)\. Newer", section, re.DOTALL
     )[0]
-    assert count == f"{len(theirs)} recipes of 2023.4 that makes {len(ours & theirs)}"
+    assert count == f"{len(ours & theirs)} of the {len(theirs)} recipes of 2023.4"
     assert set(re.findall(r"`(\w+)`", rest)) == theirs - ours
 
 
