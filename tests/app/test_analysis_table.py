@@ -17,7 +17,7 @@ Draw = Callable[..., AppTest]
 
 
 def script(report_id: str, asked: "dict[str, Any]", declared: "dict[str, Any]") -> None:
-    """What a page does."""
+    """Draw the table as a page does."""
     from app.ui.analysis_table import AnalysisTable
 
     AnalysisTable("kernels", **declared).draw(report_id, **asked)

@@ -8,7 +8,7 @@ from app.ui import name_card, table_columns, tables
 
 
 def words(frame: pd.DataFrame, *columns: table_columns.Col) -> dict[str, list[str]]:
-    """What people read in the cells of the columns that Streamlit does not write itself."""
+    """Return the visible text of the cells, except in columns that Streamlit formats itself."""
     styler, _ = tables.build_arguments(frame, columns)
     styler._compute()
     body = styler._translate(False, False)["body"]

@@ -21,7 +21,7 @@ HOSTILE_ROW = f'"{HOSTILE}",8,cpu,run,0.001,11000,,"{HOSTILE}","{HOSTILE}","{HOS
 
 @pytest.fixture
 def sample(library: Library) -> str:
-    """The sample of tasks with what lies beside it."""
+    """The sample of tasks with its sidecars."""
     report_id = of(library, "tasks.nsys-rep")
     library.put_sidecar(report_id, "tasks", (SAMPLES / "tasks.tasks.csv").read_text(encoding="utf-8"))
     return report_id

@@ -81,7 +81,7 @@ def test_pages_that_are_seen_again_and_again_hold_no_more_memory(tmp_path: Path)
     paths = [f"/{view.url}?report={one.id}" for one in reports for view in VIEWS if view.fits(one)]
 
     def look(page: Session, rounds: int) -> float:
-        """Return the bytes that the server holds then, without what DuckDB's allocator is about to return."""
+        """Return the bytes that the server then holds, without those that DuckDB's allocator is about to return."""
         assert all(page.look(path) for _ in range(rounds) for path in paths)
         found = read_holders(port)
         return found["resident"] - found.get("duckdb_pages", 0.0)

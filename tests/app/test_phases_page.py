@@ -139,7 +139,7 @@ def test_without_phases_a_class_is_the_reason() -> None:
 
 
 def part(calls: dict[str, tuple[int, int]], spelled: str = "{}") -> matching.Part:
-    """What ran in a part of a report: calls and mean duration of each kernel, by the names that one profiler writes."""
+    """The kernels of a part of a report: calls and mean duration of each, by the names that one profiler writes."""
     kernels = pd.DataFrame(
         [
             {"kernel": str(n), "name": one, "class": "other", "mangled": None, "demangled": spelled.format(one),

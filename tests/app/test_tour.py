@@ -38,7 +38,7 @@ def samples() -> list[Manifest]:
 
 
 def mark(library: Library, *, own: str = "") -> None:
-    """Makes the samples among the reports what they are, and lists none besides but ``own``."""
+    """Mark the samples as samples, and delete all other reports except ``own``."""
     known = {report.name for report in samples()}
     for report in library.list():
         if report.name in known - {own}:
@@ -53,7 +53,7 @@ def questions(at: AppTest, kind: str = "stop") -> list[str]:
 
 
 def buttons(at: AppTest) -> list[str]:
-    """What opens the tour."""
+    """The labels of the buttons that open the tour."""
     return [one.label for one in at.button if one.key == "library-tour"]
 
 

@@ -28,7 +28,7 @@ FIGURE = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?: (?:%|[mµn]?s\b|mJ\b))?")
 
 
 def text(report: str) -> str:
-    """What the tour says at the stop that begins with a report."""
+    """The text of the tour at the stop that begins with a report."""
     return next(str(stop["see"]) for stop in tour.read_tour()["stop"] if stop["reports"][0].partition(".")[0] == report)
 
 

@@ -44,7 +44,7 @@ ALONE = (
 
 
 def run_all(command: list[str], names: tuple[str, ...], folder: Path) -> list[list[object]]:
-    """Run both halves of programs in one process, or of those of ranks in two, and return what they printed."""
+    """Run both halves of the programs in one process (those of ranks in two) and return their output."""
     driver = folder / "every.py"
     driver.write_text(EVERY.format(root=str(ROOT), names=names))
     done = subprocess.run([*command, str(driver)], capture_output=True, text=True, timeout=240, check=False, cwd=ROOT)

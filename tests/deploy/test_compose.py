@@ -114,7 +114,7 @@ def test_the_image_is_built_of_one_day(tmp_path: Path) -> None:
 
 
 def read_extras() -> set[str]:
-    """What the images of a team install, in Compose and by the words for Kubernetes."""
+    """The extras that a team's images install, in Compose and in the instructions for Kubernetes."""
     how = (ROOT / "deploy" / "kubernetes" / "kustomization.yaml").read_text()
     composed = {one["build"]["args"]["EXTRAS"] for one in services("team").values() if "build" in one}
     return composed | set(re.findall(r"EXTRAS='([^']+)'", how))

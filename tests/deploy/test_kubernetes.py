@@ -41,7 +41,7 @@ def container(name: str) -> dict[str, Any]:
 
 
 def environment(name: str) -> dict[str, str]:
-    """What a container is given, from the settings that all have and from its own."""
+    """The environment of a container, from the shared settings and its own."""
     given: dict[str, str] = of("ConfigMap")["warpdeck"]["data"]
     return given | {one["name"]: one["value"] for one in container(name)["env"]}
 

@@ -16,7 +16,7 @@ PATHS = (f"{PREFIX}{SECRET}", f"//shared/{SECRET}", f"/%73hared/{SECRET}", f"{PR
 
 
 class Told(BaseHTTPRequestHandler):
-    """Answers what it was told about a request."""
+    """Returns the request that it received."""
 
     def do_GET(self) -> None:
         body = "\n".join(f"{name}: {value}" for name, value in self.headers.items()).encode()

@@ -36,7 +36,7 @@ HTML = "<img src=x onerror=\"document.title='taken'\">" + "x" * 60
 
 
 def build(folder: Path, samples: Library) -> None:
-    """Makes ``folder/inbox`` and ``folder/library``; of the samples' library it takes what stands above."""
+    """Make ``folder/inbox`` and ``folder/library`` with the reports above from the samples' library."""
     made, compute, parallel = (folder / name for name in ("made", "compute", "parallel"))
     for part in (made, compute, parallel):
         part.mkdir()

@@ -45,7 +45,7 @@ PALE = """() => {
 
 
 def broken(page: Page) -> list[str]:
-    """What of the page breaks a rule and is not Streamlit's own."""
+    """The elements of the page that break a rule and are not Streamlit's own."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
     found: dict[str, Any] = page.evaluate(RUN, STREAMLITS)

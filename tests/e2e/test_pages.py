@@ -66,7 +66,7 @@ class Walk:
             turn_to(self.page, path, house.HEADING)
 
     def wrong(self) -> list[str]:
-        """What was said of errors and violations since this was asked last."""
+        """The errors and violations reported since the last call."""
         violations: list[str] = self.page.evaluate("window.violations.splice(0)")
         said, self.said[:] = [*self.said, *violations], []
         return said

@@ -59,7 +59,7 @@ def test_a_selection_goes_from_page_to_page_and_with_a_link(page: Page, address:
 
 
 def told_to_a_guest(page: Page) -> str:
-    """What the bar says to somebody else who was sent the address: a session is that of a page, and no cookie tells."""
+    """The text of the bar for a guest with the address: a session belongs to a page, and no cookie carries it."""
     guest = house.stranger(page.context)
     try:
         guest.goto(page.url)

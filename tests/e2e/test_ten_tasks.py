@@ -36,7 +36,7 @@ class Visitor:
         self.clicks = self.presses = 0
 
     def choose(self, name: str) -> str:
-        """Open a report from the Library; return its id. What comes later counts."""
+        """Open a report from the Library and return its id. Later clicks count."""
         self.go(f"/?q={name}")
         self.page.get_by_test_id("stDataFrame").first.click(position={"x": 60, "y": int(1.5 * ROW_PX)})
         report = self.library.find(name).id

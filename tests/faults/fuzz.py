@@ -72,7 +72,7 @@ Facts = dict[str, int]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file: what one of it holds, how it is called, and whether spoiled content is still well-formed."""
+    """A kind of file: its content and name, and whether damaged content is still well-formed."""
 
     content: bytes
     suffix: str
@@ -81,7 +81,7 @@ class Kind:
     beside: bool = False
 
     def write(self, inbox: Path, stem: str, content: bytes, number: int) -> Path:
-        """Puts it into an inbox; what lies beside a report with one of its own."""
+        """Put it into an inbox; a sidecar comes with its own report."""
         if self.beside:
             exports.write(inbox / f"{stem}.sqlite", exports.kernels(exports.kernel(1, 2 + number)))
         path = inbox / f"{stem}{self.suffix}"
@@ -305,7 +305,7 @@ BAD = ("dead", "less", "missing", "silent")
 
 @dataclass(frozen=True)
 class Taken:
-    """What a report holds: rows and values by table and column, and its notes."""
+    """The content of a report: rows and values by table and column, and its notes."""
 
     facts: Facts
     notes: frozenset[str]
@@ -349,7 +349,7 @@ class Fuzz:
     batches: int = 0
 
     def ingest(self, files: Sequence[tuple[str, str, bytes]]) -> Iterator[tuple[Job | None, Taken | None]]:
-        """What becomes of files, each of them a stem, a kind and its content."""
+        """Return the outcomes of files, each a stem, a kind and its content."""
         self.batches += 1
         box = self.folder / f"{self.batches}"
         inbox = box / "inbox"
@@ -414,7 +414,7 @@ def run(seeds: Sequence[int], every: Mapping[str, Kind], folder: Path) -> Iterat
 
 
 def main() -> int:
-    """Runs many seeds; the exit status is 1 where there is a finding."""
+    """Run many seeds; the exit status is 1 if there is a finding."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=1000, help="how many")
     parser.add_argument("--first", type=int, default=0, help="the first one")

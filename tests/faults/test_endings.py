@@ -51,7 +51,7 @@ FREE = without(*LANDLOCK)
 
 
 def once(inbox: Path, library: Library, tool: Path, **environment: str) -> str:
-    """What a worker prints that takes in the files of an inbox with this nsys."""
+    """Return the output of a worker that imports the files of an inbox with this nsys."""
     argv = [*FREE, sys.executable, "-m", "ingest", "--once", "--inbox", str(inbox), "--library", str(library.folder)]
     told = os.environ | {"WARPDECK_NSYS": str(tool)} | environment
     return subprocess.run(argv, cwd=ROOT, env=told, capture_output=True, text=True, check=False).stderr

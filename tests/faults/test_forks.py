@@ -40,7 +40,7 @@ forks.warm(prepare=True)
 
 
 def tell(code: str, start: str = STARTED) -> list[str]:
-    """What a fresh process prints that runs the code with a server."""
+    """Return the output of a new process that runs the code with a server."""
     argv = [sys.executable, "-c", f"{ASKED}{start}\n{code}"]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
@@ -127,7 +127,7 @@ def test_a_conversion_that_is_killed_is_the_failure_of_its_file(
 
 
 def _beside(worker: subprocess.Popen[bytes], known: Sequence[psutil.Process]) -> list[psutil.Process]:
-    """Conversions: what a killed one started is a child of the worker for a moment, too."""
+    """The other conversions below the worker, which briefly adopts the children of a killed one."""
     return [child for child in psutil.Process(worker.pid).children() if child not in known and _converts(child)]
 
 

@@ -110,7 +110,7 @@ def test_many_entries_are_counted(inbox: Path, empty_library: Library, ingest: I
 
 
 def page(library: Library, inbox: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the Library page says in Markdown."""
+    """The Markdown texts of the Library page."""
     settings = {"WARPDECK_LIBRARY": library.folder, "WARPDECK_INBOX": inbox, "WARPDECK_WORKER": "off"}
     for name, value in settings.items():
         monkeypatch.setenv(name, str(value))

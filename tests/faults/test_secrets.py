@@ -106,7 +106,7 @@ def places_that_hold(folder: Path, secret: bytes = SECRET.encode()) -> list[Path
 
 
 def what_leaves(library: Path, name: str, tmp_path: Path) -> bytes:
-    """What the command line says and writes about a report: summary, list, every analysis."""
+    """All output of the command line about a report: summary, list, every analysis."""
     out = tmp_path / "out"
     said = b""
     for command in (["summary", name], ["list", "--format", "json"], ["export_stats", name, str(out)]):

@@ -140,7 +140,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Library, M
 
 @pytest.fixture
 def words(tmp_path: Path) -> dict[str, str]:
-    """What attacks name: a file with a secret, its folder, an empty folder."""
+    """The targets of attacks: a file with a secret, its folder, an empty folder."""
     (tmp_path / "out").mkdir()
     secret = tmp_path / "secret.csv"
     secret.write_text(f"a\n{SECRET}\n")

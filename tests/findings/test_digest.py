@@ -33,7 +33,7 @@ def write(db: duckdb.DuckDBPyConnection) -> None:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Finding]:
-    """What rules find of it, in a library of its own: asked once."""
+    """Findings of the report, in a library of its own, judged once."""
     folder = tmp_path_factory.mktemp("judged")
     library = Library(folder / "library")
     with store.create(folder / "made.duckdb", ready=empty()) as db:
@@ -45,7 +45,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Finding]:
 
 @pytest.fixture
 def report(library: Library, publish: Publish, rules: Mapping[str, Rule], found: Sequence[Finding]) -> str:
-    """The same report, with what was found of it."""
+    """The same report with its findings."""
     report_id = publish(write)
     digest.write_digest(library, report_id, rules, found)
     return report_id

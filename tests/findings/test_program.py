@@ -161,7 +161,7 @@ BY_HAND: list[tuple[str, dict[str, Any], str]] = [
 
 
 def check(library: Library, cases: dict[str, str], subtests: pytest.Subtests) -> None:
-    """Hold what each report is recognized as; test_rules_every_report.py holds that advice fits it."""
+    """Check the recognized traits of each report; test_rules_every_report.py checks that advice fits it."""
     for name, traits in cases.items():
         with subtests.test(name):
             of = program.recognize(library, library.find(name).id)

@@ -32,7 +32,7 @@ MORE_THAN_ALL = {
 
 
 def holds(report: str, one: Finding) -> None:
-    """No query fails, no share or saving is more than what it is of, and evidence leads somewhere."""
+    """Check that no query fails, no share or saving exceeds its total, and evidence leads somewhere."""
     about = (report, one.rule.name, one.facts)
     assert "error" not in one.facts, about
     assert one.saving_pct is None or 0 <= one.saving_pct <= 100.001, about

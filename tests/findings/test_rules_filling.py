@@ -23,7 +23,7 @@ H200_SHARED = 233_472
 
 
 def filled(publish: Publish, *work: dict[str, Any], kind: str = "other", gpu: dict[str, Any] | None = None) -> str:
-    """A capture of kernels, 1 µs from one to the next; of each its duration (`ns`), its shape and what it takes."""
+    """A capture of kernels, 1 µs apart, each with its duration (`ns`), its shape and its resources."""
     ran, at = [], 0
     for number, one in enumerate(work):
         ns, more = one["ns"], {key: value for key, value in one.items() if key != "ns"}

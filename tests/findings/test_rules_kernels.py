@@ -33,7 +33,7 @@ def named(sample: str) -> list[tuple[Any, ...]]:
 
 
 def classes(library: Library, sample: str) -> dict[str, str]:
-    """The class of each kernel by its full name: what the rules build on, and other tests hold."""
+    """The class of each kernel by its full name: rules build on these, and other tests check them."""
     with library.cursor(library.find(sample).id) as cursor:
         return dict(cursor.execute("SELECT demangled, class FROM kernel_name").fetchall())
 

@@ -37,7 +37,7 @@ Publish = Callable[..., str]
 def launch(
     duration_ns: int = 100, kernel: str = "work", metrics: Mapping[str, float] | None = None, **row: Any
 ) -> Launch:
-    """A launch with what ncu measured of it: columns of ncu_launch, and metrics by name."""
+    """A launch with ncu's measurements: columns of ncu_launch, and metrics by name."""
     return {"kernel": kernel, "duration_ns": duration_ns, "device_id": 0, "cc": "9.0", "metrics": metrics or {}, **row}
 
 

@@ -165,7 +165,7 @@ def test_pipeline_bubbles(library: Library, ranks: Ranks) -> None:
 
 
 def late(number: int, computes: tuple[int, int] = (100, 130), launched: int = 20) -> list[Two]:
-    """A round of 100 µs: GPU 0 waits in its all-reduce from 30 to 60 for GPU 1, and then runs what ``computes``."""
+    """A round of 100 µs: GPU 0 waits in its all-reduce from 30 to 60 for GPU 1, then runs the kernel ``computes``."""
     at = number * 100
     return [
         (GEMM, at, at + 30, 1, at),

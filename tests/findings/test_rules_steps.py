@@ -30,7 +30,7 @@ def loop(capture: Capture, lasts: Sequence[int], names: Sequence[str] = ()) -> s
 
 
 def times(sample: str) -> list[int]:
-    """How long each step that counts lasts: to the end of its range or of what it ran, from the end of the last."""
+    """Durations of the counted steps: from the end of the previous one to the end of the range or of its work."""
     found = export(sample)
     best = told.loops(found, "process")[0]
     lasts, reached = [], 0

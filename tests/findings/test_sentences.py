@@ -79,7 +79,7 @@ def test_what_is_not_there_is_not_counted(name: str, facts: dict[str, object], t
 
 
 def fired(name: str, **values: object) -> Finding:
-    """A finding of a rule that fires, with what its sentences need."""
+    """A finding of a firing rule, with the facts of its sentences."""
     return Finding(rulebook.load()[name], "fires", **values)  # type: ignore[arg-type]
 
 

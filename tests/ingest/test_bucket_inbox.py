@@ -45,7 +45,7 @@ class Place:
         self.bucket.put(key, content.encode() if isinstance(content, str) else content)
 
     def look(self) -> dict[str, str]:
-        """Takes in what is there, by a process that waits, and answers the state of each file."""
+        """Import all files with a waiting process, and return the state of each."""
         text = self.settings.inbox_text
         done = self.waiting.ask(["--inbox", text, "--library", str(self.library.folder), "--samples", "off"])
         assert done.status == 0, done.errors

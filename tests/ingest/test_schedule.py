@@ -24,7 +24,7 @@ def jobs(folder: Path, **sizes: int) -> list[Job]:
 
 
 class Work:
-    """Notes what runs at the same time; ``together`` of them wait for each other."""
+    """Records conversions that run at the same time; ``together`` of them wait for each other."""
 
     def __init__(self, together: int = 1) -> None:
         self.running: set[str] = set()

@@ -21,7 +21,7 @@ needs_importer = pytest.mark.skipif(not tools.find_importers(), reason="needs Qd
 
 @pytest.fixture(scope="session")
 def stream(once: Once) -> Path:
-    """What nsys leaves of a program without a GPU, where the host part of Nsight Systems is not installed."""
+    """The raw capture that nsys leaves without a GPU if the host part of Nsight Systems is not installed."""
     (importer, *_) = tools.find_importers()
 
     def fill(folder: Path) -> None:

@@ -111,7 +111,7 @@ def large(inbox: Path) -> Path:
 
 @pytest.fixture
 def worker(team: Shared, tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """One that goes on until the end of the test, and what it prints in ``log``."""
+    """A worker that runs until the end of the test, with its output in ``log``."""
     (tmp_path / "inbox").mkdir()
     told = {"WARPDECK_DATABASE": team.url, "WARPDECK_DATA": str(tmp_path), "WARPDECK_SCAN_S": "0.3"}
     with (tmp_path / "log").open("wb") as log:

@@ -43,7 +43,7 @@ def metrics() -> str:
 
 @pytest.fixture
 def log(library: Library, team: Shared, tmp_path: Path, metrics: str) -> Iterator[Path]:
-    """What a worker prints that runs until the end of the test."""
+    """The output of a worker that runs until the end of the test."""
     (tmp_path / "rules.toml").write_text("[[rule]]\ndays = 30\n")
     told = {
         "WARPDECK_DATABASE": team.url,

@@ -34,7 +34,7 @@ SILENT_ON_INFERENCE = SILENT_ON_SAMPLES | {"osrt_sum", "gpu_gaps:gap=1"}
 
 @pytest.fixture
 def asked(nsys: Path, once: Once) -> Asked:
-    """Asks nsys about an export, once for all that is compared on it; answers the folder of what it printed."""
+    """Ask nsys about an export, once for all comparisons on it; return the folder of its output."""
 
     def ask(export: Path, cases: Sequence[Case]) -> Path:
         return once(f"asked_{export.stem}", lambda folder: nsys_oracle.ask(nsys, export, cases, folder))

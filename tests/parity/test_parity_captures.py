@@ -25,7 +25,7 @@ Printed = Callable[[str, str], str]
 
 @pytest.fixture(scope="module")
 def captures(once: Once) -> tuple[Library, Printed]:
-    """A library of the captures, and what nsys printed of (capture, report)."""
+    """A library of the captures, and nsys's output for each (capture, report)."""
     folder = once("captures", _unpack)
 
     def printed(capture: str, report: str) -> str:

@@ -26,7 +26,7 @@ NO_ROOT = ["setpriv", "--bounding-set=-sys_admin"] if os.geteuid() == 0 else []
 
 
 def start(code: str, under: list[str]) -> "subprocess.Popen[str]":
-    """A process that leads a session and prints what it says."""
+    """Start a process that leads a session and prints its result."""
     argv = [*under, sys.executable, "-c", code + (TELL_SESSION if HAS_SESSIONS else "")]
     return subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
@@ -39,7 +39,7 @@ def said(process: "subprocess.Popen[str]") -> list[int]:
 
 
 def run(code: str) -> list[int]:
-    """What a process that leads a session says after it: niceness, how it is scheduled, niceness of its session."""
+    """Return the output of a process that leads a session: its niceness, its scheduling, its session's niceness."""
     return said(start(code, []))
 
 

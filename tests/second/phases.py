@@ -16,7 +16,7 @@ Placed = tuple[str, bool, Operation]
 
 
 def passes(capture: Capture, mode: Mode) -> int | None:
-    """Steps of rank 1 that were closed and are no warm-up; None where there are none."""
+    """Closed steps of rank 1 without warm-up; None if there are none."""
     return len(_passes(capture, mode)) or None
 
 

@@ -92,8 +92,7 @@ class Capture:
 
     @cached_property
     def window(self) -> tuple[int, int]:
-        """The stated times where the operations lie in them, else the stated length from 0, else the operations';
-        those of OpenMP regions where there are no operations."""
+        """The stated times if the operations (else OpenMP regions) fit, else the stated length from 0, else theirs."""
         (stated,) = self.tables["ANALYSIS_DETAILS"]
         low, high, length = stated["startTime"], stated["stopTime"], stated["duration"]
         regions = [(row["start"], row["end"]) for row in self.table("OPENMP_EVENT_KIND_PARALLEL")]

@@ -112,7 +112,7 @@ def test_shares_of_a_peak(asked: Asked) -> None:
 
 
 def nothing_lies_above_a_roof_that_is_not_known(rows: Rows) -> None:
-    """And what is told to lie above one has no share of it: that would be above what is possible."""
+    """Nor does an operation above a roof have a share of it, which would exceed 100 %."""
     above = [row for row in rows if row["above_roof"] is not None]
     assert all(row["peak_flops_per_s"] is not None or row["peak_bytes_per_s"] is not None for row in above)
     assert all(row["pct_of_roof"] is None for row in above)

@@ -46,7 +46,7 @@ class Desk:
         return self.folder / "data" / "library"
 
     def opened(self) -> list[str]:
-        """What the browser was asked to open."""
+        """The addresses that the browser was asked to open."""
         file = self.folder / "opened"
         return file.read_text().splitlines() if file.exists() else []
 
@@ -80,5 +80,5 @@ class Desk:
         return RUNS in said or ("You can now view" in said and server_file.read_announcement(self.library) is not None)
 
     def said(self) -> list[str]:
-        """What ``running`` has printed so far."""
+        """The output of ``running`` so far."""
         return (self.folder / "said").read_text().splitlines()

@@ -218,7 +218,7 @@ def test_the_script_for_zsh_completes_reports() -> None:
 
 
 def bash(folder: Path, **environment: str) -> Callable[..., list[str]]:
-    """What a bash in this folder completes the last word of a command with."""
+    """The completions that bash offers in this folder for the last word of a command."""
     script = folder / "completion.bash"
     script.write_text(warpdeck("completion", "bash").stdout)
     command = folder / "bin" / "warpdeck"

@@ -128,7 +128,7 @@ def test_progress_is_drawn_on_a_terminal(desk: Desk, sample: Path) -> None:
 
 
 def on_terminal(desk: Desk, argv: list[str], environment: dict[str, str]) -> str:
-    """What a command prints on a terminal."""
+    """The output of a command on a terminal."""
     ours, theirs = pty.openpty()
     kept = {name: value for name, value in desk.environment.items() if name != "NO_COLOR"}
     process = subprocess.Popen(

@@ -131,7 +131,7 @@ mm,9,none,repeated,0.05,1000000000,10
 
 @pytest.fixture
 def times(tmp_path: Path) -> Path:
-    """What `tasks` leaves, by hand: 400 W between the changes of the counter within the second of repetitions."""
+    """Times as `tasks` writes them: 400 W between the changes of the counter within the second of repetitions."""
     changes = [(0, 0.0), (500, 50.0), (950, 95.0), (1150, 175.0), (1550, 335.0), (1950, 495.0), (2150, 545.0)]
     readings = [f"{ms * 10**6},0,{100 + ms},{joules * 1000:.0f}\n" for ms, joules in changes]
     (tmp_path / "run.nvml.csv").write_text(LOG + "".join(readings))

@@ -190,7 +190,7 @@ def test_a_low_clock_counts_once(model: costs.TimeModel) -> None:
 
 
 class Holder:
-    """Has a method that is scheduled by what it gets."""
+    """Has a method that is scheduled by its argument."""
 
     def double(self, scheduler: Scheduler, values: list[int]) -> str:
         placed = scheduler.scheduled("product", size=lambda _, values: len(values))(Holder.placed)

@@ -68,7 +68,7 @@ class Session:
         return "\n".join(str(message) for message in self.said)
 
     def run(self, page: str = "", states: Callable[[BackMsg], object] | None = None, **query: str) -> list[ForwardMsg]:
-        """Has the script run and answers what it said, up to its end."""
+        """Run the script and return its messages up to the end of the run."""
         message = BackMsg()
         message.rerun_script.page_name = page
         message.rerun_script.query_string = "&".join(f"{name}={value}" for name, value in query.items())
@@ -78,7 +78,7 @@ class Session:
         return self.listen()
 
     def listen(self) -> list[ForwardMsg]:
-        """What the server says until a run of the whole script ends."""
+        """Return the server's messages until a run of the whole script ends."""
         heard: list[ForwardMsg] = []
         while True:
             data = self.socket.recv(timeout=60)
@@ -126,7 +126,7 @@ def form(content: bytes, name: str = "x.bin") -> bytes:
 
 
 def frame(name: str = "x.bin") -> tuple[bytes, bytes]:
-    """What stands before and behind the file of a form."""
+    """The bytes before and after the file in a form."""
     disposition = f'Content-Disposition: form-data; name="file"; filename="{name}"'
     head = f"--{BOUNDARY}\r\n{disposition}\r\nContent-Type: application/octet-stream\r\n\r\n"
     return head.encode(), f"\r\n--{BOUNDARY}--\r\n".encode()

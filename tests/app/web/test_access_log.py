@@ -46,7 +46,7 @@ def said(data: Path, action: str) -> list[Entry]:
 
 
 def shown(address: str, token: str, at: str) -> Answer:
-    """What a program hears that shows a token from an address, which a proxy of this machine tells."""
+    """The answer to a program that sends a token from an address, which a proxy on this machine reports."""
     return ask(address, "/api/v1/reports", Authorization=token, X_Forwarded_For=at)
 
 

@@ -28,7 +28,7 @@ CHANGES = {
 
 
 def owner(node: ast.expr) -> str:
-    """What a method is called on, as text."""
+    """The object of a method call, as text."""
     return ast.unparse(node)
 
 

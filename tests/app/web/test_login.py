@@ -78,7 +78,7 @@ def buttons(page: Session, label: str) -> list[str]:
 
 
 def press(page: Session, button: str, view: str = "") -> str:
-    """Presses a button, whether the page shows it or not; what the server said then."""
+    """Press a button, visible or not, and return the server's messages."""
 
     def states(message: BackMsg) -> None:
         state = message.rerun_script.widget_states.widgets.add()
@@ -88,7 +88,7 @@ def press(page: Session, button: str, view: str = "") -> str:
 
 
 def told(page: Session, data: Path) -> list[str]:
-    """What of the library stands in what the server said."""
+    """The words about the library that the server's messages contain."""
     report = Library(data / "library").list()[0]
     words = [report.name, report.id, report.name.partition(".")[0], "broken.nsys-rep", str(data), "Kernels", "Idle"]
     words += [report.gpu] if report.gpu else []

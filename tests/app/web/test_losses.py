@@ -31,7 +31,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
 
 
 def upload(client: TestClient, more: str = "") -> Any:
-    """What a program hears that sends a file."""
+    """The answer to a program that sends a file."""
     kind = {"content-type": "application/octet-stream"}
     return client.post(f"/api/v1/uploads?name=a.nsys-rep{more}", content=b"abc", headers=kind)
 

@@ -92,7 +92,7 @@ def test_pages_tell_nothing_of_it(address: str, people: dict[str, dict[str, str]
 
 
 def values(operation: Any, report: str) -> dict[str, str]:
-    """What an operation needs at least."""
+    """The required parameters of an operation, with values."""
     given = {"report": report, "a": f"{OPEN}.sqlite", "b": report, "analysis": "kernel_summary", "recipe": "nccl_sum"}
     given["sql"] = "SELECT * FROM library_summary"
     return {param.name: given[param.name] for param in operation.params if param.required}

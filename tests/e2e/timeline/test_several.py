@@ -159,7 +159,7 @@ def _busy_is_drawn(shown: TimelinePage, place: int, told: dict[str, Any]) -> Non
 
 
 def _its_trace_is_saved(shown: TimelinePage, second: TimelinePage) -> None:
-    """The trace of the report below holds what ran in the area in its own time."""
+    """The trace of the report below has the events of the area, at its own times."""
     low = second.told("lanes")["end_ns"] // 2
     high = low + 5_000_000
     shown.page.goto(f"{shown.page.url}&area={low + SHIFT}~{high + SHIFT}")

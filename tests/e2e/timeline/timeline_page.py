@@ -50,7 +50,7 @@ class TimelinePage:
         return self.settled()
 
     def _leave(self) -> None:
-        """Turns away, to a report that there is not: what opens next is a timeline that reads its address anew."""
+        """Turn to a report that does not exist, so that the next timeline reads its address anew."""
         wait_at_rest(self.page, house.HEADING)
         self.page.mouse.move(0, 0)
         go_to(self.page, NOWHERE)
@@ -64,7 +64,7 @@ class TimelinePage:
         return self
 
     def ask(self, call: str, *values: Any) -> Any:
-        """What a function of the hook answers."""
+        """Return the answer of a function of the hook."""
         return self.page.evaluate("([call, values]) => window.__warpdeck_timeline[call](...values)", [call, values])
 
     @property
@@ -109,7 +109,7 @@ class TimelinePage:
         return float(place["y"] + 2 + (row + 0.5) * place["row"])
 
     def click(self, lane: int, t: float, row: int = 0) -> None:
-        """Clicks on what a row of a lane holds at a time."""
+        """Click on the event in a row of a lane at a time."""
         self.plot.click(position={"x": self.x(t), "y": self.y(lane, row)})
 
     def drag(self, on: Locator, x0: float, x1: float, y: float = 10) -> None:
@@ -137,7 +137,7 @@ class TimelinePage:
         return max(whole, key=lambda one: float(one["end"] - one["start"]))
 
     def told(self, what: str) -> Any:
-        """What the server answers."""
+        """Return the server's answer."""
         url = f"{self.address}/_warpdeck/timeline/{self.report}/{what}"
         return self.page.request.get(url).json()
 

@@ -49,7 +49,7 @@ def test_ranges_calls_and_operations(batch: int, tmp_path: Path) -> None:
 
 
 def check_ranges(db: duckdb.DuckDBPyConnection, export: Export) -> dict[int, set[int]]:
-    """Checks what encloses what; returns the ranges around each number: pre -> ids of ranges."""
+    """Check the nesting; return the ranges around each number: pre -> ids of ranges."""
     columns = "range_id, pre, post, range.parent_id, range.level, path, start_ns, end_ns, closed"
     rows = db.execute(f"SELECT {columns} FROM range LEFT JOIN range_path USING (path_id)").fetchall()
     found = {row[0]: row for row in rows}
@@ -145,7 +145,7 @@ def test_projection(batch: int, tmp_path: Path) -> None:
 
 
 def projected(operations: list[Operation], calls: dict[Operation, Call | None]) -> list[int] | None:
-    """A row of the table projection, without mode and range; None where there is nothing to tell."""
+    """A row of the table projection, without mode and range; None without operations."""
     if not operations:
         return None
     moments = {(o.device, t) for o in operations for t in range(o.start, o.end)}

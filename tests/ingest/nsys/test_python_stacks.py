@@ -22,7 +22,7 @@ INNER, OUTER = (11, 12, 41), (13, 14, 7)
 
 
 def stack(*frames: tuple[int, int, int], state: int = 1, count: int | None = None) -> bytes:
-    """A payload: the bytes behind a line are whatever stood in memory."""
+    """A payload: the bytes after a line are leftovers of memory."""
     head = struct.pack("<QiI", 1, state, len(frames) if count is None else count)
     return head + b"".join(struct.pack("<QQiI", *frame, 0xDEADBEEF) for frame in frames)
 
@@ -55,7 +55,7 @@ def test_equal_stacks_are_one_and_a_flood_is_counted(monkeypatch: pytest.MonkeyP
 
 
 def entries(*changed: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    """What nsys 2025.3 writes, but for rows of the same schema and place."""
+    """Entries as nsys 2025.3 writes them, without rows of the same schema and place."""
     rows: list[tuple[Any, ...]] = []
     for domain, number, state, frame in ((1, SAMPLES, STATE, FRAME), (2, TRACES, STATE + 3, ITS_FRAME)):
         rows += [

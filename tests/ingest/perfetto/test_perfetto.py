@@ -30,7 +30,7 @@ KERNEL = "void gemm<float>(float*)"
 
 
 def capture() -> bytes:
-    """What rocprofv3 writes: a range with a call, on the main thread; a kernel and a copy, as their notes tell."""
+    """A capture as rocprofv3 writes it: a range with a call on the main thread; an annotated kernel and copy."""
     write = SliceWriter()
     return (
         TRACKS

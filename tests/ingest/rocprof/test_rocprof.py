@@ -92,7 +92,7 @@ def capture() -> dict[str, Any]:
 
 
 def check(query: Query) -> None:
-    """Hold what the capture says, worked out by hand; its clock begins at 900."""
+    """Check the capture against values worked out by hand; its clock starts at 900."""
     columns = "start_ns, end_ns, device_id, stream_id, grid_x, block_x, demangled, call_id"
     assert query(f"SELECT {columns} FROM kernel JOIN kernel_name USING (name_id)") == [
         (701, 900, 0, 5, 4, 256, "add(float*, float*)", 1)

@@ -156,7 +156,7 @@ def test_two_gpus_are_idle_each_for_itself(library: Library, publish: Publish) -
 
 
 def span_less_busy(library: Library, report_id: str) -> int:
-    """From the first to the last operation of each GPU, less what it worked: without a selection, in plain Python."""
+    """Time from the first to the last operation of each GPU, minus busy time: without a selection, in plain Python."""
     rows = analysis.query(library, report_id, "SELECT device_id, start_ns, end_ns FROM busy").itertuples(index=False)
     by_gpu: dict[int, list[tuple[int, int]]] = {}
     for device, start, end in rows:

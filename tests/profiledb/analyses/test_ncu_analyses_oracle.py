@@ -59,7 +59,7 @@ def rows_of(name: str) -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="module", params=NAMES)
 def case(request: pytest.FixtureRequest, samples: Library) -> tuple[Library, str, Printed, Said]:
-    """The library, the id of a report, what ncu printed of each launch, and what its rules said."""
+    """The library, the id of a report, ncu's output for each launch, and the messages of its rules."""
     printed: Printed = defaultdict(dict)
     said: Said = defaultdict(list)
     for row in rows_of(request.param):

@@ -49,7 +49,7 @@ def _of(library: Library, part: str) -> list[Told]:
 
 
 def _hold(told: list[Told], unseen: set[str], record_property: Record) -> None:
-    """Only what is known to be out of reach is wrong; what was measured goes into the report of the run."""
+    """Check that only reports known to be out of reach are wrong; the figures go into the report of the run."""
     precision, recall = precision_and_recall(told)
     record_property("precision", precision)
     record_property("recall", recall)

@@ -113,7 +113,7 @@ def test_without_times_it_says_so(library: Library, publish: Publish) -> None:
 
 @pytest.fixture(scope="session")
 def tasks(once: Once) -> Library:
-    """A library of the sample of tasks with what lies beside it."""
+    """A library of the sample of tasks with its sidecars."""
     files = sorted(SAMPLES.glob("tasks.*"))
     if not files:
         pytest.skip("no sample reports here")

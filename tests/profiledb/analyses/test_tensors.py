@@ -17,7 +17,7 @@ Ask = Callable[..., list[dict[str, Any]]]
 
 
 def memory(at: int, address: int, size: int, total: int | None, device: int = 0, tid: int = 900) -> str:
-    """An event of GPU ``device``; of the CPU with -1. Four times what is allocated is reserved."""
+    """An event of GPU ``device``, or of the CPU with -1. Reserved memory is four times the allocated."""
     args: dict[str, Any] = {"Addr": address, "Bytes": size, "Device Type": int(device >= 0), "Device Id": device}
     if total is not None:
         args |= {"Total Allocated": total, "Total Reserved": 4 * total if device >= 0 else 0}

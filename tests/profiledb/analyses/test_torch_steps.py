@@ -25,7 +25,7 @@ def note(name: str, start: float, end: float) -> dict[str, Any]:
 
 
 def laps(several: int, one: Callable[[int, float], Events]) -> Events:
-    """What each of so many laps of 100 µs has, told by its number and begin."""
+    """The events of that many laps of 100 µs, by number and start."""
     return list(chain.from_iterable(one(number, 100.0 * number) for number in range(several)))
 
 

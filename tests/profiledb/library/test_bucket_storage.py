@@ -45,7 +45,7 @@ def machine(s3: S3, tmp_path: Path) -> Machine:
 
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every look at the catalog is a new one, and what was just used may go."""
+    """Ask the catalog anew each time, and let the cache remove recently used files."""
     monkeypatch.setattr(object_store, "FRESH_S", 0.0)
     monkeypatch.setattr(object_store, "LISTED_S", 0.0)
     monkeypatch.setattr(object_store, "FAILED_S", 0.0)
@@ -75,7 +75,7 @@ def room(library: Library) -> float:
 
 
 def keys(library: Library) -> list[str]:
-    """What the bucket holds of its reports."""
+    """The objects of the bucket's reports."""
     return [one.key for one in store_of(library).bucket.list() if one.key.startswith("reports/")]
 
 

@@ -68,7 +68,7 @@ SIZES = pytest.mark.parametrize("large", LARGE, ids=["by pyarrow", "by rows"])
 
 
 def by_python(frame: pd.DataFrame, columns: Sequence[asked.Column]) -> bytes:
-    """What csv.writer makes of the rows: numbers in the format of their column, missing values as nothing."""
+    """The rows as csv.writer formats them: numbers in the format of their column, missing values empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(frame.columns)

@@ -21,7 +21,7 @@ SHARING = [one.name for one in header.list_analyses().values() if one.once and o
 
 
 def of_all(library: Library, name: str, selection: dict[str, Any]) -> dict[str, Any]:
-    """The answers of all analyses that share rows; what the report lacks is an error."""
+    """The answers of all analyses that share rows; missing data is an error."""
     report_id = library.find(name).id
     found: dict[str, Any] = {}
     for one in SHARING:

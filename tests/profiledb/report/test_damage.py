@@ -48,7 +48,7 @@ def good(library: Library) -> Manifest:
 
 
 def worker(library: Library) -> Library:
-    """What the worker leaves at its next start."""
+    """Start the worker again and return the library that it leaves."""
     done = run_ingest(library.folder.parent / "inbox", library.folder)
     assert done.status == 0, done.errors
     return Library(library.folder)

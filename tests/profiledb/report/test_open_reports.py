@@ -27,7 +27,7 @@ def library(empty_library: Library) -> Library:
 
 @pytest.fixture
 def attached(library: Library) -> OpenReports:
-    """What has both open; whatever is larger than the first is large."""
+    """Opens both; reports larger than the small one count as large."""
     return OpenReports(partial(get_report_path, library.folder), library.path(SMALL).stat().st_size)
 
 

@@ -47,7 +47,7 @@ def aged(library: Library, report_id: str, days: float, **fields: object) -> Man
 
 
 def gone(library: Library, settings: Settings, of: Rules, now: datetime = NOW) -> list[tuple[str, str]]:
-    """What a plan said and then did."""
+    """Plan removals, carry them out, and return the planned ones."""
     inbox = open_inbox(settings)
     planned = retention.plan(library, inbox, of, settings, now)
     done = list(retention.carry_out(library, inbox, planned))
@@ -183,7 +183,7 @@ def test_a_team_has_rules_where_it_sets_none(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def due_at(library: Library, settings: Settings, now: datetime, days: float = 30) -> list[str]:
-    """The names of what goes at a moment, after it was announced."""
+    """Announce removals, and return the names of those that are due."""
     due, _ = retention.announce(library, open_inbox(settings), Rules(rules=(Rule(days),)), settings, now)
     return [one.name for one in due]
 

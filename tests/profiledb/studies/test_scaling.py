@@ -21,7 +21,7 @@ Op = tuple[int, str, int | None, int]
 def report(
     name: str, step_ns: int = 100, *, ops: Sequence[Op] = (), lanes: int = 1, steps: str = "ranges", **parts: int
 ) -> dict[str, Any]:
-    """What the analyses answer for a report: compute is what is left of a step."""
+    """The answers of the analyses for a report: compute is the rest of a step."""
     rows = []
     for lane in range(lanes):
         known = dict.fromkeys((*PARTS, "hidden_ns"), 0) | {f"{key}_ns": value for key, value in parts.items()}

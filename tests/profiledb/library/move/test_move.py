@@ -82,7 +82,7 @@ def team(postgres: Server, s3: S3, tmp_path: Path) -> Team:
 
 
 def said(library: Library, tmp_path: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """All rows of a catalog, with what lies beside it."""
+    """All rows of the catalog and of the files that a snapshot takes along."""
     path = tmp_path / "said.sqlite"
     snapshot.take_snapshot(library.catalog, library.folder, path)
     found = {table: sorted(snapshot.read_rows(path, table), key=repr) for table in snapshot.list_table_columns()}
@@ -92,7 +92,7 @@ def said(library: Library, tmp_path: Path) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def answers(library: Library, report_id: str, names: Iterable[str] = FEW) -> dict[str, pd.DataFrame | str]:
-    """What analyses of a report answer; what the report lacks is an answer, too."""
+    """The answers of a report's analyses; missing data is an answer, too."""
     found: dict[str, pd.DataFrame | str] = {}
     for name in names:
         try:
@@ -115,7 +115,7 @@ def same(one: dict[str, pd.DataFrame | str], other: dict[str, pd.DataFrame | str
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """The content of each file but what SQLite keeps beside its file while it is read."""
+    """The content of each file, except those that SQLite keeps beside its file while it is open."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.rglob("*")

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not SAMPLE.is_file(), reason="no sample reports 
 
 @pytest.fixture
 def library(once: Once) -> Library:
-    """A library of one sample, of which a test may change what is kept beside the report."""
+    """A library of one sample, whose sidecars a test may change."""
     return Library(once("trends", lambda folder: ingest_files(folder, [SAMPLE])) / "library")
 
 
