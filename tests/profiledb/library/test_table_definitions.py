@@ -53,7 +53,7 @@ def read_postgres(url: str) -> dict[str, Table]:
     with psycopg.connect(url) as db:
         for table, name, kind, required, given in db.execute(COLUMNS):
             columns, _, _ = found.setdefault(table, ({}, [], {}))
-            columns[name] = KINDS.get(kind, kind), required, (given or "").replace("::text", "")
+            columns[name] = str(KINDS.get(kind, kind)), required, (given or "").replace("::text", "")
         for table, name in db.execute(KEYS):
             found[table][1].append(name)
         for table, name, text in db.execute(INDEXES):
