@@ -1,7 +1,7 @@
 -- title: Steps get slower
 -- question: Does the step time grow during the run?
 -- The growth of the median step time from the first to the last third of the steps that count (see "Outlier steps"), in
--- the process that grows most. It is 0 unless step times rise with the number of the step (correlation of at least
+-- the process that grows most. It is 0 unless step times rise with the number of the step (rank correlation of at least
 -- `correlation`). The rule needs at least 9 steps. The saving is the time that steps take above the median of the first
 -- third.
 -- needs: range
@@ -13,7 +13,7 @@
 -- unit: %
 -- fires: above
 -- param: threshold = 10 fires at or above this growth
--- param: correlation = 0.7 lowest correlation between step time and step number
+-- param: correlation = 0.7 lowest rank correlation between step time and step number
 -- column: steps | count | | steps that count
 -- column: first_ns | ns | .1f | median step time of the first third
 -- column: last_ns | ns | .1f | median step time of the last third
@@ -28,9 +28,9 @@ SELECT NULL AS value, 'The selection has fewer than 9 steps.' AS unjudged, NULL 
     NULL AS first_ns, NULL AS last_ns, NULL AS evidence
 FROM finding_step HAVING count(*) < 9;
 
-WITH step AS MATERIALIZED (FROM finding_step
-), loop AS (
-    SELECT pid, any_value(steps) AS steps, corr(ns, place) AS correlation,
+WITH step AS MATERIALIZED (SELECT *, rank() OVER (PARTITION BY pid ORDER BY ns) AS size FROM finding_step
+), loop AS (  -- by ranks (Spearman), so that single outliers hide no growth
+    SELECT pid, any_value(steps) AS steps, corr(size, place) AS correlation,
         median(ns) FILTER (3 * place <= steps) AS first_ns, median(ns) FILTER (3 * (steps - place) < steps) AS last_ns
     FROM step GROUP BY pid HAVING count(*) >= 9
 ), grown AS (
