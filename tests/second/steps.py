@@ -64,7 +64,7 @@ class Loop:
         if self.warmup:
             return set(self.steps)
         third = len(self.steps) // 3
-        rest = [one for one in self.steps[third:] if one.closed]
+        rest = [one for one in self.steps[third:] if self.is_whole(one)]
         return set(takewhile(lambda one: bool(rest) and self._slow(one, rest), self.steps[:third]))
 
     def _slow(self, one: Range, rest: Sequence[Range]) -> bool:
@@ -72,11 +72,16 @@ class Loop:
         slow_gpu = one in self.ran and bool(on_gpu) and self.ran[one].ns > _limit(on_gpu)
         return slow_gpu or one.end - one.start > _limit([r.end - r.start for r in rest])
 
+    def is_whole(self, one: Range) -> bool:
+        """Whether it was closed, and is no last step without GPU work where all others have some."""
+        *others, last = self.steps
+        return one.closed and not (one is last and others and last not in self.ran and len(self.ran) == len(others))
+
     @property
     def counted(self) -> list[Range]:
-        """Steps that were closed and are no warm-up."""
+        """Whole steps that are no warm-up."""
         warm = self.warmups
-        return [one for one in self.steps if one.closed and one not in warm]
+        return [one for one in self.steps if self.is_whole(one) and one not in warm]
 
 
 def _limit(times: Sequence[float]) -> float:
@@ -161,7 +166,7 @@ def _unnamed(every: Sequence[Loop]) -> list[Loop]:
 
 def row(loop: Loop) -> dict[str, Any]:
     """The loop in numbers: the first step against those that count."""
-    closed = [one for one in loop.steps if one.closed]
+    closed = [one for one in loop.steps if loop.is_whole(one)]
     rest = loop.counted
     times = [one.end - one.start for one in rest]
     mean = statistics.fmean(times) if times else None
@@ -205,7 +210,7 @@ def step_rows(capture: Capture, mode: Mode) -> dict[tuple[int, int], dict[str, A
                 "operations": len(there.operations) if there else 0,
                 "gap_ns": one.start - before.end if before else None,
                 "is_warmup": one in warm,
-                "closed": one.closed,
+                "closed": loop.is_whole(one),
             }
             before = one
     return found

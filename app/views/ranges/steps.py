@@ -152,8 +152,11 @@ def _sum_up_steps(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -
         sentences.append(f"{fmt.count(warmup)} of {fmt.count(recognized)} steps {be} treated as warm-up and excluded.")
     else:
         sentences.append("No step looks like warm-up.")
-    if unclosed := int(row["unclosed"]):
-        sentences.append(f"{fmt.count(unclosed)} never closed and {'is' if unclosed == 1 else 'are'} not counted.")
+    if cut := int(row["unclosed"]):
+        be = "is" if cut == 1 else "are"
+        sentences.append(
+            f"{fmt.count(cut)} {be} cut off (never closed, or the last one and without GPU work) and {be} not counted."
+        )
     if not gpu:
         sentences.append("Times are CPU times: no step ran anything on a GPU.")
     return " ".join(sentences)

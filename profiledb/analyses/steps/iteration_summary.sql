@@ -1,7 +1,7 @@
 -- title: Steps in numbers
 -- One row per step pattern (see `iterations`): the first step against the rest, without warm-up, and the number of
--- steps per second. Unclosed steps are left out. The rest are the steps that count, on every page and in every analysis
--- with values per step.
+-- steps per second. Steps that were cut off (`closed`) are left out. The rest are the steps that count, on every page
+-- and in every analysis with values per step.
 -- page: ranges
 -- prefetch: part
 -- prefetch: part by=gpu
@@ -13,7 +13,7 @@
 -- column: rank | count | | rank of the pattern, from 1
 -- column: steps | text | | path with a star for the number that changes
 -- column: thread | text | | process and thread id of the opening thread
--- column: count = Steps | count | | steps that count: closed, without warm-up
+-- column: count = Steps | count | | steps that count: not cut off, without warm-up
 -- column: warmup | count | | further steps, which look like warm-up
 -- column: first_ns | ns | | duration of the first step
 -- column: median_ns | ns | .1f | median of the rest
@@ -25,7 +25,7 @@
 -- column: cv_pct | % | .1f | coefficient of variation: standard deviation over mean
 -- column: per_second | 1/s | .2f | steps per second on the CPU, from the start of the first of the rest to the end of the last
 -- column: total_ns | ns | | sum over the steps that count
--- column: unclosed | count | | unclosed steps
+-- column: unclosed | count | | steps that were cut off
 -- column: has_gpu | bool | | whether any of them ran GPU work
 WITH step AS (
     SELECT *, CASE $by WHEN 'cpu' THEN cpu_ns WHEN 'gpu' THEN gpu_ns ELSE busy_ns END AS ns, NOT is_warmup AS rest

@@ -33,7 +33,7 @@
 -- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs; empty if the report has none in ranges
 -- column: gap_ns = Since the last | ns | | time from the end of the previous step
 -- column: is_warmup | bool | | whether it looks like warm-up
--- column: closed | bool | | false if the capture ended inside it
+-- column: closed | bool | | false if it was cut off: never closed, or the last one without GPU work while all others have some
 -- column: instances | count | | number of all steps of the pattern, shown or not
 WITH step AS MATERIALIZED (
     FROM selected_step(selected_mode()) WHERE $rank::INTEGER IS NULL OR rank = $rank::INTEGER

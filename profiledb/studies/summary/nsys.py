@@ -175,8 +175,10 @@ def write_steps(answers: Answers) -> str:
     if bool(host["has_gpu"].any()):
         sides = {"GPU": answers.rows("iteration_summary", by="gpu")} | sides
     rows = pd.concat(rows.head(1).assign(side=side) for side, rows in sides.items())
-    return f"## Steps\n\nRanges {words.code(words.shortened(host['steps'].iloc[0], 80))}:\n\n" + format_table(
-        "iteration_summary", rows, _STEPS
+    cut = int(host["unclosed"].iloc[0])
+    left_out = f", without {words.count(cut)} that {'was' if cut == 1 else 'were'} cut off" if cut else ""
+    return f"## Steps\n\nRanges {words.code(words.shortened(host['steps'].iloc[0], 80))}{left_out}:\n\n" + (
+        format_table("iteration_summary", rows, _STEPS)
     )
 
 

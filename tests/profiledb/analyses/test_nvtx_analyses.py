@@ -247,6 +247,21 @@ def test_steps_in_numbers(library: Library, training: str) -> None:
         analysis.run(library, training, "iteration_summary", {"by": "anything"})
 
 
+@pytest.mark.parametrize(("working", "whole"), [((0, 1, 2), 3), ((0, 2), 4), ((), 4)])
+def test_a_last_step_without_work_is_cut_off(
+    library: Library, report: Report, working: Sequence[int], whole: int
+) -> None:
+    """It is if all others have some: `torch.profiler` opens a step before it stops. On the CPU alone it counts."""
+    steps: list[Range] = [(number * 1000, number * 1000 + 900, f"step_{number}", MAIN) for number in range(3)]
+    work: list[Work] = [(n * 1000 + 20, MAIN, n * 1000 + 200, n * 1000 + 700) for n in working]
+    work.append((5000, MAIN, 5100, 5200))
+    made = report([*steps, (3000, 3040, "step_3", MAIN)], work)
+    (row,) = run(library, made, "iteration_summary")
+    assert (row["count"], row["unclosed"]) == (whole, 4 - whole)
+    assert row["min_ns"] == (900 if whole == 3 else 40)
+    assert [one["closed"] for one in run(library, made, "iterations")] == [True, True, True, whole == 4]
+
+
 def patterns(library: Library, report_id: str) -> list[tuple[str, int]]:
     found = run(library, report_id, "iteration_summary")
     assert [row["rank"] for row in found] == list(range(1, len(found) + 1))

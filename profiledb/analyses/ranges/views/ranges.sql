@@ -184,7 +184,8 @@ FROM selected_range JOIN (
 -- data loader batches are not steps. Rank 1 is not warm-up, has a step name, the profiler's before others, not a batch
 -- name if there are others (a batch may be a size, or a part of a step), and the most GPU time. The best loop of each
 -- process leads, if it has GPU work or that of rank 1 has none. A selection that keeps only the content of counted
--- steps, or that starts after the first step of the loop, gets no second warm-up.
+-- steps, or that starts after the first step of the loop, gets no second warm-up. A last step that launched nothing
+-- while all others did is cut off, like one that was never closed: `torch.profiler` opens one more before it stops.
 CREATE OR REPLACE MACRO selected_step(mode_of_gpu) AS TABLE
 WITH RECURSIVE titled AS MATERIALIZED (  -- once, not at each level
     SELECT range_path.*, title FROM range_path JOIN step_name USING (path_id)
@@ -252,23 +253,27 @@ WITH RECURSIVE titled AS MATERIALIZED (  -- once, not at each level
     FROM selected_timed_range(mode_of_gpu) AS range JOIN pattern USING (path_id)
     JOIN led USING (pattern, global_tid, warmup)
     WINDOW lane AS (PARTITION BY rank ORDER BY start_ns, pre)
+), whole AS MATERIALIZED (
+    SELECT * REPLACE (closed AND NOT coalesce(number > 1 AND number = steps AND operations = 0
+                AND count_if(operations > 0) OVER (PARTITION BY rank) = steps - 1, false) AS closed)
+    FROM placed
 ), begun AS ( -- loops whose first step is in the selection
     SELECT rank FROM range JOIN pattern USING (path_id) JOIN led USING (pattern, global_tid)
-    JOIN (SELECT rank, min(start_ns) AS first_ns FROM placed GROUP BY rank) USING (rank)
+    JOIN (SELECT rank, min(start_ns) AS first_ns FROM whole GROUP BY rank) USING (rank)
     GROUP BY rank HAVING min(range.start_ns) >= any_value(first_ns)
 ), rest AS (
     SELECT rank, warmup_limit(median(cpu_ns), mad(cpu_ns)) AS cpu_limit,
         warmup_limit(median(gpu_ns), mad(gpu_ns)) AS gpu_limit
-    FROM placed SEMI JOIN begun USING (rank) WHERE number > steps // 3 AND closed GROUP BY rank
+    FROM whole SEMI JOIN begun USING (rank) WHERE number > steps // 3 AND closed GROUP BY rank
 ), steady AS (
-    SELECT rank, min(number) AS steady_from FROM placed JOIN rest USING (rank)
+    SELECT rank, min(number) AS steady_from FROM whole JOIN rest USING (rank)
     WHERE number > steps // 3 OR NOT (coalesce(cpu_ns > cpu_limit, false) OR coalesce(gpu_ns > gpu_limit, false))
     GROUP BY rank
 )
-SELECT placed.*, selected_within() <> 'steps' AND (warmup OR coalesce(number < steady_from, false)) AS is_warmup
-FROM placed LEFT JOIN steady USING (rank);
+SELECT whole.*, selected_within() <> 'steps' AND (warmup OR coalesce(number < steady_from, false)) AS is_warmup
+FROM whole LEFT JOIN steady USING (rank);
 
--- The steps that count: closed, and not warm-up. All step counts and step times use these.
+-- The steps that count: whole, and not warm-up. All step counts and step times use these.
 CREATE OR REPLACE MACRO selected_counted_step(mode_of_gpu) AS TABLE
 FROM selected_step(mode_of_gpu) WHERE closed AND NOT is_warmup;
 
