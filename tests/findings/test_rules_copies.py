@@ -166,6 +166,22 @@ def test_copies_that_the_link_cannot_carry_in_time_are_the_cause(
     assert (found.verdict, found.is_cause) == ("fires", leads)
 
 
+@pytest.mark.parametrize(("out_ns", "leads"), [(5_000, False), (2_000, False), (1_500, True)])
+def test_copies_both_ways_may_only_lack_overlap(library: Library, small: Any, out_ns: int, leads: bool) -> None:
+    """Four chunks go to the GPU for 6 µs each, are computed for 4 µs, and return.
+
+    Beside each other all of it takes 24 µs: overlap removes 16 + 4 × `out_ns` of 24 + 4 × `out_ns`, 75 % from 2 µs on.
+    """
+    starts = [number * 20_000 for number in range(4)]
+    moved = [copy(n, a, a + 6_000, 350_000, (1, 2)) for n, a in enumerate(starts, 1)]
+    moved += [copy(n, a + 10_000, a + 10_000 + out_ns, 50_000, (2, 1)) for n, a in enumerate(starts, 5)]
+    calls = [call(n, 4, one["start_ns"], one["start_ns"] + 1) for n, one in enumerate(moved, 1)]
+    report = small([(a + 6_000, a + 10_000) for a in starts], memop=moved, api_call=calls)
+    found = judged(library, report, "copies_exceed_compute")
+    assert (found.verdict, found.is_cause) == ("fires", leads)
+    assert judged(library, report, "no_overlap").verdict == "fires"
+
+
 @pytest.mark.parametrize(("back", "cause"), [(750_000, "to host"), (740_000, None)])
 def test_copies_to_the_host_have_their_own_advice(library: Library, small: Any, back: int, cause: str | None) -> None:
     moved = [copy(1, 40_000, 90_000, back, (2, 0)), copy(2, 95_000, 99_000, 1_000_000 - back, (0, 2))]

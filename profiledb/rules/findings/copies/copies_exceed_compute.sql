@@ -5,7 +5,8 @@
 -- copy to the GPU counts the host code ahead of it for which the GPU waits, if the CPU can have filled a buffer of
 -- this size in it (`staged_bytes_per_s` or faster): JAX and others copy into pinned memory of their own first. If the
 -- copies would take `peak_ratio` times as long as the compute even at the peak of the link, this is the cause: faster
--- copies would still take much of the time. The cause is `to host` if three quarters of the bytes go there. The value
+-- copies would still take much of the time. It is not if most of the copies take turns with kernels, and `hidden`
+-- percent of that time would be gone beside kernels and the other direction: then they only lack overlap. The cause is `to host` if three quarters of the bytes go there. The value
 -- is 0 if copies run for less than `least_pct` percent of the active span (first to last operation of each GPU).
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory, idle
@@ -18,6 +19,7 @@
 -- param: threshold = 1 fires at or above this ratio of copy time to compute time
 -- param: least_pct = 5 share of the active span below which the value is 0, percent
 -- param: peak_ratio = 0.5 from this ratio on at the peak of the link, slow or pageable copies are not the cause
+-- param: hidden = 75 share of the copies' time without kernels from which overlap removes the problem, percent
 -- param: staged_bytes_per_s = 4000000000 slowest rate at which the CPU fills a buffer, bytes/s
 -- column: copy_ns | ns | | time in which copies between CPU and GPU run
 -- column: compute_ns | ns | | time in which the GPU computes
@@ -46,10 +48,11 @@ WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
 ), copied AS (FROM finding_cover('copy', 'finding_compute')
 ), computed AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_compute
 ), total AS (
-    SELECT sum(bytes)::BIGINT AS bytes, max(least_ns) AS least_ns,
+    SELECT sum(bytes)::BIGINT AS bytes, max(least_ns) AS least_ns, max(longest_ns) AS longest_ns,
         4 * coalesce(sum(bytes) FILTER (copy_kind = 2), 0) >= 3 * sum(bytes) AS back
     FROM (  -- both directions at the same time
-        SELECT any_value(copy_kind) AS copy_kind, sum(bytes) AS bytes, sum(bytes * 1e9 / peak_bytes_per_s) AS least_ns
+        SELECT any_value(copy_kind) AS copy_kind, sum(bytes) AS bytes, sum(bytes * 1e9 / peak_bytes_per_s) AS least_ns,
+            sum(duration_ns) AS longest_ns
         FROM copy GROUP BY direction
     )
 ), filled AS (
@@ -70,7 +73,9 @@ WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
 SELECT CASE WHEN 100.0 * copied.ns < $least_pct::DOUBLE * finding_window.ns OR copied.ns = 0 THEN 0
         ELSE (copied.ns + staged.ns) / greatest(1, computed.ns) END AS value,
     bare_ns + staged.ns AS saving_ns,
-    coalesce(total.least_ns >= $peak_ratio::DOUBLE * computed.ns, false) AS is_cause,
+    coalesce(total.least_ns >= $peak_ratio::DOUBLE * computed.ns, false) AND NOT coalesce(
+        2 * bare_ns >= copied.ns AND 100 * (computed.ns + bare_ns - greatest(computed.ns, longest_ns))
+            >= $hidden::DOUBLE * bare_ns, false) AS is_cause,
     CASE WHEN back THEN 'to host' END AS cause,
     nullif(staged.ns, 0) AS staged_ns,
     CASE WHEN 20 * staged.ns >= copied.ns AND staged.ns > 0 THEN staged.ns END AS ahead_ns,
