@@ -425,7 +425,7 @@ def state_steps(ask: Ask) -> Statement | None:
         return None
     if step.longest_ns < SLOW * step.median_ns:
         return None
-    takes = f"{words.duration(step.longest_ns)} on the {'GPU' if step.on_gpu else 'CPU'}"
+    takes = f"{words.duration(step.longest_ns)}{'' if step.on_gpu else ' on the CPU'}"
     text = (
         f"**The slowest step takes {takes}**, {step.longest_ns / step.median_ns:.3g} times"
         f" the median: {words.code(words.shortened(step.selected, 60))}."

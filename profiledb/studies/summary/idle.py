@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from profiledb import words
+from profiledb.findings.finding import SLASH
 
 LEAST_PCT = 50.0
 """Share of the idle time below which no range is named as the place."""
@@ -25,7 +26,8 @@ LEAST_SAMPLES = 20
 def find_place(rows: pd.DataFrame) -> "pd.Series[Any] | None":
     """Return the row of the innermost range that holds most of the idle time; None if none does.
 
-    Going down from the outermost range, a range inside is the place if it holds ``MOST`` of the idle time.
+    Going down from the outermost range, a range inside is the place if it holds ``MOST`` of the idle time, unless it
+    has the same name: ranges that were pushed and never popped nest in each other and hold whatever follows.
 
     Args:
         rows: the answer of ``idle_ranges``, with the columns range, level and share_pct.
@@ -35,8 +37,10 @@ def find_place(rows: pd.DataFrame) -> "pd.Series[Any] | None":
         if chosen is None:
             better = row["level"] == 0 and row["share_pct"] >= LEAST_PCT
         else:
-            inside = row["level"] == chosen["level"] + 1 and str(row["range"]).startswith(f"{chosen['range']}/")
-            better = inside and row["share_pct"] >= MOST * chosen["share_pct"]
+            around, path = str(chosen["range"]), str(row["range"])
+            inside = row["level"] == chosen["level"] + 1 and path.startswith(f"{around}/")
+            alike = SLASH.split(path)[-1] == SLASH.split(around)[-1]
+            better = inside and not alike and row["share_pct"] >= MOST * chosen["share_pct"]
         chosen = row if better else chosen
     return chosen
 

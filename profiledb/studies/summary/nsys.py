@@ -244,7 +244,7 @@ def write_os_calls(answers: Answers) -> str:
 
 def write_attention(answers: Answers) -> str:
     """The parts of attention, from ranges or fused kernels."""
-    rows = rows_or_none(answers.rows, "attention_parts")
+    rows = merge_steps(rows_or_none(answers.rows, "attention_parts"))
     if rows.empty:
         return ""
     return (
@@ -253,6 +253,19 @@ def write_attention(answers: Answers) -> str:
         + _list_peaks(rows)
         + list_contradictions(rows, "part")
     )
+
+
+def merge_steps(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per part for ranges that differ only in the last number, if no sizes of attention are known."""
+    if rows.empty or rows[["tokens", "flops"]].notna().any(axis=None):
+        return rows
+    titles = rows["variant"].str.replace(r"\d+(\D*)$", r"*\1", regex=True)
+    alike = titles.groupby([titles, rows["part"]], sort=False).transform("size") > 1
+    merged = rows.assign(variant=titles.where(alike, rows["variant"]))
+    sums = merged.groupby(["variant", "part"], sort=False, dropna=False)[["calls", "kernel_ns"]].sum().reset_index()
+    first = merged.drop_duplicates(["variant", "part"]).reset_index(drop=True)
+    shares = 100 * sums["kernel_ns"] / sums.groupby("variant", dropna=False)["kernel_ns"].transform("sum")
+    return first.assign(calls=sums["calls"], kernel_ns=sums["kernel_ns"], share_pct=shares)
 
 
 def _list_peaks(rows: pd.DataFrame) -> str:

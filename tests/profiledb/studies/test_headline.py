@@ -99,6 +99,16 @@ def test_a_range_around_all_idle_time_is_no_place() -> None:
     assert "For 81.0 % of that the CPU is in `load`" in told(idle_reasons=IDLE, idle_ranges=part)[0].text
 
 
+def test_ranges_that_nest_in_their_own_name_are_no_place() -> None:
+    """They were pushed and never popped: the second `test` holds whatever follows."""
+    paths = ["outer", "outer/test", "outer/test/test", "outer/test/test/test"]
+    rows = pd.DataFrame({"range": paths, "level": range(4), "share_pct": [100.0, 100.0, 99.0, 97.0]})
+    (only,) = told(idle_reasons=IDLE, idle_ranges=rows)
+    assert "Main reason: non-CUDA code" in only.text
+    inside = rows.assign(range=["outer", "outer/test", "outer/test/load", "outer/test/load/read"])
+    assert "the CPU is in `outer/test/load/read`" in told(idle_reasons=IDLE, idle_ranges=inside)[0].text
+
+
 def test_what_is_worth_a_hundredth_of_another_is_not_said() -> None:
     assert [one.page for one in told(class_split=CLASSES, kernels=KERNELS.assign(total_ns=100_000_000))] == ["kernel"]
     assert len(told(class_split=CLASSES, kernels=KERNELS)) == 2
@@ -109,7 +119,7 @@ def test_the_slowest_step_that_counts() -> None:
     assert found == headline.Slowest("step_2", 13.0, 10.0, 3)
     (only,) = told(iterations=steps(10e6, 10e6, 13e6, 10e6, 10e6))
     assert only.query == {"range": "step_2"}
-    assert "takes 13.0 ms on the GPU**, 1.3 times the median" in only.text
+    assert "takes 13.0 ms**, 1.3 times the median" in only.text
     (only,) = told(iterations=steps(10e6, 10e6, 13e6, 10e6, 10e6).assign(gpu_ns=NONE, cpu_ns=[1e6, 9e6, *[1e6] * 5]))
     assert "takes 9.00 ms on the CPU**, 9 times the median" in only.text
     assert headline.find_slowest(steps(1.0, 3.0, 2.0, paths=False)) == headline.Slowest("step#2", 3.0, 2.0, 3)

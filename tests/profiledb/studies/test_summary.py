@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import duckdb
+import pandas as pd
 import pytest
 
 from profiledb import words
@@ -98,6 +99,19 @@ def test_steps_and_attention_of_training(nsys_samples: Library) -> None:
     parts = [words.duration(one["kernel_ns"]) for one in rows(nsys_samples, TRAINING, "attention_parts")]
     assert [row[4] for row in section(text, "Attention")[1:]] == parts
     assert "To record this: `warpdeck profile --with metrics" in text
+
+
+def test_attention_of_unknown_size_has_one_line_for_all_steps() -> None:
+    figures = {"calls": [1, 2, 3, 4, 5], "kernel_ns": [10, 30, 20, 40, 7], "share_pct": [25.0, 75.0, 33.3, 66.7, 100.0]}
+    variants = ["answer 1", "answer 1", "answer 2", "answer 2", "part 3"]
+    parts = ["scores", "softmax", "scores", "softmax", "fused"]
+    rows = pd.DataFrame({"variant": variants, "part": parts, "tokens": None, "flops": None} | figures)
+    columns = ["variant", "part", "calls", "kernel_ns", "share_pct"]
+    assert nsys.merge_steps(rows)[columns].to_numpy().tolist() == [
+        ["answer *", "scores", 4, 30, 30.0], ["answer *", "softmax", 6, 70, 70.0], ["part 3", "fused", 5, 7, 100.0],
+    ]  # fmt: skip
+    sized = rows.assign(tokens=512)
+    assert nsys.merge_steps(sized) is sized
 
 
 def test_the_selection_decides(nsys_samples: Library) -> None:
