@@ -5,7 +5,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from profiledb.findings.sentences import strip_sentence
+from profiledb.findings.sentences import fill_advice, strip_sentence
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.gaps import MS, by_hand, sampled
@@ -110,6 +110,29 @@ def test_tokens_recomputed(nsys_samples: Library, library: Library, publish: Pub
     assert found(*range(100, 132, 4), last=ADAM).value == 0, "lengths of a training may grow"
     for sample in ("transformer_inference", "transformer_training"):
         assert sampled(nsys_samples, sample, "tokens_recomputed").verdict == "clear", sample
+
+
+@pytest.mark.parametrize(
+    ("back", "between", "cause"), [(1024, False, "few results"), (2048, False, None), (1024, True, None)]
+)
+def test_a_hot_kernel_that_adds_into_few_numbers(
+    library: Library, publish: Publish, back: int, between: bool, cause: str | None
+) -> None:
+    """By hand: a result of 1,024 bytes is set before each launch, and read after it or after another kernel."""
+    work: list[Op] = []
+    moved: list[dict[str, Any]] = []
+    for start in range(0, 100 * US, 10 * US):
+        other = start + (7 * US if between else 0)
+        work += [(COPY, start + US, start + 6 * US, 132), ("gemm", other, other + US // 2, 132)]
+        moved += [
+            made.copy(100 + len(moved), start + 600, start + 700, 1024, (0, 2)),
+            made.copy(101 + len(moved), start + 8 * US, start + 8 * US + 100, back, (2, 0)),
+        ]
+    report = ran(publish, *sorted(work, key=lambda one: one[1]), memop=moved)
+    found = judged(library, report, "hot_kernel")
+    assert (found.verdict, found.cause) == ("fires", cause)
+    assert ("by atomics" in fill_advice(found)[0]) == (cause is not None)
+    assert ("sets 1.02 KB before a launch" in strip_sentence(found)) == (cause is not None)
 
 
 def test_tensors_that_are_copied_whenever_they_get_longer(library: Library, publish: Publish) -> None:

@@ -6,8 +6,9 @@
 -- this size in it (`staged_bytes_per_s` or faster): JAX and others copy into pinned memory of their own first. If the
 -- copies would take `peak_ratio` times as long as the compute even at the peak of the link, this is the cause: faster
 -- copies would still take much of the time. It is not if most of the copies take turns with kernels, and `hidden`
--- percent of that time would be gone beside kernels and the other direction: then they only lack overlap. The cause is `to host` if three quarters of the bytes go there. The value
--- is 0 if copies run for less than `least_pct` percent of the active span (first to last operation of each GPU).
+-- percent of that time would be gone beside kernels and the other direction: then they only lack overlap. The cause is
+-- `to host` if three quarters of the bytes go there. The value is 0 if copies run for less than
+-- `least_pct` percent of the active span (first to last operation of each GPU).
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory, idle
 -- selects: part
