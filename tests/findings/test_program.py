@@ -240,6 +240,25 @@ def test_names_tell(library: Library, publish: Publish, names: dict[str, Any], t
     assert ", ".join(map(_name, of)) == traits
 
 
+@pytest.mark.parametrize(
+    ("beside", "thread", "told"),
+    [("nsys", "main", True), ("/usr/bin/python3.12", "main", False), ("/usr/bin/python3.12", "pt_data_pin", True)],
+)
+def test_loader_workers_may_be_those_of_another_program(
+    library: Library, publish: Publish, beside: str, thread: str, told: bool
+) -> None:
+    """nsys names all processes of the machine; the thread that pins batches is one of the program."""
+
+    def workers(db: duckdb.DuckDBPyConnection) -> None:
+        fill(db, kernels=["void at::native::elementwise_kernel(int)"])
+        insert(db, "process", [{"global_pid": n, "pid": n, "name": name}
+                               for n, name in ((8, "pt_data_worker"), (9, beside))])  # fmt: skip
+        insert(db, "thread", [{"global_tid": 3, "global_pid": 1, "name": thread}])
+
+    of = program.recognize(library, publish(workers))
+    assert ("loader workers" in {one.trait for one in of}) == told
+
+
 def test_another_process_is_another_program(library: Library, publish: Publish) -> None:
     """nsys samples the whole machine: a library in the stacks of a process without GPU work proves nothing."""
 

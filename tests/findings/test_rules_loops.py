@@ -95,6 +95,47 @@ def test_input_made_in_the_middle_of_steps(
     assert ("it does not wait for them" in advised[0]) == (cause == "works")
 
 
+@pytest.mark.parametrize(("pinned_by", "verdict"), [("pt_data_pin", "cannot_judge"), ("other", "fires")])
+def test_work_before_copies_is_no_input_if_workers_make_it(
+    library: Library, publish: Publish, pinned_by: str, verdict: str
+) -> None:
+    """By hand: steps of 600 µs, with 500 µs of host code ahead of a copy; a thread of the loader has pinned it."""
+    steps = range(0, 6_000_000, 600_000)
+    work = [(at, at + 10, at + 20, at + 40_000) for at in steps]
+    moved = [made.copy(n, at + 550_000, at + 560_000, 200_000, (1, 2), call_id=n) for n, at in enumerate(steps)]
+    calls = [made.call(n, 4, one["start_ns"] - 10, one["end_ns"]) for n, one in enumerate(moved)]
+    named = ranges(*((at - 5, at + 599_990, f"step_{n}") for n, at in enumerate(steps)))
+    named |= {"osrt_call": [made.osrt(1, 70, 10, 20)]}
+    named["thread"] = [{"global_tid": MAIN + 1, "global_pid": made.PID, "name": pinned_by}]
+    named["process"] = [{"global_pid": made.PID, "pid": 1, "name": "python3"}]
+    found = judged(library, by_hand(publish, work, memop=moved, api_call=calls, **named), "data_loading")
+    assert found.verdict == verdict
+    assert ("its loader has workers" in found.why) == (verdict == "cannot_judge")
+
+
+@pytest.mark.parametrize(("part", "verdict"), [("assign", "cannot_judge"), ("step", "fires")])
+def test_work_in_a_range_within_a_step_is_no_input(library: Library, publish: Publish, part: str, verdict: str) -> None:
+    """By hand: steps launch a kernel, work in a range for 400 µs, and copy the result to the GPU.
+
+    The same work before the first kernel of a step makes its input.
+    """
+    steps = range(0, 6_000_000, 600_000)
+    first = 10 if part == "assign" else 590_000
+    work = [(at + first - 5, at + first, at + first + 10, at + first + 5_000) for at in steps]
+    moved = [made.copy(n, at + 500_000, at + 510_000, 200_000, (0, 2), call_id=n) for n, at in enumerate(steps)]
+    calls = [made.call(n, 4, one["start_ns"] - 10, one["end_ns"]) for n, one in enumerate(moved)]
+    named = [(at, at + 599_999, f"step_{n}") for n, at in enumerate(steps)]
+    named += [(at + 20_000, at + 510_005, "assign") for at in steps]
+
+    def nest(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute("UPDATE range SET pre = 2 * range_id - 1, post = 2 * range_id WHERE range_id <= 10")
+        db.execute("UPDATE range SET pre = 2 * range_id - 20, post = 2 * range_id - 20, level = 1 WHERE range_id > 10")
+        _launch_inside(db)
+
+    report = by_hand(publish, work, memop=moved, api_call=calls, **ranges(*named), after=nest)
+    assert judged(library, report, "data_loading").verdict == verdict
+
+
 def _launch_inside(db: duckdb.DuckDBPyConnection) -> None:
     """Have each range launch the kernels that run in it."""
     db.execute("""
@@ -119,14 +160,21 @@ def test_short_gaps_of_ranges_that_launch_much_wait_for_no_input(
     assert found.verdict == verdict
 
 
-@pytest.mark.parametrize(("name", "cause"), [("train iter", "one gap"), ("adam_update", "whole step")])
-def test_work_in_one_gap_can_move(library: Library, publish: Publish, name: str, cause: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "sampled", "cause"),
+    [("train iter", True, "one gap"), ("train iter", False, "unnamed gap"), ("adam_update", False, "whole step")],
+)
+def test_work_in_one_gap_can_move(library: Library, publish: Publish, name: str, sampled: bool, cause: str) -> None:
     """By hand: ranges of 900 µs launch a kernel, work for 400 µs, and launch a second one."""
     starts = range(0, 10 * MS, MS)
     work = [(at + n, at + n + 10, at + n + 20, at + n + 200_000) for at in starts for n in (100, 600_000)]
     named = ranges(*((at, at + 900_000, f"{name} {n}") for n, at in enumerate(starts)))
+    named["cpu_sample"] = [{"sample_id": 1, "time_ns": 1, "global_tid": MAIN}] if sampled else []
     found = judged(library, by_hand(publish, work, **named, after=_launch_inside), "host_work")
     assert (found.verdict, found.cause) == ("fires", cause)
+    first, *others = found.rule.advised(found.cause, ["PyTorch"])
+    assert ("`warpdeck profile --with python`" in first) == (cause == "unnamed gap")
+    assert any("does in one go" in line for line in (first, *others)) == (cause != "whole step")
 
 
 def test_graphs_in_loop(nsys_samples: Library, library: Library, capture: Capture) -> None:

@@ -149,7 +149,7 @@ CREATE OR REPLACE MACRO traits_by_library(name) AS [
 CREATE OR REPLACE MACRO traits_by_task(name) AS [
     CASE WHEN regexp_matches(name, '^pt_') THEN 'PyTorch' END,
     CASE WHEN regexp_matches(name, '^pt_autograd') THEN 'training' END,
-    CASE WHEN regexp_matches(name, '^pt_data_worker') THEN 'loader workers' END,
+    CASE WHEN regexp_matches(name, '^pt_data_(worker|pin)') THEN 'loader workers' END,
     CASE WHEN regexp_matches(name, '^VLLM::|^vllm') THEN 'vLLM' END,
     CASE WHEN regexp_matches(name, '^sglang::') THEN 'SGLang' END,
     CASE WHEN regexp_matches(name, '^tf_XLA|^py_xla_') THEN 'XLA' END,
@@ -188,7 +188,9 @@ WITH used AS (
 SELECT global_pid, name FROM process
 WHERE global_pid IN (FROM used) OR NOT EXISTS (FROM used WHERE global_pid IS NOT NULL);
 
--- Traits from the names of a report, one row per name and trait; `source` is the kind of name.
+-- Traits from the names of a report, one row per name and trait; `source` is the kind of name. A capture names all
+-- processes of the machine: loader workers may be those of another program of Python, if there is one. The thread that
+-- pins batches for the program tells its own.
 CREATE OR REPLACE VIEW program_sign AS
 WITH task AS (
     SELECT global_tid, name FROM thread WHERE global_pid IN (SELECT global_pid FROM program_process)
@@ -215,6 +217,10 @@ WITH task AS (
     SELECT 'thread', name, traits_by_task(name) FROM (SELECT DISTINCT name FROM task)
     UNION ALL
     SELECT 'process', name, traits_by_task(name) FROM (SELECT DISTINCT name FROM process)
+    WHERE NOT (starts_with(name, 'pt_data_worker') AND EXISTS (
+            FROM process WHERE regexp_matches(name, '(^|/)python[\d.]*$')
+                AND global_pid NOT IN (SELECT global_pid FROM program_process)
+        ))
     UNION ALL
     SELECT 'call', value, traits_by_call(value)
     FROM string WHERE string_id IN (SELECT DISTINCT name_id FROM api_call)

@@ -7,16 +7,18 @@
 -- Without a range of such a name, the gaps of `least_ns` or more count that end with a copy of `least_bytes` or more
 -- to the GPU, if at least half of the steps have one, or without steps if there are `times`: the CPU makes input
 -- there, unless the gap follows a copy to the host, whose data it may process, is short enough to fill a buffer
--- (`staged_bytes_per_s`), or precedes the GPU's first kernel, like the copies of weights. Without either, the rule
+-- (`staged_bytes_per_s`), or precedes the GPU's first kernel, like the copies of weights, or lies in a range within a
+-- step that follows kernels of that step: the range names work on what the step has. Without either, the rule
 -- cannot judge, unless the GPU is hardly idle at all; nor can it if ranges of such names launch most of the kernel
 -- time, like a range around a loop over a DataLoader: the name then says nothing about the CPU. The cause is `made` if
 -- there are `made` such gaps per step or more: a loader fills a batch in one. It is `works` if calls into the
 -- operating system were traced and the thread is in none of them for half of the time or more: it then makes the input
--- itself, and waits for no worker.
+-- itself, and waits for no worker. If no range has such a name and the loader has workers, such a thread may do
+-- anything, so the rule cannot judge.
 -- needs: kernel or memop or graph_launch
--- includes: finding, idle, waiting, ranges
+-- includes: finding, idle, waiting, ranges, program
 -- selects: part
--- once: span, functions, idle, steps, finding_steps
+-- once: span, functions, names, signs, idle, steps, finding_steps
 -- parts: data loading, host code, OS runtime call
 -- unit: %
 -- fires: above
@@ -70,13 +72,21 @@ WITH loading AS MATERIALIZED (
     SELECT nullif(count(*), 0) AS steps FROM selected_counted_step('process') WHERE rank = 1
 ), worked AS (
     SELECT gap_id, any_value(device_id) AS device_id, any_value(start_ns) AS start_ns,
-        any_value(next.call_id) AS call_id, sum(ns) AS ns
+        any_value(next.call_id) AS call_id, sum(ns) AS ns, arg_max(pre, ns) AS pre
     FROM selected_idle(2000, NULL)
     WHERE reason IN ('host code', 'OS runtime call') AND duration_ns >= $least_ns::BIGINT
         AND NOT (SELECT is_named FROM named)
     GROUP BY gap_id
-), fed AS MATERIALIZED (
+), amid AS (  -- gaps in a range within a step, after a kernel of that step
     SELECT gap_id FROM worked
+    ASOF JOIN (
+        SELECT pre AS low, post AS high FROM selected_counted_step('process')
+        JOIN (SELECT range_id, post FROM range) USING (range_id) WHERE leads
+    ) AS step ON worked.pre > low
+    JOIN (SELECT device_id, end_ns AS start_ns, process_range FROM selected_kernel) USING (device_id, start_ns)
+    WHERE worked.pre <= high AND process_range BETWEEN low AND high
+), fed AS MATERIALIZED (
+    SELECT gap_id FROM worked ANTI JOIN amid USING (gap_id)
     JOIN (
         SELECT call_id, bytes FROM selected_memop WHERE copy_kind = 1 AND bytes >= $least_bytes::BIGINT
     ) AS sent USING (call_id)
@@ -119,19 +129,26 @@ WITH loading AS MATERIALIZED (
             'range': arg_max(CASE WHEN pattern NOT IN (FROM whole) THEN path END, piece.ns)
         } AS shown, sum(piece.ns) AS ns
     FROM piece LEFT JOIN range_path USING (path_id) GROUP BY gap_id ORDER BY ns DESC, gap_id LIMIT 10
+), judged AS (
+    SELECT CASE WHEN (SELECT count(*) FROM fed) >= $made::DOUBLE * step.steps THEN 'made'
+            WHEN has_rows('osrt_call') AND 2 * (SELECT sum(ns) FROM piece WHERE reason = 'host code') >= total.ns
+                THEN 'works' END AS cause,
+        EXISTS (FROM fed) AS is_fed, EXISTS (FROM program_sign WHERE trait = 'loader workers') AS has_workers
+    FROM step CROSS JOIN total
 ), known AS (
-    SELECT inside, is_named AND NOT inside OR EXISTS (FROM fed) AS told FROM computed CROSS JOIN named
+    SELECT inside, cause, is_fed AND has_workers AND coalesce(cause = 'works', false) AS is_unknown,
+        is_named AND NOT inside OR is_fed AND NOT is_unknown AS told
+    FROM computed CROSS JOIN named CROSS JOIN judged
 )
 SELECT CASE WHEN told OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
         THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN inside THEN 'Most kernels are launched in ranges that are called like data loading.'
+        WHEN is_unknown THEN 'The launching thread works before copies to the GPU, its loader has workers, and no range'
+            || ' says what it does.'
         WHEN NOT told THEN 'No range of the selection is called like data loading, for example next_batch.' END
         AS unjudged,
     total.ns AS saving_ns, total.ns AS idle_ns,
-    CASE WHEN (SELECT count(*) FROM fed) >= $made::DOUBLE * step.steps THEN 'made'
-        WHEN has_rows('osrt_call') AND 2 * (SELECT sum(ns) FROM piece WHERE reason = 'host code') >= total.ns
-            THEN 'works' END AS cause,
-    (SELECT pattern FROM main WHERE pattern NOT IN (FROM whole)) AS range,
+    cause, (SELECT pattern FROM main WHERE pattern NOT IN (FROM whole)) AS range,
     step.steps,
     CASE WHEN finding_window.gpus = 1 THEN total.ns / step.steps END::BIGINT AS step_ns,
     (SELECT list(shown ORDER BY ns DESC, gap_id) FROM longest) AS evidence

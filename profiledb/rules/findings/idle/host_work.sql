@@ -7,12 +7,14 @@
 -- own rule, and what XLA does to launch a graph (command_buffer::update) is no work of the program. Ranges that launch
 -- `kernels` or more each cannot wait until the next step is launched, as an optimizer cannot; nor can one with `most`
 -- gaps or more each time, even if it is a step: its work lies between the launches. The cause is `one gap` if one gap
--- each time holds half of the idle time or more, unless the range is named like an update of parameters.
+-- each time holds half of the idle time or more, unless the range is named like an update of parameters. It is
+-- `unnamed gap` if that range is a step, the thread is in no OS call for half of the time, and the report has neither
+-- CPU samples nor stacks of Python: then nothing says which code of the step that is.
 -- needs: kernel or memop or graph_launch
 -- needs: range
--- includes: finding, idle, waiting, training
+-- includes: finding, idle, waiting, training, ranges
 -- selects: part
--- once: span, functions, idle, finding_steps
+-- once: span, functions, idle, steps, finding_steps
 -- parts: host code, OS runtime call
 -- level: place
 -- unit: %
@@ -29,6 +31,8 @@
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in {function} in {range}.
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU works in {range}.
 -- clear: No range of the program keeps the GPU waiting for more than {value} of the time.
+-- advice: [unnamed gap, CUDA C++ or Fortran] Find out first which code of {place} this is: no range and no sample tells. Capture it with CPU samples (`nsys profile --sample=process-tree --backtrace=dwarf`).
+-- advice: [unnamed gap, not CUDA C++, not Fortran] Find out first which code of {place} this is: no range and no sample tells. Capture it with stacks of Python (`warpdeck profile --with python`, `nsys profile --python-sampling=true`). It is often input that this thread makes, `gc.collect()`, a callback, metrics, or a log.
 -- advice: [compiling] -> compile_once
 -- advice: [not compiling, vLLM or SGLang] -> launch_less
 -- advice: [launches, else, JAX or XLA] -> launch_less
@@ -37,9 +41,9 @@
 -- advice: [not compiling, not launches, else, JAX or XLA] Dispatch the next step before {place} reads a value of this one, or waits for it (`block_until_ready()`, `float(x)`): until then JAX runs ahead of the GPU.
 -- advice: [whole step, else, PyTorch, eager] Cut the Python work in {place}: compile the model (`torch.compile(model)`), and do other work (logging, metrics, input) in another thread or after the next step is launched.
 -- advice: [whole step, else] Move the work in {place} off the launching thread, or do it while the GPU runs: launch the next step first, read results later.
--- advice: [one gap, else, loader workers] Move the work that {place} does in one go into the loader's workers or another thread, ahead of the step, or onto the GPU.
--- advice: [one gap, else, PyTorch] Move the work that {place} does in one go into another thread or process, ahead of the step (for input: `DataLoader(num_workers=4)`), or onto the GPU.
--- advice: [one gap, else] Move the work that {place} does in one go into another thread or process, ahead of the step, or onto the GPU.
+-- advice: [one gap or unnamed gap, else, loader workers] Move the work that {place} does in one go into the loader's workers or another thread, ahead of the step, or onto the GPU.
+-- advice: [one gap or unnamed gap, else, PyTorch] Move the work that {place} does in one go into another thread or process, ahead of the step (for input: `DataLoader(num_workers=4)`), or onto the GPU.
+-- advice: [one gap or unnamed gap, else] Move the work that {place} does in one go into another thread or process, ahead of the step, or onto the GPU.
 -- advice: [launches, else, PyTorch, eager, training, not fused optimizer] Cut the Python work between the launches of {place}: compile it (`torch.compile`); for an optimizer, `fused=True`.
 -- advice: [launches, else, PyTorch, eager] Cut the Python work between the launches of {place}: compile it (`torch.compile`), or use fewer and larger operations.
 -- advice: [launches, else] Do less on the CPU between the launches of {place}: fewer and larger operations.
@@ -82,6 +86,8 @@ WITH piece AS MATERIALIZED (
 ), whole AS (  -- ranges that are steps
     SELECT DISTINCT pattern FROM selected_range JOIN path_pattern USING (path_id)
     SEMI JOIN finding_step USING (start_ns, end_ns)
+), step AS (
+    SELECT DISTINCT pattern FROM selected_counted_step('process') JOIN path_pattern USING (path_id) WHERE leads
 ), within AS (
     SELECT path_id, numbered.pattern = main.pattern AS is_main FROM numbered
     JOIN main ON numbered.pattern = main.pattern OR starts_with(numbered.pattern, main.pattern || '/')
@@ -113,7 +119,11 @@ SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coa
     CASE WHEN is_compiling(pattern) THEN 'compiling'
         WHEN launches AND between_launches AND NOT in_one_gap THEN 'launches'
         WHEN is_compiled_by_xla(pattern) THEN 'in XLA'
-        WHEN launches AND in_one_gap AND NOT is_update(pattern) THEN 'one gap'
+        WHEN launches AND in_one_gap AND NOT is_update(pattern) THEN CASE
+                WHEN pattern IN (FROM step) AND (SELECT function FROM called) IS NULL AND NOT has_rows('cpu_sample')
+                    AND NOT has_rows('python_call') AND NOT has_rows('python_sample') THEN 'unnamed gap'
+                ELSE 'one gap'
+            END
         WHEN pattern IN (FROM whole) THEN 'whole step' WHEN launches THEN 'launches' END AS cause,
     main.ns AS idle_ns, pattern AS range, (SELECT function FROM called) AS function, gaps,
     exposed_pct / gpus AS exposed_pct,
