@@ -133,7 +133,8 @@ WITH loading AS MATERIALIZED (
     SELECT CASE WHEN (SELECT count(*) FROM fed) >= $made::DOUBLE * step.steps THEN 'made'
             WHEN has_rows('osrt_call') AND 2 * (SELECT sum(ns) FROM piece WHERE reason = 'host code') >= total.ns
                 THEN 'works' END AS cause,
-        EXISTS (FROM fed) AS is_fed, EXISTS (FROM program_sign WHERE trait = 'loader workers') AS has_workers
+        (SELECT count(*) > 0 FROM fed) AS is_fed,
+        (SELECT count(*) > 0 FROM program_sign WHERE trait = 'loader workers') AS has_workers
     FROM step CROSS JOIN total
 ), known AS (
     SELECT inside, cause, is_fed AND has_workers AND coalesce(cause = 'works', false) AS is_unknown,
