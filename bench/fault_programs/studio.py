@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader
 
 from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
 from bench.fault_programs.mixed import make_layers
-from bench.fault_programs.services import bare
+from bench.fault_programs.services import iterate_without_ranges
 from bench.fault_programs.trainers import fit_with_lightning
 from bench.fault_programs.training import learn
 
@@ -178,7 +178,7 @@ def product_search(loop: Loop, mended: bool) -> None:
     optimizer = torch.optim.SGD([*tower.parameters(), *head.parameters()], lr=0.05, momentum=0.9, fused=ON_GPU)
     searches = [torch.randn(rows, width, device=DEVICE) for _ in range(4)]
     bought = torch.randint(products, (rows,), device=DEVICE)
-    for number in bare(loop):
+    for number in iterate_without_ranges(loop):
         optimizer.zero_grad(set_to_none=mended)
         torch.autograd.backward(functional.cross_entropy(head(tower(searches[number % 4])), bought))
         optimizer.step()
@@ -323,7 +323,11 @@ def tomograph(loop: Loop, mended: bool) -> None:
                 change = cupy.fft.rfft2(seen - slices) * ramp
                 slices = slices + cupy.fft.irfft2(change, s=(side, side)).astype(cupy.float32)
             with annotate("denoise"):
-                given = torch.from_dlpack(slices) if mended else torch.from_numpy(cupy.asnumpy(slices)).to(DEVICE)
+                given = (
+                    torch.utils.dlpack.from_dlpack(slices)
+                    if mended
+                    else torch.from_numpy(cupy.asnumpy(slices)).to(DEVICE)
+                )
                 noise = network(given[:, None].to(torch.bfloat16, memory_format=torch.channels_last))
                 clean = given - 0.1 * noise.float().squeeze(1)
                 slices = cupy.from_dlpack(clean) if mended else cupy.asarray(clean.cpu().numpy())
