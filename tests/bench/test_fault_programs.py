@@ -24,7 +24,7 @@ from bench.fault_programs.__main__ import load
 from bench.fault_programs.loop import PROGRAMS, Loop, wait
 several, groups = "RANK" in os.environ, load()
 names = {names!r} or [name for name, group in groups.items() if group == "ranks"]
-with ranks.group() if several else nullcontext():
+with ranks.join_group() if several else nullcontext():
     ran = []
     for name in names:
         for mended in (False, True):

@@ -15,7 +15,7 @@ from app.web import upload_store
 from app.web.upload_store import Upload, UploadRefusedError, UploadStore
 from bench.pages import run_server
 from profiledb.library.visitor import Visitor
-from tests.app.web.uploading import LIMITS, SETTINGS, held
+from tests.app.web.uploading import LIMITS, SETTINGS, held, measure_held
 from tests.conftest import wait_until
 
 MB = 1 << 20
@@ -119,7 +119,7 @@ def break_off(address: str, data: Path, sent: bytes, **query: str) -> None:
         head = f"POST /api/v1/uploads?{urlencode(query)} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
         head += f"Content-Type: application/octet-stream\r\nContent-Length: {len(CONTENT)}\r\n\r\n"
         connection.sendall(head.encode() + sent)
-        wait_until(lambda: [path.stat().st_size for path in held(data)] == [len(sent)])
+        wait_until(lambda: measure_held(data) == [len(sent)])
 
 
 @pytest.mark.integration

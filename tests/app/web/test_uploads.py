@@ -24,6 +24,7 @@ from tests.app.web.uploading import (
     make_own,
     make_page,
     make_small,
+    measure_held,
 )
 from tests.conftest import wait_until
 
@@ -91,7 +92,7 @@ def test_a_receipt_is_good_once_and_for_its_session_alone(page: Session, small: 
 
 def test_a_file_of_the_limit_passes(page: Session, data: Path) -> None:
     assert page.put(bytes(5 * MB)).status == 204
-    assert [path.stat().st_size for path in held(data)] == [5 * MB]
+    assert measure_held(data) == [5 * MB]
 
 
 def test_the_uploader_shows_the_limit(page: Session) -> None:
@@ -117,7 +118,7 @@ def test_a_file_without_a_length_is_stored_no_further_than_the_limit(page: Sessi
     with Sending(page, 0, told=False) as sending:
         for _ in range(100):
             sending.send(PIECE)
-            most = max([most, *(path.stat().st_size for path in held(data))])
+            most = max([most, *measure_held(data)])
         assert sending.status() == 413
     assert 0 < most <= 5 * MB
     assert held(data) == []
@@ -127,7 +128,7 @@ def test_a_file_without_a_length_is_stored_no_further_than_the_limit(page: Sessi
 def test_an_upload_that_breaks_off_leaves_nothing(page: Session, data: Path, told: bool) -> None:
     with Sending(page, 4 * MB, told=told) as sending:
         sending.send(bytes(3 * MB))
-        wait_until(lambda: sum(path.stat().st_size for path in held(data)) >= 2 * MB)
+        wait_until(lambda: sum(measure_held(data)) >= 2 * MB)
     wait_until(lambda: held(data) == [])
 
 
@@ -163,7 +164,7 @@ def test_all_uploads_together_are_bounded(page: Session, small: Server, data: Pa
         with Sending(page, 0, told=False) as slow:
             slow.send(bytes(3 * MB))
             assert slow.status() == 503
-        assert sum(path.stat().st_size for path in held(data)) <= 12 * MB
+        assert sum(measure_held(data)) <= 12 * MB
     wait_until(lambda: len(held(data)) == 1)
     assert page.put(bytes(4 * MB)).status == 204
 

@@ -1,5 +1,6 @@
 """A server with a low upload limit, and uploads sent piece by piece."""
 
+import contextlib
 import socket
 import time
 from collections.abc import Iterator
@@ -50,6 +51,15 @@ def make_own(tmp_path: Path) -> Path:
 def held(data: Path) -> list[Path]:
     """The files that wait for a page to take them."""
     return [path for folder in (data / "inbox").glob(f"{FOLDER_PREFIX}*") for path in folder.iterdir()]
+
+
+def measure_held(data: Path) -> list[int]:
+    """Return the sizes of these files in bytes; one that is removed meanwhile has none."""
+    sizes = []
+    for path in held(data):
+        with contextlib.suppress(FileNotFoundError):
+            sizes.append(path.stat().st_size)
+    return sizes
 
 
 class Sending:
