@@ -21,7 +21,8 @@ import pyarrow as pa
 
 from profiledb import config, priority
 from profiledb.errors import NotCapturedError, WarpdeckError
-from profiledb.findings import digest, judge, rulebook
+from profiledb.findings import digest, rulebook
+from profiledb.findings.judge import Steady
 from profiledb.findings.rule import Rule
 from profiledb.library.catalog import TIMELINE
 from profiledb.library.library import Library
@@ -36,6 +37,7 @@ from profiledb.studies.prefetch_orders import BUSY, LISTS, VERDICTS
 from profiledb.studies.summary import answers as summary
 from profiledb.studies.trends import summary_refresh
 from profiledb.studies.trends.series_board import Board
+from profiledb.studies.verdicts import store_verdicts
 from profiledb.timeline.store import Timelines
 
 _log = logging.getLogger("warpdeck")
@@ -43,57 +45,36 @@ _LISTS_LOCK = 0x7761727067
 """Key of the lock in PostgreSQL that the process of a team holds while it prepares lists."""
 
 
-class _Report:
-    """A report of a library, and the part of it that pages show at first."""
-
-    def __init__(self, library: Library, report_id: str) -> None:
-        self.library = library
-        self.manifest = library.find(report_id)
-        try:
-            warmup = any(self.ask_whole("range_paths")["is_warmup"].to_pylist())
-        except NotCapturedError:
-            warmup = False
-        self.usual = model.to_params(model.get_default(warmup=warmup))
-
-    def ask_whole(self, name: str, **params: Any) -> pa.Table:
-        """Run an analysis over the whole report."""
-        return answer_store.answer_rows(self.library, request.build(self.library, self.manifest.id, name, params))
-
-    def ask_part(self, name: str, **params: Any) -> pa.Table:
-        """Run an analysis over the part that pages show at first."""
-        return self.ask_whole(name, **header.get(name).taken(self.usual) | params)
-
-    def find_steady(self) -> judge.Steady | None:
-        """Return the part without start-up, if there is one."""
-        return judge.find_steady_part(self.library, self.manifest, self._get_params())
-
-    def judge(self) -> None:
-        """Store the verdicts of all rules, and list those that fire."""
-        rules = rulebook.load(config.load().rules)
-        found = judge.judge(self.library, self.manifest, self._get_params(), rules.values(), self.find_steady())
-        digest.write_digest(self.library, self.manifest.id, rules, found)
-        list_findings(self.library, [self.manifest.id], rules)
-
-    def _get_params(self) -> Mapping[str, Any]:
-        return self.usual if TIMELINE in self.manifest.subjects else {}
-
-
 def prepare(library: Library, report_id: str) -> None:
     """Store all of these answers for a report with a timeline; answers that the report lacks are left out."""
-    report = _Report(library, report_id)
-    rows = report.manifest.rows
-    _ask_all(report.ask_whole, "whole", rows)
-    _ask_all(report.ask_part, "part", rows)
+
+    def whole(name: str, **params: Any) -> pa.Table:
+        return answer_store.answer_rows(library, request.build(library, report_id, name, params))
+
+    def part(name: str, **params: Any) -> pa.Table:
+        return whole(name, **header.get(name).taken(usual) | params)
+
+    try:
+        warmup = any(whole("range_paths")["is_warmup"].to_pylist())
+    except NotCapturedError:
+        warmup = False
+    usual = model.to_params(model.get_default(warmup=warmup))
+
+    rows = library.find(report_id).rows
+    _ask_all(whole, "whole", rows)
+    _ask_all(part, "part", rows)
     with suppress(WarpdeckError):
-        _ask_range_analyses(report.ask_part)
+        _ask_range_analyses(part)
     with suppress(WarpdeckError):
-        report.judge()
-        if steady := report.find_steady():
-            _ask_all(
-                lambda name, **given: report.ask_part(name, **summary.restrict_params(steady, name), **given),
-                "steady",
-                rows,
-            )
+        if steady := _judge(library, report_id):
+            _ask_all(lambda name, **given: part(name, **summary.restrict_params(steady, name), **given), "steady", rows)
+
+
+def _judge(library: Library, report_id: str) -> Steady | None:
+    """Store the verdicts about a report, and list the rules that fire; return its steady part, if it has one."""
+    steady = store_verdicts(library, library.find(report_id))
+    list_findings(library, [report_id], rulebook.load(config.load().rules))
+    return steady
 
 
 def store_views(library: Library, report_id: str) -> None:
@@ -171,8 +152,7 @@ def main(arguments: Sequence[str]) -> int:
     threading.Thread(target=_read_orders, args=(orders,), daemon=True).start()
     library = open_library(settings)
     library.use_one_thread()
-    has_views, answer = False, ""
-    list_old_findings(library)
+    has_views = has_old_findings = False
     while True:
         answer = order = orders.get()
         if order != LISTS and not has_views:
@@ -181,6 +161,9 @@ def main(arguments: Sequence[str]) -> int:
         if order.startswith(VERDICTS):
             prepare_verdicts(library, order.removeprefix(VERDICTS))
         elif order == LISTS:
+            if not has_old_findings:
+                list_old_findings(library)
+                has_old_findings = True
             answer = LISTS if do_lists(library) else BUSY
         else:
             prepare_all(library, order)
@@ -192,9 +175,8 @@ def prepare_verdicts(library: Library, report_id: str) -> None:
     if not config.load().answers_mb:
         return
     with suppress(WarpdeckError):
-        report = _Report(library, report_id)
-        report.judge()
-        summary_refresh.refresh_reports(library, [report.manifest])
+        _judge(library, report_id)
+        summary_refresh.refresh_reports(library, [library.find(report_id)])
         library.share_prepared(report_id)
 
 

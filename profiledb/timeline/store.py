@@ -126,7 +126,7 @@ class Timelines:
         raise BuildingError
 
     def make(self, report_id: str) -> None:
-        """Build the file of a timeline in this thread unless it is current. What it holds is not read.
+        """Build the file of a timeline in this thread unless it is current, without reading it.
 
         Raises:
             duckdb.Error: the report is damaged, or the disk is full.

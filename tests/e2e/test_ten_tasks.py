@@ -1,4 +1,4 @@
-"""Ten tasks of a newcomer with a report, from the Library on, by what is visible; the tests count clicks and keys.
+"""A newcomer does ten tasks with a report, from the Library on; the tests count clicks and keys.
 
 Other modules have the rest: a broken file and one's own report (``test_drop``), a new name (``test_library``), the
 limit of a kernel and the cause of slow attention (``test_tasks``).

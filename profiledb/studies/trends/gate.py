@@ -13,13 +13,10 @@ from statistics import median
 
 import numpy as np
 
-from profiledb import config
 from profiledb.errors import AnalysisError, ReportNotFoundError
-from profiledb.findings import digest, judge, rulebook
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.library.report_list import Filters
-from profiledb.studies.summary import document
 from profiledb.studies.trends import change_points, series_changes, summary_refresh
 from profiledb.studies.trends.budget import Budget, BudgetResult, check_budget
 from profiledb.studies.trends.drift import Drift, find_drift
@@ -30,6 +27,7 @@ from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.series_lines import MAIN
 from profiledb.studies.trends.summary_store import Row
 from profiledb.studies.trends.team_summary_store import open_summaries
+from profiledb.studies.verdicts import store_verdicts
 
 OWN = "series"
 """Name for the series of the new report itself."""
@@ -159,10 +157,7 @@ def _ensure_findings(library: Library, report: Manifest) -> None:
     """Store the findings of a report unless a worker has done so."""
     if open_summaries(library).of([report.id], "findings")[report.id]:
         return
-    rules = rulebook.load(config.load().rules)
-    params = document.get_page_params(library, report, {})
-    part = judge.find_steady_part(library, report, params)
-    digest.write_digest(library, report.id, rules, judge.judge(library, report, params, rules.values(), part))
+    store_verdicts(library, report)
     summary_refresh.refresh_reports(library, [report])
 
 

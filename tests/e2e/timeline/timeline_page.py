@@ -1,4 +1,4 @@
-"""The timeline for tests: the position of what is drawn, and its own state."""
+"""Read from the timeline where it draws things, and its state, for tests."""
 
 from typing import Any
 

@@ -170,7 +170,7 @@ def test_bins_keep_the_peak(ask: Ask) -> None:
 
 
 def test_sizes_that_cannot_be_are_no_error(library: Library, publish: Publish) -> None:
-    """So many allocations of the largest accepted size that their sum exceeds 64 bits."""
+    """Allocations of the largest accepted size add up to more than 64 bits hold."""
 
     def fill(db: Any) -> None:
         insert(db, "report", [{"kind": "torch", "start_ns": 0, "stop_ns": 10**6, "duration_ns": 10**6}])
