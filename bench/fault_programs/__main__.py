@@ -16,8 +16,10 @@ from bench.fault_programs.loop import PROGRAMS, Loop, wait
 
 GROUPS = (
     "images", "language", "arrays", "host", "training", "serving", "mixed", "applications", "services", "field",
-    "workshop", "practice", "studio", "ranks",
+    "workshop", "practice", "studio", "guides", "ranks", "guides_ranks",
 )  # fmt: skip
+GROUPS_OF_RANKS = ("ranks", "guides_ranks")
+"""Groups whose programs run on several ranks, one GPU each."""
 
 
 def load() -> dict[str, str]:
@@ -31,7 +33,7 @@ def measure(name: str, steps: int, *, mended: bool) -> int:
     """Run a program and return the nanoseconds of its steps."""
     from bench.fault_programs import ranks
 
-    several = load()[name] == "ranks"
+    several = load()[name] in GROUPS_OF_RANKS
     with ranks.join_group() if several else nullcontext():
         loop = Loop(steps, barrier=ranks.meet if several else wait)
         PROGRAMS[name](loop, mended)

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from bench.fault_programs.__main__ import load
+from bench.fault_programs.__main__ import GROUPS_OF_RANKS, load
 from warpdeck.profiling.nvml import count_gpus
 from workloads.clean_room import HOSTNAME, make_clean_environment, make_namespace_command
 from workloads.monitor import GPUMonitor
@@ -174,7 +174,7 @@ def main() -> int:
         return subprocess.run([*make_clean_environment({}, ("NSYS",)), *words, *again], check=False).returncode
     folder.mkdir(parents=True, exist_ok=True)
     halves = [
-        Half(name, mended, RANKS if group == "ranks" else 1, folder)
+        Half(name, mended, RANKS if group in GROUPS_OF_RANKS else 1, folder)
         for name, group in load().items()
         if (not given.group or group in given.group) and (not given.only or any(one in name for one in given.only))
         for mended in (False, True)

@@ -1,4 +1,4 @@
-"""Networks, an optimizer and datasets that the programs of ``workshop`` and ``practice`` run."""
+"""Networks, an optimizer and datasets that the programs of ``workshop``, ``practice`` and ``guides`` run."""
 
 from __future__ import annotations
 
@@ -195,3 +195,116 @@ class Tracker:
         """Send a record and wait until it has arrived."""
         self.here.sendall(json.dumps(record).encode())
         self.here.recv(16)
+
+
+class CausalAttention(nn.Module):
+    """Attention of each token to those before it, by the fused function or by products and a mask."""
+
+    mask: Tensor
+
+    def __init__(self, width: int, heads: int, length: int, *, fused: bool) -> None:
+        super().__init__()
+        self.heads, self.fused = heads, fused
+        self.inward, self.outward = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        if not fused:
+            self.register_buffer("mask", torch.tril(torch.ones(length, length)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        length = x.shape[1]
+        query, key, value = self.inward(x).view(len(x), length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        if self.fused:
+            seen = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        else:
+            scores = (query @ key.transpose(-2, -1)) / math.sqrt(key.shape[-1])
+            scores = scores.masked_fill(self.mask[:length, :length] == 0, float("-inf"))
+            seen = functional.softmax(scores, -1) @ value
+        made: Tensor = self.outward(seen.transpose(1, 2).flatten(2))
+        return made
+
+
+class GPTLayer(nn.Module):
+    """A layer of GPT."""
+
+    def __init__(self, width: int, heads: int, length: int, *, fused: bool) -> None:
+        super().__init__()
+        self.look_norm, self.feed_norm = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.look = CausalAttention(width, heads, length, fused=fused)
+        self.feed = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.look(self.look_norm(x))
+        return torch.add(x, self.feed(self.feed_norm(x)))
+
+
+class GPT(nn.Module):
+    """A small GPT, which returns the scores of the next tokens."""
+
+    def __init__(self, layers: int, width: int, heads: int, length: int, words: int, *, fused: bool = True) -> None:
+        super().__init__()
+        self.words, self.places = nn.Embedding(words, width), nn.Embedding(length, width)
+        self.layers = nn.Sequential(*(GPTLayer(width, heads, length, fused=fused) for _ in range(layers)))
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, words, bias=False)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.words(tokens) + self.places(torch.arange(tokens.shape[1], device=tokens.device))
+        made: Tensor = self.head(self.norm(self.layers(x)))
+        return made
+
+
+class Flowers(Dataset[tuple[Tensor, int]]):
+    """JPEG files, decoded and augmented as in torchvision's recipe for classification."""
+
+    def __init__(self, count: int, side: int) -> None:
+        from torchvision.io import encode_jpeg
+        from torchvision.transforms import v2
+
+        self.count = count
+        coarse = 255.0 * torch.rand(32, 3, 12, 16)
+        photos = functional.interpolate(coarse, size=(3 * side // 2, 2 * side), mode="bicubic").clamp(0.0, 255.0)
+        self.files = [encode_jpeg(one, 90) for one in photos.to(torch.uint8)]
+        self.augment = v2.Compose([
+            v2.RandomResizedCrop(side, antialias=True), v2.RandomHorizontalFlip(),
+            v2.ToDtype(torch.float32, scale=True), v2.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+        ])  # fmt: skip
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: int) -> tuple[Tensor, int]:
+        from torchvision.io import decode_jpeg
+
+        return self.augment(decode_jpeg(self.files[index % 32])), index % 102
+
+
+class UNet(nn.Module):
+    """The U-Net of its paper, with batch norms and fewer channels."""
+
+    def __init__(self, classes: int, widths: tuple[int, ...]) -> None:
+        super().__init__()
+
+        def make_stage(given: int, made: int) -> nn.Sequential:
+            pairs = ((given, made), (made, made))
+            parts = [
+                part
+                for one, other in pairs
+                for part in (nn.Conv2d(one, other, 3, padding=1, bias=False), nn.BatchNorm2d(other), nn.ReLU())
+            ]
+            return nn.Sequential(*parts)
+
+        steps = list(zip(widths[:-1], widths[1:], strict=True))
+        self.first = make_stage(3, widths[0])
+        self.down = nn.ModuleList(make_stage(one, other) for one, other in steps)
+        self.grow = nn.ModuleList(nn.ConvTranspose2d(other, one, 2, 2) for one, other in reversed(steps))
+        self.up = nn.ModuleList(make_stage(2 * one, one) for one, _ in reversed(steps))
+        self.head = nn.Conv2d(widths[0], classes, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        kept = []
+        x = self.first(x)
+        for stage in self.down:
+            kept.append(x)
+            x = stage(functional.max_pool2d(x, 2))
+        for grow, stage in zip(self.grow, self.up, strict=True):
+            x = stage(torch.cat((kept.pop(), grow(x)), 1))
+        made: Tensor = self.head(x)
+        return made

@@ -20,10 +20,10 @@ import json, os, sys
 sys.path.insert(0, {root!r})
 from contextlib import nullcontext
 from bench.fault_programs import ranks
-from bench.fault_programs.__main__ import load
+from bench.fault_programs.__main__ import GROUPS_OF_RANKS, load
 from bench.fault_programs.loop import PROGRAMS, Loop, wait
 several, groups = "RANK" in os.environ, load()
-names = {names!r} or [name for name, group in groups.items() if group == "ranks"]
+names = {names!r} or [name for name, group in groups.items() if group in GROUPS_OF_RANKS]
 with ranks.join_group() if several else nullcontext():
     ran = []
     for name in names:
@@ -66,9 +66,9 @@ def test_programs_that_need_torch_alone_run_on_the_cpu(tmp_path: Path, names: tu
 @pytest.mark.slow("a launcher and two processes, as for the workloads of ranks")
 @pytest.mark.integration
 def test_programs_of_ranks_run_on_two_ranks(tmp_path: Path) -> None:
-    from bench.fault_programs.__main__ import load
+    from bench.fault_programs.__main__ import GROUPS_OF_RANKS, load
 
-    names = [name for name, group in load().items() if group == "ranks"]
+    names = [name for name, group in load().items() if group in GROUPS_OF_RANKS]
     assert len(names) >= 6
     assert run_all(TORCHRUN, (), tmp_path) == [[name, mended, 3, True] for name in names for mended in (False, True)]
 
