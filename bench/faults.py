@@ -91,7 +91,9 @@ FAULTS: Mapping[str, Fault] = {
     "garbage_collection": Fault(frozenset({"garbage_collection"}), r"garbage|\bgc\b"),
     "unfused_attention": Fault(frozenset({"unfused_attention"}), r"attention|softmax|flash"),
     "many_small_copies": Fault(frozenset(), r"(small|many|frequent).{0,30}(cop|transfer|memcpy)|batch.{0,20}transfer"),
-    "reduced_in_each_microbatch": Fault(frozenset(), r"no_sync|accumulat"),
+    "reduced_in_each_microbatch": Fault(
+        frozenset({"exposed_communication", "communication_overlap"}), r"no_sync|accumulat"
+    ),
 }
 """Faults by name. For ``host_work`` the range, or the OS call, must identify the fault, and for graph breaks the
 advice. No rule names a fault without rules yet."""
