@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.figure_cache import cache_figure
+from profiledb.rules import colors
 
 Theme = Literal["light", "dark"]
 ACCENT = {"light": "#2F5FD0", "dark": "#6B97F0"}
@@ -22,9 +23,9 @@ MARK = {"light": "#B3261E", "dark": "#FF8A80"}
 """Color of lines that mark a value."""
 GRAY = {"light": "#5F6670", "dark": "#A9B0BB"}
 """Color of secondary lines and text."""
-NEUTRAL = {"light": "#8A929E", "dark": "#8B95A3"}
+NEUTRAL = {"light": colors.NEUTRAL.light, "dark": colors.NEUTRAL.dark}
 """Color of secondary bars and boxes."""
-GROUND: dict[Theme, str] = {"light": "#ffffff", "dark": "#13161b"}
+GROUND: dict[Theme, str] = {"light": colors.GROUND.light, "dark": colors.GROUND.dark}
 """Background of the page, as in config.toml."""
 FONT_PX = 12
 TEXT = {"light": "rgba(49, 51, 63, 0.85)", "dark": "rgba(250, 250, 250, 0.85)"}

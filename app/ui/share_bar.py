@@ -4,6 +4,7 @@ import pandas as pd
 
 from app.ui import chart_element, charts, tables, theme
 from app.ui import format as fmt
+from profiledb.rules import colors
 
 SHORT = 10
 """Rows before a table scrolls on pages with many tables."""
@@ -24,16 +25,11 @@ REASONS = {
 }
 """Display title of each reason of ``idle_reasons``."""
 
-_FIXED = {
-    "launch": 0, "launch call": 0, "synchronization": 1, "blocking copy": 2, "copy call": 2,
-    "queued copy": 3, "launch latency": 3, "allocation": 4, "host code": 5, "OS runtime call": 6, "module loading": 7,
-}  # fmt: skip
-"""Index of each name in the category colors; names not listed are gray."""
-
 
 def get_color(name: str) -> str:
     """Return the color of a category or reason in this visitor's theme; gray for unspecific ones."""
-    return theme.get_category_colors()[_FIXED[name]] if name in _FIXED else charts.NEUTRAL[theme.get_theme()]
+    pair = colors.get_activity_color(name)
+    return pair.dark if theme.get_theme() == "dark" else pair.light
 
 
 def share_bar(rows: pd.DataFrame, column: str, amount: str, titles: dict[str, str], *, key: str) -> None:

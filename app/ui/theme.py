@@ -9,7 +9,7 @@ import streamlit as st
 from app.ui import served_component
 from app.ui.charts import GROUND, Theme
 from profiledb import config
-from profiledb.rules import classes
+from profiledb.rules import classes, colors
 
 WORK: dict[Theme, dict[str, str]] = {
     "light": {
@@ -27,11 +27,10 @@ Okabe-Ito palette, with blue, green and red shifted until the devices, and neigh
 under every form of color blindness."""
 
 CATEGORIES: dict[Theme, tuple[str, ...]] = {
-    "light": ("#2396C0", "#8D73F0", "#105413", "#953273", "#480E26", "#D17858", "#5D239B", "#0E0C4E"),
-    "dark": ("#73EDE9", "#9C9EF1", "#4CB48D", "#9541AA", "#CBCA81", "#C16C26", "#2D7447", "#E8B53D"),
-}  # fmt: skip
-"""Colors of everything but kernel classes: call categories, idle reasons, memcpy directions, metrics. Found by a search
-for colors that contrast 3:1 with the page, stay distinct under color blindness, and differ from kernel classes."""
+    "light": tuple(pair.light for pair in colors.ACTIVITIES.values()),
+    "dark": tuple(pair.dark for pair in colors.ACTIVITIES.values()),
+}
+"""Colors of series without a class: metrics, precisions."""
 
 _SHADE = "shade"
 TINT: dict[Theme, float] = {"light": 0.25, "dark": 0.35}
@@ -85,11 +84,7 @@ def tint(color: str) -> str:
 
     The result is opaque, so that the contrast of text on it is computed from the mixture.
     """
-    ground, share = GROUND[get_theme()], TINT[get_theme()]
-    mixed = [
-        round(share * int(color[at : at + 2], 16) + (1 - share) * int(ground[at : at + 2], 16)) for at in (1, 3, 5)
-    ]
-    return "#" + "".join(f"{part:02X}" for part in mixed)
+    return colors.mix(color, GROUND[get_theme()], TINT[get_theme()])
 
 
 @cache

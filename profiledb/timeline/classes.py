@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from profiledb.rules.classes import KernelClass
+from profiledb.rules.colors import Pair, fade, get_activity_color
 
 MOST_NVTX = 512
 """Colors of NVTX ranges from a report; ranges of further colors look uncolored."""
@@ -19,6 +20,14 @@ class Class:
     dark: str
 
 
+_IDLE_SHARE = 0.5
+"""Share of a color in that of idle time, so that lanes of idle time stay quiet."""
+
+
+def _fade(reason: str) -> Pair:
+    return fade(get_activity_color(reason), _IDLE_SHARE)
+
+
 FIXED = (
     Class("copy-to-device", "Copy to the GPU", "#F0E442", "#F0E442"),
     Class("copy-to-host", "Copy to the host", "#E69F00", "#E69F00"),
@@ -29,15 +38,15 @@ FIXED = (
     Class("graph", "CUDA graph", "#656D78", "#A9B0BB"),
     Class("range", "Range", "#7F93B8", "#5E7299"),
     Class("nccl", "NCCL", "#0E6A2D", "#22B252"),
-    Class("api-launch", "Launch", "#004C97", "#3B82F6"),
-    Class("api-synchronization", "Synchronization", "#B3261E", "#E4574C"),
-    Class("api-blocking copy", "Blocking copy", "#E69F00", "#E69F00"),
-    Class("api-queued copy", "Queued copy", "#F0E442", "#F0E442"),
-    Class("api-allocation", "Allocation", "#56B4E9", "#8ECDF5"),
-    Class("api-module loading", "Module loading", "#86862B", "#909023"),
+    Class("api-launch", "Launch", *get_activity_color("launch")),
+    Class("api-synchronization", "Synchronization", *get_activity_color("synchronization")),
+    Class("api-blocking copy", "Blocking copy", *get_activity_color("blocking copy")),
+    Class("api-queued copy", "Queued copy", *get_activity_color("queued copy")),
+    Class("api-allocation", "Allocation", *get_activity_color("allocation")),
+    Class("api-module loading", "Module loading", *get_activity_color("module loading")),
     Class("api-other", "Other call", "#9AA1AB", "#6B7480"),
-    Class("sync", "Wait for the GPU", "#B3261E", "#E4574C"),
-    Class("osrt", "OS runtime call", "#A08A6A", "#8C7857"),
+    Class("sync", "Wait for the GPU", *get_activity_color("synchronization")),
+    Class("osrt", "OS runtime call", *get_activity_color("OS runtime call")),
     Class("mpi", "MPI", "#46A394", "#76C4B7"),
     Class("openacc", "OpenACC", "#7DAFE1", "#96BCE2"),
     Class("openmp", "OpenMP", "#7A5FA8", "#A48BD0"),
@@ -45,18 +54,18 @@ FIXED = (
     Class("sched", "On a core", "#1BAF7A", "#5BE7A9"),
     Class("sample", "CPU sample", "#5F6670", "#A9B0BB"),
     Class("overhead", "Profiler overhead", "#B3261E", "#CC3328"),
-    Class("idle-synchronization", "Idle: synchronization", "#D98A84", "#8E3F39"),
-    Class("idle-copy call", "Idle: copy call", "#F3CF80", "#85641B"),
-    Class("idle-launch call", "Idle: launch call", "#7FA5CB", "#2C5285"),
-    Class("idle-allocation", "Idle: allocation", "#AAD9F4", "#47708A"),
-    Class("idle-module loading", "Idle: module loading", "#C2C295", "#5A5A22"),
+    Class("idle-synchronization", "Idle: synchronization", *_fade("synchronization")),
+    Class("idle-copy call", "Idle: copy call", *_fade("copy call")),
+    Class("idle-launch call", "Idle: launch call", *_fade("launch call")),
+    Class("idle-allocation", "Idle: allocation", *_fade("allocation")),
+    Class("idle-module loading", "Idle: module loading", *_fade("module loading")),
     Class("idle-other CUDA call", "Idle: other CUDA call", "#CCD0D5", "#4A525E"),
-    Class("idle-OS runtime call", "Idle: OS runtime call", "#CFC4B4", "#574A37"),
-    Class("idle-host code", "Idle: non-CUDA code", "#D5D9DE", "#3A414B"),
-    Class("idle-launch latency", "Idle: launch latency", "#E5E8EB", "#2C323B"),
-    Class("idle-page migration", "Idle: page migration", "#E3D3EC", "#43364F"),
-    Class("path-non-CUDA code", "Critical path: non-CUDA code", "#B9BFC8", "#565F6C"),
-    Class("path-launch latency", "Critical path: launch latency", "#D9DDE2", "#3B424C"),
+    Class("idle-OS runtime call", "Idle: OS runtime call", *_fade("OS runtime call")),
+    Class("idle-host code", "Idle: non-CUDA code", *_fade("host code")),
+    Class("idle-launch latency", "Idle: launch latency", *_fade("launch latency")),
+    Class("idle-page migration", "Idle: page migration", "#B9BEC6", "#525B67"),
+    Class("path-non-CUDA code", "Critical path: non-CUDA code", *_fade("host code")),
+    Class("path-launch latency", "Critical path: launch latency", *_fade("launch latency")),
     Class("idle-unknown", "Idle: unknown", "#EEF0F2", "#262B33"),
 )
 

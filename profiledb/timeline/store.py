@@ -81,13 +81,13 @@ class Timelines:
             return opened
         self._fetch_file(report_id)
         stamp = self._compute_stamp(report_id)
-        try:
-            if self._is_current(report_id):
+        if self._is_current(report_id):
+            try:
                 opened = self._read_timeline(report_id, stamp)
                 self._hold_opened(report_id, opened)
                 return opened
-        except duckdb.Error:
-            _log.warning("The timeline of %s is damaged; it is made anew.", report_id, exc_info=True)
+            except duckdb.Error:
+                _warn_of_damage(report_id)
         self._start_build(report_id)
         raise BuildingError
 
@@ -134,12 +134,8 @@ class Timelines:
         """
         self._library.fetch(report_id)
         self._fetch_file(report_id)
-        try:
-            if self._is_current(report_id):
-                return
-        except duckdb.Error:
-            _log.warning("The timeline of %s is damaged; it is made anew.", report_id, exc_info=True)
-        self._write_file(report_id)
+        if not self._is_current(report_id):
+            self._write_file(report_id)
 
     def _close_report(self, report_id: str) -> bool:
         """Close the files of a report unless a query is using them; return True if they are closed now."""
@@ -171,9 +167,13 @@ class Timelines:
         if not self._get_file(report_id).exists():
             return False
         now = (*build.read_file_state(self._library.path(report_id)), *build.read_file_state(self._get_log(report_id)))
-        with self.cursor(report_id) as cursor:
-            made = cursor.execute("SELECT report_bytes, report_time_ns, log_bytes, log_time_ns FROM made").fetchall()
-        return made == [now]
+        try:
+            with self.cursor(report_id) as cursor:
+                made = cursor.execute("SELECT report_bytes, report_time_ns, log_bytes, log_time_ns FROM made")
+                return made.fetchall() == [now]
+        except duckdb.Error:
+            _warn_of_damage(report_id)
+            return False
 
     def _read_timeline(self, report_id: str, stamp: str) -> Opened:
         with self.cursor(report_id) as cursor:
@@ -238,6 +238,11 @@ class Timelines:
             with self._lock:
                 if self._building.get(report_id) is threading.current_thread():
                     del self._building[report_id]
+
+
+def _warn_of_damage(report_id: str) -> None:
+    """Log why the file of a timeline is built anew; call it where the error is handled."""
+    _log.warning("The timeline of %s is damaged; it is made anew.", report_id, exc_info=True)
 
 
 def _remove_stale_files(target: Path, report_id: str) -> None:

@@ -13,6 +13,8 @@ from app.ui.theme import CATEGORIES
 from app.views.compare.charts import End, Part, plot_waterfall
 from app.views.kernel_profiles.charts import plot_curve
 from app.views.memory.charts import copy_sizes
+from profiledb.rules.colors import ACTIVITIES
+from profiledb.timeline.classes import FIXED
 from tests.app.conftest import HOSTILE
 from tests.conftest import ROOT
 from tests.profiledb.rules.test_classes import BUNDLED, VISION, lab
@@ -48,6 +50,19 @@ def test_categories_have_colors_of_their_own(theme: Theme) -> None:
         assert min(math.dist(one, other) for one, other in combinations(seen, 2)) >= APART
     classes = [lab(getattr(one, theme), "normal") for one in BUNDLED]
     assert min(math.dist(lab(color, "normal"), one) for color in mine for one in classes) >= 8
+
+
+def test_an_activity_keeps_its_color_on_the_timeline_and_its_hue_in_both_themes() -> None:
+    """"OS runtime call" was purple in the light theme, green in the dark one, and brown on the timeline."""
+    timeline = {one.name: (one.light, one.dark) for one in FIXED}
+    for name, pair in ACTIVITIES.items():
+        light, dark = (math.degrees(math.atan2(*reversed(lab(color, "normal")[1:]))) for color in pair)
+        assert abs((light - dark + 180) % 360 - 180) <= 30, name
+        assert timeline.get(f"api-{name}", pair) == pair
+    assert {f"api-{name}" for name in ACTIVITIES} & set(timeline) == {
+        f"api-{name}" for name in set(ACTIVITIES) - {"host code", "OS runtime call"}
+    }
+    assert (timeline["sync"], timeline["osrt"]) == (ACTIVITIES["synchronization"], ACTIVITIES["OS runtime call"])
 
 
 def contrast(one: str, other: str) -> float:

@@ -7,6 +7,7 @@ from app import session
 from app.ui import chart_element, theme
 from app.ui import format as fmt
 from app.ui.analysis_table import AnalysisTable
+from app.ui.charts import NEUTRAL
 from app.views.memory import charts
 
 COPIES = AnalysisTable("copies", filled=True, hidden=("contradiction",))
@@ -24,6 +25,11 @@ ADVICE = {
 SET = "GPU memory, written"
 DRAWN = 12
 """Fewest operations for which a chart says more than the table."""
+_COLORS = {
+    "Host-to-Device": 3, "Device-to-Host": 2, "Device-to-Device": 4, "Peer-to-Peer": 7, "memset": 0,
+    "Unified Host-to-Device": 6, "Unified Device-to-Host": 1, "Unified Device-to-Device": 5,
+}  # fmt: skip
+"""Index of each direction in the category colors, near its color on the timeline; others are gray."""
 
 
 def draw_copies(report_id: str) -> None:
@@ -48,7 +54,7 @@ def _draw_sizes(report_id: str, rows: pd.DataFrame) -> None:
     cells = session.run(report_id, "copy_sizes")
     if cells.empty:
         return
-    colors = dict(zip(rows["direction"], _repeat_colors(theme.get_category_colors(), len(rows)), strict=True))
+    colors = {direction: _get_color(direction) for direction in rows["direction"]}
     order = {direction: number for number, direction in enumerate(rows["direction"])}
     cells = cells.sort_values("direction", key=lambda names: names.map(order), kind="stable")
     figure = charts.copy_sizes(cells, _list_peaks(rows), colors, theme.get_theme())
@@ -56,8 +62,9 @@ def _draw_sizes(report_id: str, rows: pd.DataFrame) -> None:
     chart_element.draw_chart(figure, "copy-sizes")
 
 
-def _repeat_colors(colors: list[str], times: int) -> list[str]:
-    return [colors[number % len(colors)] for number in range(times)]
+def _get_color(direction: str) -> str:
+    place = _COLORS.get(direction)
+    return NEUTRAL[theme.get_theme()] if place is None else theme.get_category_colors()[place]
 
 
 def _list_peaks(rows: pd.DataFrame) -> list[tuple[str, float]]:

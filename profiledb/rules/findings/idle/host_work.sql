@@ -86,8 +86,6 @@ WITH piece AS MATERIALIZED (
 ), whole AS (  -- ranges that are steps
     SELECT DISTINCT pattern FROM selected_range JOIN path_pattern USING (path_id)
     SEMI JOIN finding_step USING (start_ns, end_ns)
-), step AS (
-    SELECT DISTINCT pattern FROM selected_counted_step('process') JOIN path_pattern USING (path_id) WHERE leads
 ), within AS (
     SELECT path_id, numbered.pattern = main.pattern AS is_main FROM numbered
     JOIN main ON numbered.pattern = main.pattern OR starts_with(numbered.pattern, main.pattern || '/')
@@ -98,7 +96,7 @@ WITH piece AS MATERIALIZED (
         SELECT sum(ns) AS ns, row_number() OVER (ORDER BY sum(ns) DESC) AS place
         FROM piece WHERE path_id IN (SELECT path_id FROM work JOIN main USING (pattern_id)) GROUP BY gap_id
     ) CROSS JOIN counted WHERE place <= ranges
-), busy AS (  -- operations that the ranges and those inside of them launch, and gaps in them
+), launched AS (  -- operations that the ranges and those inside of them launch, and gaps in them
     SELECT kernels >= $kernels::INTEGER * ranges AS launches,
         gaps >= $most::INTEGER * ranges AS between_launches,
         gaps >= ranges AND 2 * longest.ns >= main.ns AS in_one_gap
@@ -120,7 +118,7 @@ SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coa
         WHEN launches AND between_launches AND NOT in_one_gap THEN 'launches'
         WHEN is_compiled_by_xla(pattern) THEN 'in XLA'
         WHEN launches AND in_one_gap AND NOT is_update(pattern) THEN CASE
-                WHEN pattern IN (FROM step) AND (SELECT function FROM called) IS NULL AND NOT has_rows('cpu_sample')
+                WHEN pattern IN (FROM whole) AND (SELECT function FROM called) IS NULL AND NOT has_rows('cpu_sample')
                     AND NOT has_rows('python_call') AND NOT has_rows('python_sample') THEN 'unnamed gap'
                 ELSE 'one gap'
             END
@@ -128,4 +126,4 @@ SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coa
     main.ns AS idle_ns, pattern AS range, (SELECT function FROM called) AS function, gaps,
     exposed_pct / gpus AS exposed_pct,
     (SELECT list(piece ORDER BY ns DESC, gap_id) FROM shown) AS evidence
-FROM finding_window LEFT JOIN main ON true LEFT JOIN busy ON true;
+FROM finding_window LEFT JOIN main ON true LEFT JOIN launched ON true;
