@@ -191,3 +191,29 @@ def test_round_trips(nsys_samples: Library, library: Library, publish: Publish) 
     assert found(back=(1_000_000, *sizes)).verdict == "fires", "something comes with it"
     for sample in ("streams_serial", "transformer_training"):
         assert sampled(nsys_samples, sample, "round_trips").verdict != "fires", sample
+
+
+def test_small_copies(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    """By hand: ten copies of 1 µs, 4 µs apart, and a kernel of 50 µs, three times; joined, one of the ten remains."""
+
+    def found(times: int = 10, size: int = 64, apart: int = 4 * US, beside: int = US) -> Any:
+        copies: list[dict[str, Any]] = []
+        calls, work, at = [], [(0, 10, 20, beside)], 2 * US
+        for _ in range(3):
+            for _ in range(times):
+                copies.append(made.copy(len(copies), at, at + US, size, (1, 2)))
+                calls.append(made.call(len(copies) - 1, 4, at - 1, at))
+                at += US + apart
+            work.append((at, at + 5, at + 10, at + 50 * US))
+            at += 50 * US
+        return judged(library, by_hand(publish, work, memop=copies, api_call=calls), "small_copies")
+
+    one = found()
+    assert (one.verdict, one.facts["copies"], one.facts["row_copies"], one.facts["each_bytes"]) == ("fires", 30, 10, 64)
+    assert one.saving_ns == pytest.approx(3 * 9 * 5 * US, rel=1e-3)
+    assert found(apart=150 * US).saving_ns == pytest.approx(3 * 9 * US, rel=1e-2), "the CPU does other work meanwhile"
+    assert found(times=7).value == 0, "too few"
+    assert found(size=100_000).value == 0, "limited by the link"
+    assert found(beside=400 * US).value == 0, "a kernel runs meanwhile"
+    for sample in ("streams_serial", "transformer_training"):
+        assert sampled(nsys_samples, sample, "small_copies").verdict != "fires", sample
