@@ -5,6 +5,7 @@ process dies between two writes, and a key per file prevents duplicates.
 """
 
 import hashlib
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,8 +26,14 @@ TASK = "convert"
 ANY_WORKER = "any"
 """Queue that every worker takes from. Each also takes from the queue of its nsys version."""
 FIRST_PRIORITY = 200
-"""Priority of a file that a worker had started: files dropped meanwhile do not overtake it."""
-_INBOX_FIRST = 100
+"""Priority of a file that a worker had started, above that of every new file: none overtakes it."""
+_DOUBLING_S = 5
+"""Seconds by which a file lets later ones of half its size overtake it. Without a limit, a steady stream of small files
+kept a slightly larger one waiting forever."""
+_SAMPLES_S = 3_600
+"""Seconds by which samples let files of the inbox overtake them."""
+_EPOCH_S = 1_767_225_600
+"""2026-01-01: priorities have 32 bits."""
 _WAIT_S = 10.0
 """Seconds to wait for a connection. psycopg retries by itself with growing pauses; after this time it starts over."""
 _QUEUED = (
@@ -88,20 +95,24 @@ class Queue:
             db.execute("UPDATE procrastinate.procrastinate_jobs SET attempts = attempts - 1 WHERE id = ?", [number])
 
     def put(self, path: str, queue: str = ANY_WORKER) -> bool:
-        """Queue a file, small ones first, samples last; return False if it waits already."""
+        """Queue a file, small ones before others of their time, samples last; return False if it waits already."""
         lock = hashlib.sha256(path.encode()).hexdigest()
         size = state.bytes if (state := self._inbox.look(Path(path))) else 0
-        first = 0 if self._settings.samples in Path(path).parents else _INBOX_FIRST
+        is_sample = self._settings.samples in Path(path).parents
         with _translate_errors():
             self._app.open()
-            deferrer = self._app.configure_task(
-                TASK, queue=queue, lock=lock, queueing_lock=lock, priority=first - size.bit_length()
-            )
+            priority = compute_priority(size, time.time(), is_sample=is_sample)
+            deferrer = self._app.configure_task(TASK, queue=queue, lock=lock, queueing_lock=lock, priority=priority)
             try:
                 deferrer.defer(path=path)
             except AlreadyEnqueued:
                 return False
         return True
+
+
+def compute_priority(size: int, now_s: float, *, is_sample: bool = False) -> int:
+    """Return the priority of a file of so many bytes that comes now, in seconds since 1970: the earlier the higher."""
+    return _EPOCH_S - int(now_s) - _DOUBLING_S * size.bit_length() - (_SAMPLES_S if is_sample else 0)
 
 
 def mark_waiting(jobs: Iterable[Job], known: dict[str, Job]) -> list[Job]:

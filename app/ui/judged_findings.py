@@ -15,6 +15,7 @@ from profiledb.findings.finding import Finding
 from profiledb.findings.rule import Rule
 from profiledb.library.catalog import Manifest
 from profiledb.studies.summary import answers
+from profiledb.studies.verdicts import judge_and_share
 
 TITLES = {"high": "High", "medium": "Medium", "low": "Low", "warning": "Warning", "note": "Note"}
 """Display title of each severity."""
@@ -81,7 +82,7 @@ def judge_report(
     every, library = read_rules().values(), session.library()
     steady = None if startup else find_part(manifest, params)
     key = session.make_key(manifest.id, digest.hash_rules(every), params, steady)
-    return session.work_out(key, lambda: judge.judge(library, manifest, params, every, steady))
+    return session.work_out(key, lambda: judge_and_share(library, manifest, params, every, steady))
 
 
 def read_known(reports: Sequence[Manifest]) -> dict[str, tuple[Found, ...]]:

@@ -175,6 +175,7 @@ def prepare_verdicts(library: Library, report_id: str) -> None:
     if not config.load().answers_mb:
         return
     with suppress(WarpdeckError):
+        library.fetch(report_id)  # with the verdicts that a server has shared
         _judge(library, report_id)
         summary_refresh.refresh_reports(library, [library.find(report_id)])
         library.share_prepared(report_id)
@@ -185,6 +186,7 @@ def prepare_all(library: Library, report_id: str) -> None:
     if not config.load().answers_mb:
         return
     with suppress(WarpdeckError):
+        library.fetch(report_id)
         prepare(library, report_id)
     with suppress(WarpdeckError):
         summary_refresh.refresh_reports(library, [library.find(report_id)])

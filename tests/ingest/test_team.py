@@ -196,6 +196,18 @@ def test_a_job_that_comes_after_the_end_is_given_back(team: Shared, inbox: Path,
     assert library.catalog.job_states() == {"waiting": 1}
 
 
+def test_the_next_file_is_a_small_or_an_old_one() -> None:
+    """Priorities by hand, 5 s for each doubling of the size: a file of 1 MiB gives way to one of 1 KiB for 50 s."""
+    now = 1_800_000_000.0
+    large = queue.compute_priority(1 << 20, now)
+    assert queue.compute_priority(1 << 10, now) > large
+    assert queue.compute_priority(1 << 10, now + 49) > large
+    assert queue.compute_priority(1 << 10, now + 51) < large
+    assert queue.compute_priority(1 << 10, now, is_sample=True) < queue.compute_priority(1 << 30, now + 3_000)
+    assert -(2**31) < queue.compute_priority(1 << 40, now + 50 * 365 * 86_400) < queue.FIRST_PRIORITY
+    assert queue.compute_priority(0, now) < queue.FIRST_PRIORITY
+
+
 def test_a_file_of_a_worker_that_died_is_next(team: Shared, inbox: Path, tmp_path: Path) -> None:
     """Small files that came later do not overtake it, and the list shows it as waiting."""
     settings = config.load(library=tmp_path / "library", inbox=inbox, database=team.url, samples="off")

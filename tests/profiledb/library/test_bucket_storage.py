@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from profiledb.errors import DamagedError, ReportNotFoundError, StorageError
+from profiledb.findings import rulebook
 from profiledb.library import bucket_recovery
 from profiledb.library.bucket import copy_cache, object_store
 from profiledb.library.bucket.bucket import Bucket, Object
@@ -21,6 +22,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.report.store import create
+from profiledb.studies.verdicts import judge_and_share
 from tests.support.bucket_library import open_in_bucket, store_of
 from tests.support.page_reports import empty
 from tests.support.s3 import BOTH, S3
@@ -433,6 +435,20 @@ def test_prepared_answers_come_along(machine: Machine) -> None:
         assert time.monotonic() < limit
         time.sleep(0.01)
     assert third.stamp(path) == path.stat().st_mtime_ns
+
+
+def test_verdicts_of_one_server_reach_another(machine: Machine) -> None:
+    here, there = machine(), machine()
+    report, rules = publish(here, ONE), rulebook.load().values()
+    judge_and_share(here, report, {}, rules, None)
+    there.fetch(ONE)
+    stored = {path.name: path.read_bytes() for path in (here.derived.answers / ONE).glob("*.answer")}
+    assert stored
+    assert {path.name: path.read_bytes() for path in (there.derived.answers / ONE).glob("*.answer")} == stored
+    objects = store_of(here).list_keys(ONE)
+    for library in (here, there):
+        judge_and_share(library, report, {}, rules, None)
+    assert store_of(here).list_keys(ONE) == objects, "nothing is new"
 
 
 def answer(library: Library, report_id: str, size: int) -> None:
