@@ -53,13 +53,13 @@ WITH kind AS MATERIALIZED (
             PARTITION BY one.device_id, one.stream_id ORDER BY one.start_ns, one.id ROWS UNBOUNDED PRECEDING
         ) AS segment
     FROM (
-        SELECT *, is_backward AND NOT coalesce(lag(is_backward IGNORE NULLS) OVER (
-                PARTITION BY device_id, stream_id ORDER BY start_ns, id
+        SELECT *, is_backward AND NOT coalesce(lag(is_backward) OVER (  -- of those that are known
+                PARTITION BY device_id, stream_id, is_backward IS NULL ORDER BY start_ns, id
             ), false) AS begins
         FROM finding_trained
     ) AS one LEFT JOIN kind USING (name_id)
     LEFT JOIN (SELECT kernel_id, grid_x, grid_y, grid_z FROM selected_kernel) AS ran
-        ON one.kind = 'kernel' AND ran.kernel_id = one.id
+        ON ran.kernel_id = CASE WHEN one.kind = 'kernel' THEN one.id END  -- as two conditions, DuckDB tries all pairs
     WHERE one.kind IN ('kernel', 'memset')
 ), looked AS (
     SELECT device_id, stream_id, segment, max(start_ns) AS last_ns FROM placed WHERE looks GROUP BY ALL
