@@ -59,7 +59,7 @@ WITH step AS (
     SELECT grown.*,
         CASE WHEN pct > 0 THEN TRY_CAST(greatest(0, floor((memory_bytes - peak_bytes) / slope)) AS BIGINT) END
             AS left_steps
-    FROM grown LEFT JOIN gpu ON device_type <> 0 AND gpu_id = device_id AND memory_bytes > 0
+    FROM grown LEFT JOIN gpu ON gpu_id = CASE WHEN device_type <> 0 THEN device_id END AND memory_bytes > 0
 ), worst AS (
     SELECT * FROM told ORDER BY pct DESC NULLS LAST, device_type = 0, device LIMIT 1
 )
