@@ -41,8 +41,8 @@ def get_activity_color(name: str) -> Pair:
 
 def mix(color: str, ground: str, share: float) -> str:
     """Mix a share of a color with a background, so that the contrast of text on it can be computed."""
-    parts = [round(share * int(color[at : at + 2], 16) + (1 - share) * int(ground[at : at + 2], 16)) for at in (1, 3, 5)]
-    return "#" + "".join(f"{part:02X}" for part in parts)
+    pairs = [(int(color[at : at + 2], 16), int(ground[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(share * mine + (1 - share) * other):02X}" for mine, other in pairs)
 
 
 def fade(color: Pair, share: float) -> Pair:

@@ -53,7 +53,7 @@ def test_categories_have_colors_of_their_own(theme: Theme) -> None:
 
 
 def test_an_activity_keeps_its_color_on_the_timeline_and_its_hue_in_both_themes() -> None:
-    """"OS runtime call" was purple in the light theme, green in the dark one, and brown on the timeline."""
+    """OS runtime calls were purple in the light theme, green in the dark one, and brown on the timeline."""
     timeline = {one.name: (one.light, one.dark) for one in FIXED}
     for name, pair in ACTIVITIES.items():
         light, dark = (math.degrees(math.atan2(*reversed(lab(color, "normal")[1:]))) for color in pair)
