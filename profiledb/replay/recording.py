@@ -61,7 +61,8 @@ SELECT name.name_id, coalesce(name.short, name.demangled, ''), coalesce(name.cla
             CASE bits WHEN 8 THEN 'fp8' WHEN 16 THEN 'fp16' WHEN 32 THEN 'tf32' ELSE '' END
         ELSE '' END AS precision,
     coalesce(name.class = 'matmul' AND is_vector_product(name.demangled), false) AS of_vectors,
-    coalesce(is_condition(name.demangled), false) AS is_condition
+    coalesce(is_condition(name.demangled), false) AS is_condition,
+    coalesce(product_passes(name.demangled), 1) AS passes
 FROM kernel_name AS name LEFT JOIN product_name USING (name_id) LEFT JOIN double_kernel USING (name_id)
 """
 _PEAKS = """
@@ -113,6 +114,7 @@ class KernelName(NamedTuple):
             FP64, or "" if the name does not tell.
         of_vectors: whether it is a matrix product with a vector or a few.
         is_condition: whether the result is of truth values.
+        passes: how many products its tensor cores compute for each of its own: three in TF32 may replace one in FP32.
     """
 
     name: str = ""
@@ -120,6 +122,7 @@ class KernelName(NamedTuple):
     precision: str = ""
     of_vectors: bool = False
     is_condition: bool = False
+    passes: int = 1
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,10 @@ class Operations:
     def with_vectors(self) -> Flags:
         """Return which operations are matrix products with a vector or a few."""
         return self._find_kernels(kernel.of_vectors for kernel in self.kernels)
+
+    def in_passes(self, passes: int) -> Flags:
+        """Return which operations are kernels that compute so many products for each of their own."""
+        return self._find_kernels(kernel.passes == passes for kernel in self.kernels)
 
     def of_conditions(self) -> Flags:
         """Return which operations are kernels whose result is of truth values."""

@@ -88,7 +88,8 @@ def parse_precision(value: str) -> tuple[str]:
 def precision(graph: Graph, part: Part, value: str) -> Graph | None:
     """Compute matrix products in a narrower precision: as many times as fast as its peak is higher.
 
-    A product takes a fixed time and the time of its arithmetic; with vectors, that of its data.
+    A product takes a fixed time and the time of its arithmetic; with vectors, that of its data. Kernels that compute
+    several products for each of their own need one in the narrower precision.
     """
     return _change_precision(graph, part, value, lambda _, ratio: ratio)
 
@@ -123,7 +124,9 @@ def _change_precision(
         if unknown and name == "fp32" and mine.any():
             mine |= operations.in_class("convolution") & operations.in_precision("") & part.operations
         if ratio > 1 and bits >= PRECISIONS[wanted] and mine.any():
-            _speed_up_products(graph, length, mine, fixed, bits / PRECISIONS[wanted], ratio, speed_up)
+            for passes in {kernel.passes for kernel in operations.kernels}:
+                some = mine & operations.in_passes(passes)
+                _speed_up_products(graph, length, some, fixed, bits / PRECISIONS[wanted], ratio * passes, speed_up)
     return replace(graph, length=length) if np.any(length != graph.length) else None
 
 

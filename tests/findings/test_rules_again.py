@@ -8,7 +8,7 @@ import pytest
 from profiledb.findings.sentences import fill_advice, strip_sentence
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
-from tests.support.gaps import MS, by_hand, sampled
+from tests.support.gaps import MS, by_hand, ranges, sampled
 from tests.support.judged_rules import judged
 from tests.support.page_reports import H100, Publish, insert, kernel, name
 
@@ -217,3 +217,43 @@ def test_small_copies(nsys_samples: Library, library: Library, publish: Publish)
     assert found(beside=400 * US).value == 0, "a kernel runs meanwhile"
     for sample in ("streams_serial", "transformer_training"):
         assert sampled(nsys_samples, sample, "small_copies").verdict != "fires", sample
+
+
+def test_single_copies_to_the_cpu_and_back(library: Library, publish: Publish) -> None:
+    """By hand: K(ernels) and code of the CPU (-) of 1 ms; D(ownloads) and U(ploads) of 2 ms, in steps."""
+
+    def found(step: str, steps: int = 3, size: int = 8_000_000, *, named: bool = True) -> Any:
+        copies: list[dict[str, Any]] = []
+        calls, work, spans, at = [], [], [], 0
+        for number in range(1, steps + 1):
+            begin = at
+            for what in step:
+                if what == "K":
+                    work.append((at, at + 5, at + 10, at + MS))
+                elif what in "DU":
+                    kinds, place = ((2, 0) if what == "D" else (0, 2)), number if named else None
+                    copies.append(made.copy(len(copies), at, at + 2 * MS, size, kinds, process_range=place))
+                    calls.append(made.call(len(calls), 4, at, at + 2 * MS, process_range=place))
+                at += 2 * MS if what in "DU" else MS
+            spans.append((begin, at, f"step_{number}"))
+        return judged(library, by_hand(publish, work, memop=copies, api_call=calls, **ranges(*spans)), "round_trips")
+
+    one = found("KD-U")
+    assert (one.verdict, one.cause, one.facts["visits"], one.facts["trips"]) == ("fires", "visits", 3, 3)
+    assert (one.facts["copies"], one.facts["between_ns"], one.saving_ns) == (6, 3 * MS, 15 * MS)
+    assert one.value == pytest.approx(100 * 15 / 18, rel=1e-3)
+    assert one.is_cause
+    assert one.place == "step_1"
+    assert strip_sentence(one).startswith("Data of the GPU go to the CPU and come back in the same size 3 times")
+    long = found("KD------U")
+    assert (long.facts["between_ns"], long.saving_ns) == (0, 12 * MS), "the CPU works on the data"
+    assert found("UKDKD-U").value == 0, "the step begins with input"
+    assert found("UKD").value == 0, "input, work and a result of the same size"
+    assert found("UKDUKDUKD").value == 0, "several of these in a range"
+    assert found("KDKU").value == 0, "a kernel works in between"
+    assert found("KD-U", steps=2).value == 0, "too few"
+    assert found("KD-U", size=999_999).value == 0, "small"
+    assert found("KD-U", named=False).value == 0, "nothing tells where a step begins"
+    both, tensors = (one.rule.advised("visits", ("PyTorch", *more)) for more in (("CuPy",), ()))
+    assert "`cupy.from_dlpack(tensor)`" in both[0]
+    assert "torch.from_numpy" in tensors[0]

@@ -133,8 +133,11 @@ def test_one_copy_before_all_kernels_has_nothing_to_run_beside(library: Library,
     turns = [made.copy(n, 200 * n, 200 * n + 100, 1000, (1, 2)) for n in range(4)]
     kernels = [(200 * n, 200 * n + 10, 200 * n + 100, 200 * n + 200) for n in range(4)]
     finding = judged(library, by_hand(publish, kernels, memop=turns), "no_overlap")
-    assert (finding.verdict, finding.value, finding.saving_ns) == ("fires", 50.0, 400)
+    assert (finding.verdict, finding.value, finding.saving_ns, finding.cause) == ("fires", 50.0, 400, "much input")
     assert "Copies and kernels take turns" in strip_sentence(finding)
+    assert "smallest form" in finding.rule.advised(finding.cause)[-1]
+    short = [{**one, "end_ns": one["start_ns"] + 40} for one in turns]
+    assert judged(library, by_hand(publish, kernels, memop=short), "no_overlap").cause is None, "40 of 100 ns"
 
 
 def test_copies_in_both_directions_take_turns(library: Library, publish: Publish) -> None:

@@ -1,7 +1,7 @@
 """Rules about kernels: on samples against the raw export, and on small captures by hand."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import duckdb
@@ -12,7 +12,6 @@ from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.judged_rules import judged, pct, rows, spans, union, window
 from tests.support.page_reports import H100, Publish, insert, kernel, name
-from tests.support.range_captures import Capture
 
 GRAPH = "launches_graph.nsys-rep"
 FIXED = "dataloader_fixed.nsys-rep"
@@ -134,8 +133,8 @@ def test_names_of_products(library: Library, small: Callable[..., str], title: s
     from profiledb.query import views
 
     with library.cursor(small((0, 9, "one", "matmul")), None, views.list_needed(["tensor"])) as cursor:
-        found = cursor.execute("SELECT product_unit($1), product_bits($1)", [title]).fetchone()
-    assert found == (unit, bits)
+        found = cursor.execute("SELECT product_unit($1), product_bits($1), product_passes($1)", [title]).fetchone()
+    assert found == (unit, bits, 3 if "cutlassF_f32" in title else 1)
 
 
 def test_low_precision_unused(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
@@ -148,6 +147,9 @@ def test_low_precision_unused(nsys_samples: Library, library: Library, small: Ca
     assert judged(nsys_samples, "transformer_steps.nsys-rep", "low_precision_unused").value == 100
     unknown = small((0, 90, "wgmma_kernel", "matmul"), (90, 100, "b", "other"))
     assert judged(library, unknown, "low_precision_unused").verdict == "cannot_judge"
+    attention = "fmha_cutlassB_f32_aligned_64x64_k64_sm80(PyTorchMemEffAttention::Params)"
+    thrice = small((0, 60, attention, "attention"), (60, 100, "cutlass_80_tensorop_s1688gemm", "matmul"))
+    assert judged(library, thrice, "low_precision_unused").saving_ns == 60 * 5 // 6 + 40 // 2, "three products for one"
 
 
 def test_data_movement(nsys_samples: Library) -> None:
@@ -266,54 +268,6 @@ def test_elementwise_chains(nsys_samples: Library) -> None:
     assert judged(nsys_samples, "idle_fixed.nsys-rep", "elementwise_chains").verdict == "clear"
     assert judged(nsys_samples, "launches_graph_nodes.nsys-rep", "elementwise_chains").verdict == "clear"
     assert judged(nsys_samples, GRAPH, "elementwise_chains").verdict == "cannot_judge"
-
-
-def chained(capture: Capture, names: str, ranges: Sequence[tuple[int, int, str]] = (), after: str = "") -> str:
-    """Elementwise kernels of 3 µs, 1 µs apart, called by the letters o(ne) and t(wo); each launched 500 ns before."""
-    called = {"o": "one", "t": "two"}
-    work = [(4000 * n + 500, 4000 * n + 1000, 4000 * n + 4000, called[one]) for n, one in enumerate(names)]
-    return capture(ranges, work, {"one": "elementwise", "two": "elementwise"}, after=after)
-
-
-def test_chains_end_where_a_loop_or_another_range_begins(library: Library, capture: Capture) -> None:
-    def found(*made: Any, **values: Any) -> tuple[int, int | None]:
-        finding = judged(library, chained(capture, *made, **values), "elementwise_chains")
-        return finding.facts["chains"], finding.saving_ns
-
-    assert found("ot") == (1, 4000)  # the gap and one of the two kernels
-    assert found("o" * 20) == (0, 0)  # one kernel over and over
-    assert found("ot" * 10) == (10, 40_000)
-    assert found("oot") == found("oto") == (1, 8000)  # a formula uses one of them twice
-    assert found("oot" * 5) == (5, 40_000)
-    steps = [(8000 * n + 100, 8000 * n + 7900, f"step_{n}") for n in range(5)]
-    assert found("to" * 5, steps) == (5, 20_000)
-    halves = [(4000 * n + 100, 4000 * n + 3900, f"step_{n}") for n in range(10)]
-    assert found("to" * 5, halves) == (0, 0)
-    fused = "UPDATE kernel_name SET short = demangled, demangled = 'triton_poi_fused_add_relu_0' WHERE short = 'one'"
-    assert found("ot" * 5, after=fused) == (0, 0)
-    cast = "UPDATE kernel_name SET class = 'copy', short = 'vectorized_elementwise_kernel' WHERE short = 'one'"
-    assert found("ot", after=cast) == (1, 4000)
-    assert found("ot", after="UPDATE kernel_name SET class = 'copy' WHERE short = 'one'") == (0, 0)
-    assert found("ot", after=cast.replace(" WHERE short = 'one'", "")) == (0, 0), "copies alone are no computation"
-
-
-def test_operations_of_jax_without_jit_are_chains(library: Library, capture: Capture) -> None:
-    """By hand: XLA's kernels of 3 µs, 1 µs apart, each in its own range, as XLA makes one per program."""
-    work = [(4000 * n + 500, 4000 * n + 1000, 4000 * n + 4000, one) for n, one in enumerate(("one", "two", "one"))]
-    kinds = {"one": "elementwise", "two": "elementwise"}
-    after = "UPDATE kernel_name SET demangled = 'wrapped_add' WHERE short = 'one';"
-    after += "UPDATE kernel_name SET demangled = 'loop_multiply_fusion' WHERE short = 'two'"
-
-    def found(*modules: str) -> tuple[int, int | None]:
-        told = [
-            (4000 * n + 100, 4000 * n + 3900, f"XlaModule:#hlo_module={one},program_id={n}#")
-            for n, one in enumerate(modules)
-        ]
-        one = judged(library, capture(told, work, kinds, after=after), "elementwise_chains")
-        return one.facts["chains"], one.saving_ns
-
-    assert found("jit_add", "jit_multiply", "jit_add") == (1, 11_000 - 3_000)
-    assert found("jit_add", "jit_step", "jit_add") == (0, 0), "XLA fused what it could"
 
 
 def test_unfused_attention(nsys_samples: Library) -> None:

@@ -45,10 +45,11 @@ class Operation:
     precision: str = ""
     of_vectors: bool = False
     condition: bool = False
+    passes: int = 1
 
 
 def _name_kernel(one: Operation) -> KernelName:
-    return KernelName(one.class_, one.class_, one.precision, one.of_vectors, one.condition)
+    return KernelName(one.class_, one.class_, one.precision, one.of_vectors, one.condition, one.passes)
 
 
 def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recording:

@@ -51,6 +51,22 @@ def test_products_gain_what_the_peak_gains(value: str, bound: str, expected: lis
     assert edited.length.tolist() == expected
 
 
+def test_products_that_replace_three_gain_three_times_as_much() -> None:
+    """Attention in FP32 computes three products in TF32 for each: 100 ns are fixed, the other 600 become a sixth."""
+    calls = [Call(LAUNCH, 10 * i, 10 * i + 10) for i in range(3)]
+    recorded = recording(calls, [
+        Operation(1_000, 1_100, 0, class_="elementwise"),
+        Operation(1_100, 1_800, 1, class_="attention", precision="tf32", passes=3),
+        Operation(1_800, 2_500, 2, class_="matmul", precision="tf32"),
+    ])  # fmt: skip
+    edited, least = (apply(recorded, "precision", "bf16", bound=bound) for bound in ("apply", "cautious"))
+    assert edited is not None
+    assert least is not None
+    assert edited.length.tolist() == [100, 200, 400]
+    assert least.length.tolist() == [100, 400, 400], "limited by memory, half the bytes take half the time"
+    assert apply(recorded, "precision", "tf32") is None
+
+
 def test_a_precision_needs_the_peak_of_the_gpu() -> None:
     assert apply(PRODUCTS, "precision", "tf32", bound="cautious") is None, "TF32 is as long in memory as FP32"
     with pytest.raises(NotCapturedError, match="FP8 is unknown"):

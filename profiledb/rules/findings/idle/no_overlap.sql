@@ -6,7 +6,8 @@
 -- `hidden` percent of the copy time already overlaps kernels, or if copies in follow kernels fewer than 3 times: one
 -- copy before all kernels and one after them have nothing to overlap. It is a bound: it assumes that steps or chunks do
 -- not need each other's results. If overlapping kernels saves less than half of it, the rest comes from the two
--- directions.
+-- directions. The cause is `much input` if copies to the GPU take at least half as long as kernels: smaller ones would
+-- do as well, and leave the link to others.
 -- needs: kernel or graph_launch
 -- needs: memop
 -- includes: finding, work
@@ -38,6 +39,7 @@
 -- advice: [else, OpenMP offload] Work in blocks: `target update to(part) nowait depend(...)`, then the region and the copy back with the same dependence.
 -- advice: [else, pinned memory] Split the work into chunks, one stream each: `cudaMemcpyAsync(..., stream)`, kernel, copy back.
 -- advice: [else] Split the work into chunks, one stream each: `cudaMemcpyAsync(..., stream)` from pinned memory (`cudaMallocHost`), kernel, copy back.
+-- advice: [much input] Or copy less: what stays the same stays on the GPU, and the rest goes there in its smallest form (pairs instead of a dense matrix, integers of 8 bits, encoded images), which the GPU unpacks.
 -- change: overlapped_copies
 -- source: TraceLens GPU timeline (exposed_memcpy > 5 %); nsys-ai overlap analysis; bound and turns: ours
 WITH copy AS MATERIALIZED (
@@ -88,5 +90,6 @@ WITH copy AS MATERIALIZED (
 SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, overlap_pct, copy_ns, kernel_ns,
     alone_ns, CASE WHEN 2 * beside_ns < total.ns THEN h END AS in_ns,
     CASE WHEN 2 * beside_ns < total.ns THEN d END AS out_ns,
+    CASE WHEN 2 * h >= kernel_ns THEN 'much input' END AS cause,
     (SELECT list(piece ORDER BY ns DESC) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total;

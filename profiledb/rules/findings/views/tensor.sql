@@ -19,6 +19,11 @@ CREATE OR REPLACE MACRO product_bits(name) AS CASE
     WHEN regexp_matches(name, 'tf32|f32f32|fmha\w*_f32|nvjet_(sm\d+_)?s|s1688', 'i') THEN 32
 END;
 
+-- Products of tensor cores that a kernel computes for each of its own, by its name: PyTorch's memory-efficient
+-- attention in FP32 splits each number in two and computes three in TF32 (CUTLASS calls it OpMultiplyAddFastF32).
+CREATE OR REPLACE MACRO product_passes(name) AS
+CASE WHEN regexp_matches(name, 'fmha_cutlass[FB]_f32_\w*sm80') THEN 3 ELSE 1 END;
+
 -- Names of kernels with products large enough for tensor cores: no products with a vector, no sums of parts, no
 -- preparation of tables.
 CREATE OR REPLACE VIEW product_name AS
