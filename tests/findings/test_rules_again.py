@@ -224,7 +224,8 @@ def test_single_copies_to_the_cpu_and_back(library: Library, publish: Publish) -
 
     def found(step: str, steps: int = 3, size: int = 8_000_000, *, named: bool = True) -> Any:
         copies: list[dict[str, Any]] = []
-        calls, work, spans, at = [], [], [], 0
+        calls: list[dict[str, Any]] = []
+        work, spans, at = [], [], 0
         for number in range(1, steps + 1):
             begin = at
             for what in step:
