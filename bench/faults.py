@@ -74,7 +74,7 @@ FAULTS: Mapping[str, Fault] = {
         frozenset({"pageable_copies", "slow_peer_copies"}), r"pageable|D2H|device-to-host"
     ),
     "low_precision_unused": Fault(frozenset({"low_precision_unused"}), r"bf16|fp16|half|mixed|precision"),
-    "tokens_recomputed": Fault(frozenset({"tokens_recomputed"}), r"(kv|prefix)[- ]?cache|recomput|prefill"),
+    "tokens_recomputed": Fault(frozenset({"tokens_recomputed", "prompts"}), r"(kv|prefix)[- ]?cache|recomput|prefill"),
     "host_work": Fault(frozenset({"host_work"}), r"host|cpu|python|gil"),
     "copies_exceed_compute": Fault(frozenset({"copies_exceed_compute"}), r"H2D|host-to-device|transfer|bandwidth"),
     "sync_per_layer": Fault(frozenset({"sync_per_layer", "sync_bound"}), r"synchroni[sz]|sync[- ](bound|stall|cost)"),

@@ -114,7 +114,7 @@ def test_a_cause_that_leads_precedes_what_it_shortens(nsys_samples: Library) -> 
 
 
 def test_findings_are_in_the_order_of_the_saving_that_they_show(nsys_samples: Library) -> None:
-    """A choice counts about half."""
+    """A choice counts about half, and nothing if its saving is unknown."""
     choice, place = HEADER + "-- weight: low\n", HEADER + "-- level: place\n"
     found = judged(
         nsys_samples,
@@ -123,11 +123,12 @@ def test_findings_are_in_the_order_of_the_saving_that_they_show(nsys_samples: Li
         rule("cause", "SELECT 12.0 AS value, 94000000 AS saving_ns;"),
         rule("place", "SELECT 12.0 AS value, 157000000 AS saving_ns;", place),
         rule("small", "SELECT 12.0 AS value, 9400000 AS saving_ns;"),
+        rule("open_choice", "SELECT 99.0 AS value;", choice),
     )
-    assert list(found) == ["place", "choice", "cause", "small_choice", "small"]
+    assert list(found) == ["place", "choice", "cause", "small_choice", "small", "open_choice"]
     assert found["choice"].severity == "low"
     first = [one.rule.name for one in judges.select_leading(found.values(), 2)]
-    assert first == ["place", "choice", "cause", "small_choice"], "choices take nobody's place"
+    assert first == ["place", "choice", "cause", "small_choice", "open_choice"], "choices take nobody's place"
 
 
 def test_a_cause_precedes_the_place_of_whose_time_it_explains_a_quarter(nsys_samples: Library) -> None:

@@ -19,12 +19,14 @@ FOREACH = "multi_tensor_apply_kernel<TensorListMetadata<2>, BinaryOpListAlphaFun
 BY_HAND = "vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>"
 ADAM = "multi_tensor_apply_kernel<FusedAdamMathFunctor<float, 4>>(T1)"
 SILU = "vectorized_elementwise_kernel<4, silu_kernel>"
+BACKWARD = "vectorized_elementwise_kernel<4, silu_backward_kernel>"
 COPY = "elementwise_kernel<128, 4, direct_copy_kernel_cuda>"
 ADDED = "indexFuncLargeIndex<float, ReduceAdd>"
 CLASSES = {
     FILL: "copy", LOOK: "embedding", FOREACH: "optimizer", ADAM: "optimizer", BY_HAND: "elementwise",
-    SILU: "elementwise", COPY: "copy", ADDED: "embedding", "gemm": "matmul",
+    SILU: "elementwise", BACKWARD: "elementwise", COPY: "copy", ADDED: "embedding", "gemm": "matmul",
 }  # fmt: skip
+UNKNOWN = "No report shows whether they begin alike."
 Op = tuple[str, int, int, int]
 """Name of a kernel, start and end in ns, and its blocks."""
 
@@ -88,14 +90,15 @@ def test_dense_embedding_gradients(nsys_samples: Library, library: Library, publ
 def test_tokens_recomputed(nsys_samples: Library, library: Library, publish: Publish) -> None:
     """By hand: passes of 100 µs with two activations, which the CPU launches 30 µs apart, so in 60 µs altogether."""
 
-    def found(*blocks: int, last: str = "gemm") -> Any:
-        work, calls = [], []
+    def found(*blocks: int, halves: int = 2, last: str = "gemm", between: str = "") -> Any:
+        work: list[Op] = []
+        calls = []
         for i, size in enumerate(blocks):
-            for half in (0, 1):
-                start = (100 * i + 50 * half) * US
+            for half in range(halves):
+                start, called = (100 * i + 50 * half) * US, (100 * i + 30 * half) * US - 100
+                calls.append(made.call(len(work), 1, called, called + 10))
                 work.append((SILU, start, start + 40 * US, size))
-                called = (100 * i + 30 * half) * US - 100
-                calls.append(made.call(2 * i + half, 1, called, called + 10))
+            work += [(between, (100 * i + 92) * US, (100 * i + 94) * US, 1)] if between else []
         work.append((last, MS, MS + US, 1))
         return judged(library, ran(publish, *work, api_call=calls), "tokens_recomputed")
 
@@ -107,9 +110,44 @@ def test_tokens_recomputed(nsys_samples: Library, library: Library, publish: Pub
         [100] * 8, range(100, 116, 4), (100, 104, 111, 113, 119, 121, 130, 139), range(132, 100, -4), range(2, 16, 2)
     ):  # fmt: skip
         assert found(*other).value == 0, other
-    assert found(*range(100, 132, 4), last=ADAM).value == 0, "lengths of a training may grow"
+    assert found(*range(100, 132, 4), halves=1).value == 0, "layers whose sizes grow"
+    assert found(*range(100, 132, 4), last=ADAM).saving_ns == one.saving_ns, "a rollout before the update"
+    for trained in (ADAM, BACKWARD):
+        assert found(*range(100, 132, 4), between=trained).value == 0, "lengths of a training may grow"
     for sample in ("transformer_inference", "transformer_training"):
         assert sampled(nsys_samples, sample, "tokens_recomputed").verdict == "clear", sample
+
+
+def test_prompts(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    """By hand: prompts of four activations 50 µs apart, each before eight tokens whose activations are 10 µs apart."""
+
+    def found(*blocks: int, prompts: int = 6, tokens: int = 8, more: int = 0) -> Any:
+        work: list[Op] = []
+        at = 0
+        for number in range(prompts):
+            sizes = [(40, 50, blocks[number % len(blocks)])] * 4 + [(5, 10, 10)] * (4 * tokens + more)
+            for length, every, size in sizes:
+                work.append((SILU, at, at + length * US, size))
+                at += every * US
+        work.append(("gemm", at, at + US, 1))
+        return judged(library, ran(publish, *work), "prompts")
+
+    one = found(1_600)
+    assert (one.verdict, one.severity, one.saving_ns) == ("fires", "low", None)
+    assert one.value == pytest.approx(100 * 6 * 200 / (6 * 520 + 1))
+    assert (one.facts["prompts"], one.facts["prompt_ns"], one.facts["blocks"]) == (6, 200 * US, 1_600)
+    said = strip_sentence(one)
+    assert said.startswith("6 prompts of one length take 38.4 % of the time, 200 µs each (median): ")
+    assert said.endswith("1,600 blocks in each, 160 times as many as in the tokens that follow. " + UNKNOWN)
+    both = found(1_600, 800)
+    assert (both.facts["blocks"], both.facts["ratio"]) == (None, 80)
+    assert strip_sentence(both).startswith("6 prompts of several lengths take 38.4 % of the time, ")
+    assert found(160).facts["ratio"] == 16
+    for other in (found(1_600, prompts=5), found(150), found(1_600, tokens=7), found(1_600, more=1)):
+        assert other.value == 0
+    assert found(1_600, tokens=16).verdict == "clear", "200 of 840 µs"
+    for sample in ("transformer_inference", "transformer_training"):
+        assert sampled(nsys_samples, sample, "prompts").verdict == "clear", sample
 
 
 @pytest.mark.parametrize(

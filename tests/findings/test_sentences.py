@@ -22,7 +22,7 @@ NEVER_ONE = {
     ("step_outliers", "steps"), ("step_tail", "steps"), ("sync_per_layer", "layers"), ("unsteady_steps", "steps"),
     ("unsteady_steps", "value"), ("elementwise_chains", "kernels"), ("launch_bound", "reads"),
     ("graphs_in_loop", "captures"), ("dense_embedding_gradients", "numbers"), ("unsteady_steps", "unsettled"),
-    ("tokens_recomputed", "passes"),
+    ("tokens_recomputed", "passes"), ("prompts", "prompts"), ("prompts", "blocks"),
 }  # fmt: skip
 """Counts of which a rule fires, or is clear, for several only."""
 WARM = "12.0 % of the selected time is warm-up:"

@@ -24,14 +24,14 @@ IN_USE = {
 }
 """For each trait in use, a pattern of advice that recommends it; for HIP and SYCL, a pattern of CUDA names."""
 WORDS = {
-    ("PyTorch",): r"(?i)\btorch|DataLoader|pin_memory|\.item\(\)|\.to\(|F\.gelu",
+    ("PyTorch",): r"(?i)\btorch|DataLoader|pin_memory|\.item\(\)|\.to\(|F\.gelu|past_key_values",
     ("JAX", "XLA"): r"\bjax\b|\blax\b|jnp\.|--xla_",
     ("TensorFlow", "JAX", "XLA"): r"\btf\.|\bkeras\.",
     ("CuPy",): r"(?i)\bcupyx?\b|RawKernel",
     ("Numba",): r"cuda\.jit|cuda\.to_device|pinned_array",
     ("TensorRT",): r"trtexec|BuilderFlag|builderOptimizationLevel",
-    ("vLLM",): r"vLLM|--enforce-eager|cudagraph_capture_sizes",
-    ("SGLang",): r"SGLang|--disable-cuda-graph|--mem-fraction",
+    ("vLLM",): r"vLLM|--enforce-eager|cudagraph_capture_sizes|--enable-prefix-caching",
+    ("SGLang",): r"SGLang|--disable-(cuda-graph|radix-cache)|--mem-fraction",
     ("Trainer",): r"TrainingArguments|dataloader_num_workers",
     ("Lightning",): r"\bTrainer\(|Trainer\.fit|self\.log\(",
     ("FSDP",): r"fully_shard|backward_prefetch|limit_all_gathers|reshard_after_forward",

@@ -4,13 +4,13 @@
 -- Without it each pass has one token more than the one before: the grid of a normalization or an activation grows by
 -- the same number of blocks from pass to pass, by `most_pct` percent at most. If `passes` passes of a stream or more
 -- grow so, and four fifths of the passes that grow by as much as the median, each counts with the time to the next one,
--- less the time that the CPU takes to launch it, which stays. With a cache only copies and attention grow. The rule is
--- not about trainings.
+-- less the time that the CPU takes to launch it, which stays. With a cache only copies and attention grow. Passes with
+-- a kernel of a backward pass or an optimizer before the next one do not count: batches of a training may get longer.
 -- needs: kernel
 -- needs: api_call
--- includes: finding, program
+-- includes: finding, tokens
 -- selects: part
--- once: span, names, signs
+-- once: span, names
 -- parts: kernels
 -- unit: %
 -- fires: above
@@ -31,40 +31,23 @@
 SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS passes, NULL AS pass_ns, NULL AS launch_ns, NULL AS kernel,
     NULL AS evidence
 FROM finding_window
-WHERE ns > 0 AND $passes::BIGINT > 0 AND $most_pct::DOUBLE > 0
-    AND EXISTS (FROM program_sign WHERE trait = 'training');
+WHERE ns > 0 AND $passes::BIGINT > 0 AND $most_pct::DOUBLE > 0 AND NOT EXISTS (FROM finding_token_name);
 
-WITH own AS (
-    SELECT name_id FROM kernel_name WHERE class = 'normalization' OR class IN ('elementwise', 'reduction')
-        AND regexp_matches(demangled, '(?i)gelu|silu|[^a-z]s?elu_|softplus|tanh_kernel|launch_clamp|pow_tensor|rsqrt'
-            || '|MeanOps')
-), launch AS (
-    SELECT kernel.device_id, kernel.stream_id, kernel.name_id, kernel.kernel_id, kernel.start_ns, kernel.end_ns,
-        grid_x::BIGINT * grid_y * grid_z AS blocks, call.start_ns AS called_ns
-    FROM selected_kernel AS kernel LEFT JOIN (SELECT call_id, start_ns FROM api_call) AS call USING (call_id)
-    WHERE kernel.name_id IN (FROM own)
-), turned AS (
-    SELECT *, blocks <> lag(blocks, 1, 0) OVER (
-            PARTITION BY device_id, stream_id, name_id ORDER BY start_ns, kernel_id
-        ) AS turns
-    FROM launch
-), numbered AS (
-    SELECT *, count_if(turns) OVER (
-            PARTITION BY device_id, stream_id, name_id ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
-        ) AS pass
-    FROM turned
-), pass AS (
-    SELECT device_id, stream_id, name_id, pass, any_value(blocks) AS blocks, count(*) AS launches,
-        min(start_ns) AS start_ns, max(end_ns) AS end_ns,
-        (max(called_ns) - min(called_ns)) * count(*) / nullif(count(*) - 1, 0) AS launch_ns
-    FROM numbered GROUP BY device_id, stream_id, name_id, pass
+WITH pass AS MATERIALIZED (FROM finding_pass
+), trained AS (
+    SELECT device_id, start_ns AS at_ns FROM selected_kernel WHERE name_id IN (
+            SELECT name_id FROM kernel_name
+            WHERE class = 'optimizer' OR regexp_matches(demangled, '(?i)backward|bwd|wgrad')
+        )
 ), beside AS (
     SELECT *, blocks - lag(blocks) OVER lane AS grown, lag(blocks) OVER lane AS before,
         lag(launches) OVER lane AS launches_before, coalesce(lead(start_ns) OVER lane, end_ns) AS next_ns
     FROM pass WINDOW lane AS (PARTITION BY device_id, stream_id, name_id ORDER BY pass)
 ), again AS (
-    SELECT * FROM beside
-    WHERE grown > 0 AND 100 * grown <= $most_pct::DOUBLE * before AND launches = launches_before
+    SELECT beside.* FROM beside
+    ASOF LEFT JOIN trained ON beside.device_id = trained.device_id AND beside.start_ns <= trained.at_ns
+    WHERE grown > 0 AND 100 * grown <= $most_pct::DOUBLE * before AND launches = launches_before AND launches > 1
+        AND coalesce(at_ns >= next_ns, true)
 ), usual AS (
     SELECT device_id, stream_id, name_id, median(grown) AS grown, count(*) AS passes FROM again GROUP BY ALL
     HAVING count(*) >= $passes::BIGINT
@@ -80,8 +63,12 @@ WITH own AS (
         AND 2 * count(*) >= any_value(every.passes)
     QUALIFY row_number() OVER (PARTITION BY device_id ORDER BY count(*) DESC, max(launches), name_id) = 1
 ), found AS MATERIALIZED (
-    SELECT told.*, greatest(0, next_ns - start_ns - coalesce(launch_ns, 0))::BIGINT AS saved_ns
-    FROM told SEMI JOIN chosen USING (device_id, stream_id, name_id)
+    SELECT *, greatest(0, next_ns - start_ns - coalesce(launch_ns, 0))::BIGINT AS saved_ns FROM (
+        SELECT told.*, (last_ns - first_ns) * launches / (launches - 1) AS launch_ns
+        FROM told SEMI JOIN chosen USING (device_id, stream_id, name_id)
+        LEFT JOIN (SELECT call_id AS first_call, start_ns AS first_ns FROM api_call) USING (first_call)
+        LEFT JOIN (SELECT call_id AS last_call, start_ns AS last_ns FROM api_call) USING (last_call)
+    )
 ), total AS (
     SELECT count(*) AS passes, coalesce(sum(saved_ns), 0)::BIGINT AS ns, median(next_ns - start_ns)::BIGINT AS pass_ns,
         median(launch_ns)::BIGINT AS launch_ns, any_value(name_id) AS name_id
