@@ -14,6 +14,7 @@ from tests.support.judged_rules import Span, bare, judged, pct, rows, spans, uni
 from tests.support.memory_reports import PID, call
 from tests.support.page_reports import Publish, insert, kernel
 
+SHARED = "communication_on_compute_stream"
 RANK0, OVERLAP0, ALONE = "ddp_strong_4_rank0.sqlite", "ddp_overlap_4_rank0.sqlite", "ddp_1.sqlite"
 GRAPH = "launches_graph.nsys-rep"
 
@@ -79,11 +80,14 @@ def test_collectives_that_mostly_wait(library: Library, small: Callable[..., str
     assert found.facts["waits_pct"] == pytest.approx(100 * (taken - 30 * 10) / taken)
     assert "Compare the ranks" in sentences.fill_advice(found)[0]
     assert len(sentences.fill_advice(found)) == 1, "overlap would save what is sent alone"
-    shared = judged(library, small(*ran, (3_000, 4_000, 0, 7, False)), "communication_on_compute_stream")
+    shared = judged(library, small(*ran, (3_000, 4_000, 0, 7, False)), SHARED)
     assert (shared.verdict, shared.cause, shared.facts["waits_pct"]) == ("fires", "waits", found.facts["waits_pct"])
     assert "Compare the ranks" in sentences.fill_advice(shared)[0]
     both = judged(library, small(*ran, *((a, b, 1, 7, True) for a, b, *_ in ran)), "exposed_communication")
     assert (both.cause, "Compare the ranks" in sentences.fill_advice(both)[0]) == ("waits here", False)
+    mixed = [(a, b, gpu, 7, True) for gpu in (0, 1) for a, b, *_ in ran]
+    here = judged(library, small(*mixed, (3_000, 4_000, 0, 7, False), (3_000, 4_000, 1, 7, False)), SHARED)
+    assert here.saving_ns == 2 * 30 * 10, "a stream of its own removes no wait for another rank"
     alike = judged(library, small(*[(i * 100, i * 100 + 100, 0, 7, True) for i in range(30)]), "exposed_communication")
     assert (alike.cause, alike.facts["waits_pct"]) == (None, None)
 

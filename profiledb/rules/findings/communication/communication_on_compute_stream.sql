@@ -2,6 +2,8 @@
 -- question: Do compute and communication share a stream and follow each other?
 -- The time of communication without compute on any stream, as a share of the active span (first to last operation of
 -- each GPU), on streams where communication and other kernels each take `least_pct` percent of the kernel time or more.
+-- A stream of its own removes no wait for another rank: if the report has the others, the saving is without waits, which
+-- `rank_imbalance` judges.
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
@@ -47,7 +49,9 @@ WITH mark AS (SELECT name_id FROM kernel_name WHERE is_communication(short, clas
         } AS piece
     FROM mixed ORDER BY comm_ns DESC, device_id, stream_id LIMIT 10
 )
-SELECT 100.0 * bare_ns / nullif(finding_window.ns, 0) AS value, bare_ns AS saving_ns, bare_ns,
+SELECT 100.0 * bare_ns / nullif(finding_window.ns, 0) AS value,
+    (bare_ns * CASE WHEN finding_window.gpus > 1 THEN 1 - coalesce(waits.pct, 0) / 100 ELSE 1 END)::BIGINT AS saving_ns,
+    bare_ns,
     waits.pct AS waits_pct, CASE WHEN waits.pct IS NULL THEN NULL WHEN finding_window.gpus = 1 THEN 'waits'
         ELSE 'waits here' END AS cause,
     (SELECT count(*) FROM mixed) AS streams, (SELECT count(*) FROM comm) AS collectives,

@@ -19,6 +19,7 @@
 -- unit: %
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
+-- param: least_part = 0.25 least share of that time in one range; below it, the CPU only launches slowly, as on all ranks
 -- param: least = 8 collectives of several GPUs below which none is judged
 -- column: wait_ns | ns | | waits of all GPUs beyond those of the one that waits least, while their CPUs wait, too
 -- column: collectives | count | | collectives that several GPUs run
@@ -118,7 +119,7 @@ WITH numbered AS (
     SELECT sum(ns)::BIGINT AS late_ns, arg_max(pattern, ns) AS range,
         sum(ns) FILTER (pattern = (SELECT arg_max(pattern, ns) FROM slow)) / sum(ns) AS range_part
     FROM slow
-    HAVING 2 * sum(ns) > (SELECT sum(end_ns - start_ns) FROM awaited)
+    HAVING 2 * sum(ns) > (SELECT sum(end_ns - start_ns) FROM awaited) AND range_part >= $least_part::DOUBLE
 ), spent AS (  -- of each thread in that range
     SELECT global_tid, sum(end_ns - start_ns) AS ns FROM selected_range JOIN path_pattern USING (path_id)
     WHERE pattern = (SELECT range FROM cpu) GROUP BY global_tid
