@@ -90,7 +90,9 @@ FAULTS: Mapping[str, Fault] = {
     "hot_kernel": Fault(frozenset({"hot_kernel"}), r"hot|dominat|top kernel"),
     "garbage_collection": Fault(frozenset({"garbage_collection"}), r"garbage|\bgc\b"),
     "unfused_attention": Fault(frozenset({"unfused_attention"}), r"attention|softmax|flash"),
-    "many_small_copies": Fault(frozenset(), r"(small|many|frequent).{0,30}(cop|transfer|memcpy)|batch.{0,20}transfer"),
+    "many_small_copies": Fault(
+        frozenset({"small_copies"}), r"(small|many|frequent).{0,30}(cop|transfer|memcpy)|batch.{0,20}transfer"
+    ),
     "reduced_in_each_microbatch": Fault(
         frozenset({"exposed_communication", "communication_overlap"}), r"no_sync|accumulat"
     ),
