@@ -194,7 +194,9 @@ def test_a_rank_that_is_late(library: Library, two: Ranks) -> None:
     )
     little = ranges(*((n * 100 * US + 40 * US, n * 100 * US + 42 * US, "metrics") for n in range(10)))
     launching = judged(library, two(rounds, api_call=pauses, **little), "rank_imbalance")
-    assert (launching.facts["late_ns"], launching.cause, launching.saving_ns) == (None, None, 300 * US), "no range is it"
+    assert (launching.facts["late_ns"], launching.cause, launching.saving_ns) == (None, None, 300 * US), (
+        "no range is it"
+    )
     assert found.value == pytest.approx(100 * 300 / (1000 + 962))
     rule = rulebook.load()["rank_imbalance"]
     assert rule.find_change(found.cause) == "host_code={range}"
