@@ -4,6 +4,7 @@ of, to judge the rules: written by somebody who knew the labels of the faults an
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import tempfile
@@ -362,7 +363,7 @@ def jax_digits(loop: Loop, mended: bool) -> None:
     keys = jax.random.split(jax.random.key(17), len(sides) - 1)
     weights = [
         jax.random.normal(key, shape) * math.sqrt(2.0 / shape[0])
-        for key, shape in zip(keys, zip(sides[:-1], sides[1:], strict=True), strict=True)
+        for key, shape in zip(keys, itertools.pairwise(sides), strict=True)
     ]
 
     def measure(weights: Any, images: Any, labels: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import socket
@@ -291,7 +292,7 @@ class UNet(nn.Module):
             ]
             return nn.Sequential(*parts)
 
-        steps = list(zip(widths[:-1], widths[1:], strict=True))
+        steps = list(itertools.pairwise(widths))
         self.first = make_stage(3, widths[0])
         self.down = nn.ModuleList(make_stage(one, other) for one, other in steps)
         self.grow = nn.ModuleList(nn.ConvTranspose2d(other, one, 2, 2) for one, other in reversed(steps))
