@@ -72,7 +72,7 @@ def shakespeare(loop: Loop, mended: bool) -> None:
     @torch.no_grad()
     def log_norms() -> None:
         if mended:
-            weights = list(network.parameters())
+            weights: list[Tensor] = list(network.parameters())
             gradients = [one.grad for one in weights if one.grad is not None]
             log.append(torch.stack([*torch._foreach_norm(weights), *torch._foreach_norm(gradients)]))  # noqa: SLF001
             return
@@ -247,7 +247,8 @@ def deep_q(loop: Loop, mended: bool) -> None:
         return nn.Sequential(*parts, nn.Linear(256, moves)).to(DEVICE)
 
     network, aim = make_network(), make_network().requires_grad_(False)
-    weights, averages = list(network.parameters()), list(aim.parameters())
+    weights: list[Tensor] = list(network.parameters())
+    averages: list[Tensor] = list(aim.parameters())
     optimizer = torch.optim.Adam(network.parameters(), lr=2.5e-4, capturable=ON_GPU, foreach=True)
     before, after = (torch.randn(kept, seen, device=DEVICE) for _ in range(2))
     moved, gained = torch.randint(moves, (kept,), device=DEVICE), torch.randn(kept, device=DEVICE)

@@ -48,7 +48,7 @@ def multilingual_intents(loop: Loop, mended: bool) -> None:
         optimizer.zero_grad()
         for at in range(count):
             reduces = at + 1 == count or not mended
-            with nullcontext() if reduces else network.no_sync():  # type: ignore[no-untyped-call]
+            with nullcontext() if reduces else network.no_sync():
                 with torch.autocast(DEVICE.type, torch.bfloat16):
                     scores = network(texts[at])
                 torch.autograd.backward(functional.cross_entropy(scores.float(), kinds[at]) / count)
