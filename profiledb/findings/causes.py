@@ -103,7 +103,11 @@ def _measure_reach(
     }
     idle = [part for part in parts if part.kind == IDLE]
     explained = sum(ns for part in idle for name, ns in took.get(part.name, {}).items() if name in others)
-    every = sum(part.ns for part in parts if part.kind == IDLE or part.name in names)
+    limits = _read_limits(one)
+    every = sum(part.ns for part in idle)
+    for part in parts:
+        if part.kind != IDLE and part.name in names:
+            every += min(part.ns, limits.get(part.name, part.ns))
     return max(one.saving_ns, every - explained)
 
 
@@ -192,7 +196,7 @@ def _is_leading(one: Finding, costs: Iterable[Finding], parts: Sequence[Part]) -
 def _take_parts(
     one: Finding, most: int, names: Sequence[str], left: dict[str, int], took: dict[str, dict[str, int]]
 ) -> int:
-    limits = {part: int(one.facts.get(column) or 0) for part, column in one.rule.limits}
+    limits = _read_limits(one)
     gets = 0
     for name in names:
         taken = min(most - gets, left[name], limits.get(name, left[name]))
@@ -201,6 +205,11 @@ def _take_parts(
         if taken:
             took.setdefault(name, {})[one.rule.name] = taken
     return gets
+
+
+def _read_limits(one: Finding) -> dict[str, int]:
+    """Return the most that a finding claims of some parts, in ns."""
+    return {part: int(one.facts.get(column) or 0) for part, column in one.rule.limits}
 
 
 def _sum_takers(rule: str, names: Sequence[str], took: Mapping[str, Mapping[str, int]]) -> dict[str, int]:

@@ -116,6 +116,8 @@ def test_a_saving_reaches_no_further_than_the_time_it_comes_from() -> None:
     assert found["products"].reach_ns == 500 + 450 - 20
     (large,) = causes.nest([finding("large", 600, "host code")], PARTS)
     assert large.reach_ns == 600
+    (some,) = causes.nest([replace(finding("some", 60, "matmul (staged_ns)"), facts={"staged_ns": 120})], PARTS)
+    assert some.reach_ns == 120 + 450, "its products are a part of all"
     (none,) = causes.nest([Finding(rules.parse("none", HEADER + "SELECT 1;", "idle"), "fires", saving_ns=5)], PARTS)
     assert none.reach_ns is None, "it names no parts"
 

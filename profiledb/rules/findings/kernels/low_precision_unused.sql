@@ -9,7 +9,7 @@
 -- includes: finding, work, tensor
 -- selects: part
 -- once: span, names, sums, products
--- parts: matmul, convolution, attention
+-- parts: matmul (wide_ns), convolution (wide_ns), attention (wide_ns)
 -- unit: %
 -- fires: below
 -- weight: low
