@@ -2,8 +2,8 @@
 -- question: Do compute and communication share a stream and follow each other?
 -- The time of communication without compute on any stream, as a share of the active span (first to last operation of
 -- each GPU), on streams where communication and other kernels each take `least_pct` percent of the kernel time or more.
--- A stream of its own removes no wait for another rank: if the report has the others, the saving is without waits, which
--- `rank_imbalance` judges.
+-- A stream of its own removes no wait for another rank: if the report has the other ranks, the saving is without waits,
+-- which `rank_imbalance` judges.
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
