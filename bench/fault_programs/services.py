@@ -31,6 +31,7 @@ def iterate_without_ranges(loop: Loop) -> Iterator[int]:
                 loop.barrier()
             loop.began = time.perf_counter_ns()
         yield number
+        loop.number = number + 1
     loop.barrier()
     loop.ns = time.perf_counter_ns() - loop.began
     if ON_GPU:
