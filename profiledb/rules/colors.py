@@ -21,12 +21,12 @@ NEUTRAL = Pair("#8A929E", "#8B95A3")
 
 ACTIVITIES = {
     "launch": Pair("#4868B8", "#90B0F0"),
-    "synchronization": Pair("#B02820", "#D86858"),
-    "blocking copy": Pair("#D87058", "#D89040"),
-    "queued copy": Pair("#908010", "#D8D060"),
-    "allocation": Pair("#0090B0", "#60D0E8"),
+    "synchronization": Pair("#B82820", "#D86858"),
+    "blocking copy": Pair("#E07058", "#E09050"),
+    "queued copy": Pair("#A87808", "#D8D060"),
+    "allocation": Pair("#0090B0", "#58D0E8"),
     "host code": Pair("#7850D0", "#A888F0"),
-    "OS runtime call": Pair("#488840", "#80C868"),
+    "OS runtime call": Pair("#508840", "#80C868"),
     "module loading": Pair("#B04890", "#E890C8"),
 }
 """By category of ``api_categories``; idle time takes the color of the call that it ends in."""
