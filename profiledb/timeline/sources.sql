@@ -118,7 +118,8 @@ SELECT device, NULL::BIGINT AS pid, NULL::BIGINT AS stream, NULL::BIGINT AS tid,
 FROM idle_piece LEFT JOIN own_name AS own ON own.kind = 'idle' AND own.text = idle_piece.text
     AND own.class = idle_piece.class;
 
--- The critical path of the replayed steps; `ref` is 5 * id + table for kernels, memops, graph launches and calls.
+-- The critical path of the replayed steps; `ref` is 5 * id + table for kernels, memops, graph launches and calls. Each
+-- join has one condition: with one on the piece alone, DuckDB tries all pairs.
 CREATE OR REPLACE VIEW raw_path AS
 SELECT NULL::INTEGER AS device, NULL::BIGINT AS pid, NULL::BIGINT AS stream, NULL::BIGINT AS tid, 0 AS depth,
     piece.start_ns, piece.end_ns,
@@ -127,9 +128,9 @@ SELECT NULL::INTEGER AS device, NULL::BIGINT AS pid, NULL::BIGINT AS stream, NUL
         WHEN 'graph_launch' THEN 5 * piece.id + 2 WHEN 'api' THEN 5 * piece.id + 3
         ELSE 5 * row_number() OVER (ORDER BY piece.start_ns) + 4 END AS ref
 FROM path_piece AS piece
-LEFT JOIN kernel ON piece.source = 'kernel' AND kernel_id = piece.id
-LEFT JOIN memop ON piece.source = 'memop' AND memop_id = piece.id
-LEFT JOIN api_call AS call ON piece.source = 'api' AND call.call_id = piece.id
+LEFT JOIN kernel ON kernel_id = CASE WHEN piece.source = 'kernel' THEN piece.id END
+LEFT JOIN memop ON memop_id = CASE WHEN piece.source = 'memop' THEN piece.id END
+LEFT JOIN api_call AS call ON call.call_id = CASE WHEN piece.source = 'api' THEN piece.id END
 LEFT JOIN own_name AS own ON own.kind = CASE piece.source WHEN 'memop' THEN 'memop' WHEN 'graph_launch' THEN 'graph'
     WHEN '' THEN 'path' END
     AND own.text = CASE piece.source WHEN 'memop' THEN memop.operation WHEN 'graph_launch' THEN 'CUDA graph'

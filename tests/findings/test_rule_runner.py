@@ -1,7 +1,6 @@
 """Answers of rules are stored together, one file per part of a report."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -17,6 +16,7 @@ from profiledb.query.header import Analysis
 from profiledb.selection.model import Selection, parse
 from tests.support.memory_reports import fill
 from tests.support.page_reports import Publish, kernel
+from tests.support.plans import find_outer_joins_of_pairs
 
 BUSY = ((0, 10_000_000), (90_000_000, 100_000_000))
 RULES = ("gpu_idle", "long_gaps", "hot_kernel", "another_clock")
@@ -88,11 +88,7 @@ def test_no_rule_tries_all_pairs_of_rows(nsys_samples: Library) -> None:
         sql = asked.queries[-1]
         used = {name: value for name, value in values.items() if f"${name}" in sql}
         planned.add(asked.name)
-        for _, plan in cursor.execute(f"EXPLAIN (FORMAT json) {sql}", used).fetchall():
-            for step in walk(*json.loads(plan)):
-                told = step["extra_info"]
-                if step["name"].strip() == "BLOCKWISE_NL_JOIN" and told["Join Type"] != "INNER":
-                    all_pairs.add((asked.name, told["Condition"]))
+        all_pairs.update((asked.name, condition) for condition in find_outer_joins_of_pairs(cursor, sql, used))
         return asks(cursor, asked, values)
 
     asks = query.query_first
@@ -103,10 +99,3 @@ def test_no_rule_tries_all_pairs_of_rows(nsys_samples: Library) -> None:
     assert len(planned) > 60
     assert len(all_pairs) > 10
     assert {(name, condition) for name, condition in all_pairs if condition != "true"} == set()
-
-
-def walk(*steps: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Return the steps of a plan."""
-    for step in steps:
-        yield step
-        yield from walk(*step["children"])
