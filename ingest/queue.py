@@ -111,7 +111,13 @@ class Queue:
 
 
 def compute_priority(size: int, now_s: float, *, is_sample: bool = False) -> int:
-    """Return the priority of a file of so many bytes that comes now, in seconds since 1970: the earlier the higher."""
+    """Return the priority of a file that arrives now: earlier files have a higher one, and so have smaller ones.
+
+    Args:
+        size: of the file, in bytes.
+        now_s: seconds since 1970.
+        is_sample: the file is one of the samples.
+    """
     return _EPOCH_S - int(now_s) - _DOUBLING_S * size.bit_length() - (_SAMPLES_S if is_sample else 0)
 
 

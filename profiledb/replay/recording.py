@@ -165,7 +165,7 @@ class Operations:
         return self._find_kernels(kernel.of_vectors for kernel in self.kernels)
 
     def in_passes(self, passes: int) -> Flags:
-        """Return which operations are kernels that compute so many products for each of their own."""
+        """Flag the kernels whose tensor cores compute this many products for each of their own."""
         return self._find_kernels(kernel.passes == passes for kernel in self.kernels)
 
     def of_conditions(self) -> Flags:

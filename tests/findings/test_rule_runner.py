@@ -82,7 +82,8 @@ def test_no_rule_tries_all_pairs_of_rows(nsys_samples: Library) -> None:
 
     ``ON true`` joins single rows. The selection is one that no other test asks, so that all rules run.
     """
-    planned, all_pairs = set(), set()
+    planned: set[str] = set()
+    all_pairs: set[tuple[str, str]] = set()
 
     def first(cursor: duckdb.DuckDBPyConnection, asked: Analysis, values: Mapping[str, Any]) -> object:
         sql = asked.queries[-1]

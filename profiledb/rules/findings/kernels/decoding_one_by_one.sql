@@ -4,9 +4,8 @@
 -- and of launching them, as a share of the active span (first to last operation of each GPU). It is 0 unless they take
 -- at least `least_pct` percent of the time of all matrix products and run `launches` times or more, as when a language
 -- model decodes one sequence or a few. Reading the matrix dominates such a product: 16 vectors take about as long, to
--- launch as well. The saving is 15/16 of both, that of 16 sequences at once; no report shows whether the program
--- has so many. Launching takes the gaps of up to `gap_ns`, times the share of these products in the time of all matrix
--- products.
+-- launch as well. The saving is 15/16 of both, that of 16 sequences at once; no report shows whether the program has
+-- 16. Launching takes the gaps of up to `gap_ns`, times the share of these products in the time of all matrix products.
 -- needs: kernel
 -- includes: finding, work, idle, tensor
 -- selects: part

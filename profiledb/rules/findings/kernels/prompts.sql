@@ -3,8 +3,8 @@
 -- The time of prompts as a share of the active span (first to last operation of each GPU). A prompt is a pass in which
 -- a normalization or an activation has `ratio` times as many blocks as in the passes that follow, which add a token
 -- each. All of them run the same layers: after a prompt come `tokens` times as many launches or more, a multiple, with
--- one grid. The value is 0 if there are fewer than `prompts` prompts. What they begin with alike (a system prompt, a
--- document, earlier turns) need not be computed again, but no report shows tokens: the fix is a choice, and its saving
+-- one grid. The value is 0 if there are fewer than `prompts` prompts. A program need not compute their common beginning
+-- (a system prompt, a document, earlier turns) again, but no report shows tokens: the fix is a choice, and its saving
 -- is unknown.
 -- needs: kernel
 -- includes: finding, tokens
@@ -29,7 +29,7 @@
 -- advice: [else, SGLang] If prompts begin alike (a system prompt, a document, earlier turns), compute that part once: start without `--disable-radix-cache`.
 -- advice: [else, PyTorch] If prompts begin alike (a system prompt, a document, earlier turns), compute that part once: keep its keys and values (`past_key_values` in Transformers), and pass only the tokens after it.
 -- advice: [else] If prompts begin alike (a system prompt, a document, earlier turns), compute that part once: keep its keys and values, and pass only the tokens after it.
--- advice: What all prompts share goes first, what differs last: only a common beginning has the same keys and values.
+-- advice: Put the text that all prompts share first, and the rest last: only a common beginning has the same keys and values.
 -- source: ours
 SELECT 0::DOUBLE AS value, 0 AS prompts, NULL AS prompt_ns, NULL AS kernel, NULL AS blocks, NULL AS ratio,
     NULL AS evidence
