@@ -77,6 +77,7 @@ def measure_timeline_file(prepared: Prepared) -> list[Bar]:
         library.path(prepared.report_id),
         build.get_timeline_path(library.derived.timelines, prepared.report_id),
     )
+    target.parent.mkdir(parents=True, exist_ok=True)
     began = time.process_time()
     build.build(report, target, target.with_suffix(".making"))
     spent = time.process_time() - began
