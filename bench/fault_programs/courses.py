@@ -475,6 +475,7 @@ def autopilot(loop: Loop, mended: bool) -> None:
             if mended:
                 held.copy_(pictures, non_blocking=True)
             else:
-                kept = capture(given := pictures.to(DEVICE, non_blocking=True))  # the graph reads it, so it has to live
+                given = pictures.to(DEVICE, non_blocking=True)  # the graph reads it, so it has to live
+                kept = capture(given)
             kept[0].replay()
             kept[1].argmax(1)

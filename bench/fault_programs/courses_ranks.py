@@ -55,10 +55,8 @@ def claims_model(loop: Loop, mended: bool) -> None:
         gradients = [one.grad for one in weights if one.grad is not None]
         together = torch.cat([one.flatten() for one in gradients])
         dist.all_reduce(together)
-        parts = together.div_(ranks).split([one.numel() for one in gradients])
-        torch._foreach_copy_(  # noqa: SLF001
-            gradients, [part.view_as(one) for part, one in zip(parts, gradients, strict=True)]
-        )
+        parts = torch.split(together.div_(ranks), [one.numel() for one in gradients])
+        torch._foreach_copy_(gradients, [part.view_as(one) for part, one in zip(parts, gradients, strict=True)])
 
     for _ in iterate_without_ranges(loop):
         optimizer.zero_grad()
