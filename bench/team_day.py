@@ -56,7 +56,7 @@ class Hour:
         waits: each view's start since the beginning, its duration, in seconds, and its page.
         ages_s: age of the queue at each look.
         errors: views that showed an error, by page, and visits that were refused, by reason.
-        memory: resident MB of each process by part and number, at each look.
+        memory: private MB of each process by part and number, at each look.
     """
 
     waits: list[tuple[float, float, str]] = field(default_factory=list)
@@ -136,7 +136,7 @@ def count_prepared(catalog: Catalog) -> int:
 def watch_memory(hour: Hour, every_s: float, ended: threading.Event) -> None:
     """Note the memory of each process until the end."""
     while not ended.wait(every_s):
-        hour.memory.append(team_parts.measure_resident())
+        hour.memory.append(team_parts.measure_private())
 
 
 def format_growth(memory: list[dict[str, float]]) -> Iterator[str]:

@@ -132,12 +132,15 @@ def measure_memory() -> dict[str, list[float]]:
     return {name: sorted(sizes, reverse=True) for name, sizes in sorted(result.items())}
 
 
-def measure_resident() -> dict[str, float]:
-    """Return the resident MB of each process below this one by its part and number."""
+def measure_private() -> dict[str, float]:
+    """Return the MB that only one process has, for each below this one, by its part and number (USS).
+
+    What PostgreSQL's connections share would count for each once it has touched it.
+    """
     result = {}
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            result[f"{_name_part(process)} {process.pid}"] = process.memory_info().rss / 1e6
+            result[f"{_name_part(process)} {process.pid}"] = process.memory_full_info().uss / 1e6
     return result
 
 

@@ -88,6 +88,7 @@ def judge_report(
 def read_known(reports: Sequence[Manifest]) -> dict[str, tuple[Found, ...]]:
     """Return the findings of each already judged report, by id; this judges nothing."""
     every, library, links = read_rules(), session.library(), digest.read_links(session.read_links)
+    library.look_at([one.id for one in reports])
     read = ((one.id, digest.read_digest(library, one.id, links, every)) for one in reports)
     return {report_id: found for report_id, found in read if found is not None}
 

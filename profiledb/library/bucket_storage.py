@@ -101,14 +101,14 @@ class BucketStorage:
         file = self.store.files(report_id).get(os.path.basename(path))  # noqa: PTH119 (asked of every report)
         return file.time_ns if file else 0
 
-    def file_names(self) -> frozenset[str]:
-        return frozenset(name for files in self.store.list_files().values() for name in files)
+    def look_at(self, report_ids: Iterable[str]) -> None:
+        self.store.look_at(report_ids)
+
+    def file_times(self) -> dict[str, dict[str, int]]:
+        return self.store.index.list_times()
 
     def report_bytes(self) -> dict[str, int]:
-        return {
-            report_id: sum(file.bytes for file in files.values())
-            for report_id, files in self.store.list_files().items()
-        }
+        return self.store.index.sum_bytes()
 
     def database_names(self, report_id: str) -> Iterable[str]:
         return [name for name in self.store.index.files_of(report_id) if name.endswith(".duckdb")]

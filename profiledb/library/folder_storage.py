@@ -10,6 +10,7 @@ from profiledb.library.catalog import Catalog
 from profiledb.library.report_folder import ReportFolder
 from profiledb.library.version import MOST_BYTES
 from profiledb.report import durable, file_hashes
+from profiledb.report.derived_files import FINDINGS
 from profiledb.report.manifest import Manifest
 
 
@@ -53,8 +54,18 @@ class FolderStorage:
         except OSError:
             return 0
 
-    def file_names(self) -> frozenset[str]:
-        return frozenset(os.listdir(self.files.reports))  # noqa: PTH208 (names alone)
+    def look_at(self, report_ids: Iterable[str]) -> None:
+        pass
+
+    def file_times(self) -> dict[str, dict[str, int]]:
+        times: dict[str, dict[str, int]] = {}
+        with os.scandir(self.files.reports) as listing:
+            for entry in listing:
+                with suppress(FileNotFoundError):
+                    times.setdefault(entry.name.partition(".")[0], {})[entry.name] = entry.stat().st_mtime_ns
+        for report_id, own in times.items():
+            own[FINDINGS] = self.modified_ns(f"{self.files.derived.answers}/{report_id}/{FINDINGS}")
+        return times
 
     def report_bytes(self) -> dict[str, int]:
         sizes = self.files.derived.sizes()

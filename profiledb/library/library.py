@@ -1,7 +1,7 @@
 """The library: list, publish, open, link and delete reports."""
 
 import os
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from pathlib import Path
@@ -135,10 +135,15 @@ class Library:
             self.require_visible(self._files.owner(str(path)))
         return self.storage.modified_ns(str(path))
 
-    def file_names(self) -> frozenset[str]:
-        """Return the names of the files of all reports; for visitors who see all."""
+    def look_at(self, report_ids: Collection[str]) -> None:
+        """Ask the storage once about the files of reports whose stamps a list is about to ask for."""
+        self.require_visible(*report_ids)
+        self.storage.look_at(report_ids)
+
+    def file_times(self) -> dict[str, dict[str, int]]:
+        """Return the times of all reports' files and findings in ns since 1970; for visitors who see all."""
         self.catalog.visibility.require_all()
-        return self.storage.file_names()
+        return self.storage.file_times()
 
     def report_bytes(self) -> dict[str, int]:
         """Return the size of each report with its sidecars and prepared files; for visitors who see all."""
@@ -425,12 +430,7 @@ class Library:
             raise
 
     def _require_readable(self, report_id: str) -> None:
-        """Fetch a damaged copy anew, and refuse a report that cannot be read.
-
-        Raises:
-            DamagedError: the file is damaged, though this query might read around the damage.
-            OlderReportError: an earlier schema made it.
-        """
+        """Fetch a damaged copy anew; raise DamagedError, even if this query reads around it, or OlderReportError."""
         path = self._files.database(report_id)
         if path.exists() and not self.is_intact(report_id):
             if self.storage.check_copies(report_id):

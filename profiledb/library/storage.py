@@ -55,8 +55,11 @@ class Storage(TextStore, Protocol):
     def modified_ns(self, path: str) -> int:
         """Return the time of a file's last change in ns since 1970, the same on every server; 0 if there is none."""
 
-    def file_names(self) -> frozenset[str]:
-        """Return the names of all files in ``reports``."""
+    def look_at(self, report_ids: Iterable[str]) -> None:
+        """Prepare for questions about the files of these reports, which a list is about to ask."""
+
+    def file_times(self) -> dict[str, dict[str, int]]:
+        """Return the time of each report's files and findings, as ``modified_ns``, by report id and name."""
 
     def report_bytes(self) -> dict[str, int]:
         """Return the size of all files of each report, by report id."""

@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import Any
@@ -43,6 +43,8 @@ from profiledb.timeline.store import Timelines
 _log = logging.getLogger("warpdeck")
 _LISTS_LOCK = 0x7761727067
 """Key of the lock in PostgreSQL that the process of a team holds while it prepares lists."""
+_LOOKS = 500
+"""Reports whose files are looked up at once."""
 
 
 def prepare(library: Library, report_id: str) -> None:
@@ -85,10 +87,12 @@ def store_views(library: Library, report_id: str) -> None:
         stored_views.store(library.derived.views, library.path(report_id), statements)
 
 
-def list_findings(library: Library, report_ids: Iterable[str], rules: Mapping[str, Rule]) -> None:
+def list_findings(library: Library, report_ids: Sequence[str], rules: Mapping[str, Rule]) -> None:
     """Write which rules fire in some reports, as far as they are judged, so that lists can filter by them."""
     version, links = digest.hash_rules(rules.values()), digest.read_links(library.catalog.links.all)
-    for report_id in report_ids:
+    for at, report_id in enumerate(report_ids):
+        if at % _LOOKS == 0:
+            library.look_at(report_ids[at : at + _LOOKS])
         found = digest.read_digest(library, report_id, links, rules)
         if found is not None:
             library.catalog.listing.put_findings(report_id, version, [one.rule for one in found])

@@ -22,6 +22,8 @@ from profiledb.report.file_hashes import hash_file
 
 MOST_HELD = 48
 """Reports that a process protects from removal; it opens fewer at once (attachments.py)."""
+MOST_VERIFIED = 5_000
+"""Copies whose content a process remembers to be right, some 3 MB; others are read again."""
 GRACE_S = 10.0
 """Seconds during which a report that was asked for counts as about to be opened."""
 _FULL_TO = 0.9
@@ -67,7 +69,7 @@ class CopyCache:
         if self._verified.get(path) != (present, file.sha256):
             if hash_file(path) != file.sha256:
                 return False
-            self._verified[path] = (present, file.sha256)
+            self._note_verified(path, present, file)
         return True
 
     def verify(self, file: StoredFile) -> bool:
@@ -99,7 +101,7 @@ class CopyCache:
         if source != path:
             path.parent.mkdir(parents=True, exist_ok=True)
             source.replace(path)
-        self._note_verified(path, file)
+        self._note_verified(path, read_state(path), file)
         self._free_space(0, file.report_id)
 
     def fetched_bytes(self, report_id: str) -> int:
@@ -132,7 +134,8 @@ class CopyCache:
 
     def note_use(self, report_id: str) -> None:
         """Note that a report was asked for."""
-        self._used[report_id] = time.monotonic()
+        if report_id in self._held:
+            self._used[report_id] = time.monotonic()
 
     def remove(self, report_id: str) -> None:
         """Remove the copies and the derived files of a report; running queries keep theirs."""
@@ -146,6 +149,7 @@ class CopyCache:
         with self._guard:
             for report_id in list(self._held):
                 os.close(self._held.pop(report_id))
+            self._used.clear()
 
     def _fetch_file(self, file: StoredFile, path: Path) -> None:
         self._free_space(file.bytes, file.report_id)
@@ -156,15 +160,18 @@ class CopyCache:
                 if self._bucket.fetch(file.key, half) == file.sha256:
                     os.utime(half, ns=(time.time_ns(), file.time_ns))
                     half.replace(path)
-                    self._note_verified(path, file)
+                    self._note_verified(path, read_state(path), file)
                     return
         finally:
             half.unlink(missing_ok=True)
         raise DamagedError(f"{file.name} in the bucket {self._bucket.name} is damaged.")
 
-    def _note_verified(self, path: Path, file: StoredFile) -> None:
-        if present := read_state(path):
-            self._verified[path] = (present, file.sha256)
+    def _note_verified(self, path: Path, present: State | None, file: StoredFile) -> None:
+        if present:
+            with self._guard:
+                self._verified[path] = (present, file.sha256)
+                while len(self._verified) > MOST_VERIFIED:
+                    del self._verified[next(iter(self._verified))]
 
     @contextmanager
     def _lock_fetching(self, report_id: str) -> Iterator[None]:
@@ -222,6 +229,7 @@ class CopyCache:
         if time.monotonic() - self._used.get(report_id, 0.0) < GRACE_S or not self._let_go(report_id):
             return False
         os.close(self._held.pop(report_id))
+        self._used.pop(report_id, None)
         return True
 
 

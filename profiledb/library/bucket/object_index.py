@@ -5,7 +5,7 @@ and an update of its row, so every reader finds a complete file, old or new, on 
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +73,30 @@ class ObjectIndex:
         with self._connect() as db:
             query = f"SELECT {_COLUMNS} FROM stored_file WHERE report_id = ? AND damaged <= ?"
             return {row["name"]: _make_file(row) for row in db.execute(query, [report_id, int(damaged)])}
+
+    def files_of_several(self, report_ids: Sequence[str]) -> dict[str, dict[str, StoredFile]]:
+        """Return the files of some reports, by report id and name, without damaged ones."""
+        files: dict[str, dict[str, StoredFile]] = {report_id: {} for report_id in report_ids}
+        marks = ", ".join("?" * len(files))
+        with self._connect() as db:
+            query = f"SELECT {_COLUMNS} FROM stored_file WHERE damaged = 0 AND report_id IN ({marks})"
+            for row in db.execute(query, list(files)) if files else ():
+                files[row["report_id"]][row["name"]] = _make_file(row)
+        return files
+
+    def sum_bytes(self) -> dict[str, int]:
+        """Return the size of the files of each report, without damaged ones."""
+        with self._connect() as db:
+            query = "SELECT report_id, sum(bytes) AS bytes FROM stored_file WHERE damaged = 0 GROUP BY report_id"
+            return {row["report_id"]: int(row["bytes"]) for row in db.execute(query)}
+
+    def list_times(self) -> dict[str, dict[str, int]]:
+        """Return the time of each file in ns since 1970, by report id and name, without damaged ones."""
+        times: dict[str, dict[str, int]] = {}
+        with self._connect() as db:
+            for row in db.execute("SELECT report_id, name, time_ns FROM stored_file WHERE damaged = 0"):
+                times.setdefault(row["report_id"], {})[row["name"]] = row["time_ns"]
+        return times
 
     def all_files(self, *, damaged: bool = False) -> dict[str, dict[str, StoredFile]]:
         """Return the files of all reports, by report id and name; damaged ones only if ``damaged``."""

@@ -19,22 +19,40 @@ FRESH_S = 5.0
 STALE_S = 30.0
 """Seconds without a look after which a report counts as the catalog lists it, not as its copies were."""
 LISTED_S = 10.0
-"""Seconds for which the list of all files counts."""
+"""Seconds for which the rows of a report whose files were not fetched count."""
+MOST_LOOKS = 1_000
+"""Reports whose rows a process remembers: the memory of a process must not grow with the library."""
 FAILED_S = 3.0
 """Seconds for which a failure counts, so that not every caller waits for a bucket that does not answer."""
 _TRIES = 3
 _AT_ONCE = 4
+_LOCKS = 256
 Files = dict[str, StoredFile]
 
 _log = logging.getLogger("warpdeck")
 
 
-@dataclass
-class _Copied:
-    """The files of a report as the catalog had them at a look, and the time of that look in seconds."""
+@dataclass(frozen=True)
+class _Look:
+    """The files of a report as the catalog had them at a look.
+
+    Args:
+        files: by name.
+        moment: of the look, in seconds.
+        fetched: whether those that queries need were brought here.
+    """
 
     files: Files
-    looked: float
+    moment: float
+    fetched: bool
+
+    def is_younger(self, seconds: float) -> bool:
+        return time.monotonic() - self.moment < seconds
+
+    @property
+    def counts(self) -> bool:
+        """Return True if the files are to be taken as they were then."""
+        return self.is_younger(STALE_S if self.fetched else LISTED_S)
 
 
 class ObjectStore:
@@ -52,12 +70,10 @@ class ObjectStore:
         self.bucket = bucket
         self.copies = copies
         self._needed = needed
-        self._here: dict[str, _Copied] = {}
+        self._looks: dict[str, _Look] = {}
         self._failed: dict[str, tuple[float, StorageError]] = {}
-        self._locks: dict[str, threading.Lock] = {}
+        self._locks = [threading.Lock() for _ in range(_LOCKS)]
         self._guard = threading.Lock()
-        self._listed: tuple[float, dict[str, Files]] = (0.0, {})
-        self._listing = threading.Lock()
         self._in_background: set[StoredFile] = set()
         self._pool: ThreadPoolExecutor | None = None
 
@@ -77,8 +93,8 @@ class ObjectStore:
 
     def is_here(self, report_id: str) -> bool:
         """Return True if ``fetch_report`` has nothing to do."""
-        here = self._here.get(report_id)
-        return here is not None and time.monotonic() - here.looked < FRESH_S
+        look = self._looks.get(report_id)
+        return look is not None and look.fetched and look.is_younger(FRESH_S)
 
     def fetch_file(self, report_id: str, name: str) -> None:
         """Bring one file of a report that queries do not need, if the catalog lists it."""
@@ -97,19 +113,23 @@ class ObjectStore:
         self._pool.submit(self._fetch_quietly, file)
 
     def files(self, report_id: str) -> Files:
-        """Return the files of a report: the copies of one in use, else as the catalog lists them."""
-        here = self._here.get(report_id)
-        if here and time.monotonic() - here.looked < STALE_S:
-            return here.files
-        return self.list_files().get(report_id, {})
+        """Return the files of a report as a look some seconds ago had them, or an older one while the catalog cannot be
+        read."""
+        look = self._looks.get(report_id)
+        if look and look.counts:
+            return look.files
+        files = self._read_rows(report_id, look)
+        self._note_look(report_id, files, fetched=False)
+        return files
 
-    def list_files(self) -> dict[str, Files]:
-        """Return the files of all reports, at most ``LISTED_S`` old, or older while the catalog cannot be read."""
-        if not self._is_fresh():
-            with self._listing:
-                if not self._is_fresh():  # no other thread has read it meanwhile
-                    self._list_files()
-        return self._listed[1]
+    def look_at(self, report_ids: Iterable[str]) -> None:
+        """Read the rows of several reports at once, for lists that ask for the files of each."""
+        looks = ((report_id, self._looks.get(report_id)) for report_id in report_ids)
+        unknown = [report_id for report_id, look in looks if not (look and look.counts)][:MOST_LOOKS]
+        if unknown:
+            with suppress(CatalogError):
+                for report_id, files in self.index.files_of_several(unknown).items():
+                    self._note_look(report_id, files, fetched=False)
 
     def put(self, report_id: str, name: str, path: Path) -> StoredFile:
         """Put a file beside a report, in place of the one with its name, and make it the copy here.
@@ -135,14 +155,8 @@ class ObjectStore:
 
     def invalidate(self, report_id: str) -> None:
         """Make the next question read the catalog."""
-        self._here.pop(report_id, None)
+        self._looks.pop(report_id, None)
         self._failed.pop(report_id, None)
-        with self._listing:
-            moment, files = self._listed
-            try:  # only this report: a worker that publishes thousands must not read thousands of rows each time
-                self._listed = (moment, files | {report_id: self.index.files_of(report_id)}) if moment else (0.0, {})
-            except CatalogError:
-                self._listed = (0.0, {})
 
     def remove_copies(self, report_id: str) -> None:
         """Remove the copies of a deleted report."""
@@ -164,47 +178,40 @@ class ObjectStore:
         """Return the keys of all objects of a report."""
         return [one.key for one in self.bucket.list(f"{FOLDER}/{report_id}")]
 
-    def _is_fresh(self) -> bool:
-        moment = self._listed[0]
-        return bool(moment) and time.monotonic() - moment <= LISTED_S
-
-    def _list_files(self) -> None:
-        moment, files = self._listed
-        try:
-            files = self.index.all_files()
-        except CatalogError:
-            if not moment:
-                raise
-        self._listed = (time.monotonic(), files)
+    def _note_look(self, report_id: str, files: Files, *, fetched: bool) -> None:
+        with self._guard:
+            self._looks.pop(report_id, None)  # the newest look stands last
+            self._looks[report_id] = _Look(files, time.monotonic(), fetched)
+            while len(self._looks) > MOST_LOOKS:
+                del self._looks[next(iter(self._looks))]
 
     def _renew_report(self, report_id: str) -> None:
         moment, error = self._failed.get(report_id, (0.0, None))
         if error and time.monotonic() - moment < FAILED_S:
             raise error
-        here = self._here.get(report_id)
         try:
-            files = self._fetch_needed(report_id, here)
+            files = self._fetch_needed(report_id, self._looks.get(report_id))
         except StorageError as error:
             self._failed[report_id] = (time.monotonic(), error)
             raise
         self._failed.pop(report_id, None)
         if files:
-            self._here[report_id] = _Copied(files, time.monotonic())
+            self._note_look(report_id, files, fetched=True)
         else:
             self.remove_copies(report_id)
 
-    def _read_rows(self, report_id: str, here: _Copied | None) -> Files:
-        """Return the rows of a report; its copies if the catalog cannot be read."""
+    def _read_rows(self, report_id: str, before: _Look | None) -> Files:
+        """Return the rows of a report; those of the look before if the catalog cannot be read."""
         try:
             return self.index.files_of(report_id)
         except CatalogError:
-            if here is None:
+            if before is None:
                 raise
-            return here.files
+            return before.files
 
-    def _fetch_needed(self, report_id: str, here: _Copied | None, tries: int = _TRIES) -> Files:
+    def _fetch_needed(self, report_id: str, before: _Look | None, tries: int = _TRIES) -> Files:
         """Bring the needed files of a report and return all of its files."""
-        files = self._read_rows(report_id, here)
+        files = self._read_rows(report_id, before)
         if files:
             self.copies.hold(report_id)
         try:
@@ -214,7 +221,7 @@ class ObjectStore:
         except GoneError:  # another object has replaced it since the look
             if not tries:
                 raise
-            return self._fetch_needed(report_id, here, tries - 1)
+            return self._fetch_needed(report_id, before, tries - 1)
         return files
 
     def _fetch_copy(self, file: StoredFile) -> None:
@@ -230,5 +237,4 @@ class ObjectStore:
         self._in_background.discard(file)
 
     def _get_lock(self, report_id: str) -> threading.Lock:
-        with self._guard:
-            return self._locks.setdefault(report_id, threading.Lock())
+        return self._locks[hash(report_id) % _LOCKS]

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 
@@ -20,6 +20,8 @@ from profiledb.studies.trends.summary_store import VERSION, Facts, Row, Summarie
 from profiledb.studies.trends.team_summary_store import open_summaries
 
 _log = logging.getLogger("warpdeck")
+Times = Mapping[str, Mapping[str, int]]
+"""Times of files in ns since 1970, by report id and file name (``Library.file_times``)."""
 
 
 def refresh(library: Library) -> int:
@@ -41,8 +43,8 @@ def refresh(library: Library) -> int:
     for report_id in retired - known.keys():
         if kept := parse_summary(library.catalog.removals.summary(report_id) or ""):
             store.put(*kept)
-    there = library.file_names()
-    return sum(_make_summary(library, store, report) for report in reports if _is_due(library, report, known, there))
+    times = library.file_times()
+    return sum(_make_summary(library, store, report) for report in reports if _is_due(library, report, known, times))
 
 
 def refresh_missing(library: Library) -> None:
@@ -98,10 +100,8 @@ def _select_summarizable(reports: Iterable[Manifest]) -> list[Manifest]:
     return [report for report in reports if TIMELINE in report.subjects and not report.preparing]
 
 
-def _is_due(
-    library: Library, report: Manifest, known: dict[str, tuple[int, str]], there: frozenset[str] | None = None
-) -> bool:
-    return known.get(report.id) != (VERSION, make_stamp(library, report.id, there))
+def _is_due(library: Library, report: Manifest, known: dict[str, tuple[int, str]], times: Times | None = None) -> bool:
+    return known.get(report.id) != (VERSION, make_stamp(library, report.id, times))
 
 
 def _make_summary(library: Library, store: Summaries, report: Manifest) -> bool:
@@ -119,12 +119,17 @@ def _summarize_report(library: Library, report: Manifest) -> tuple[Facts, str, l
     return facts, before, rows, rank_summary.summarize(library, report)
 
 
-def make_stamp(library: Library, report_id: str, there: frozenset[str] | None = None) -> str:
+def make_stamp(library: Library, report_id: str, times: Times | None = None) -> str:
     """Return a value that changes with the files from which a summary is made.
 
-    ``there`` has the names in the folder of reports: most of tens of thousands have no sidecar.
+    ``times`` are those of the files of all reports, which spares a look at each.
     """
-    names = (library.path(report_id).name, *(f"{report_id}{suffix}" for suffix in sidecar.SUFFIX.values()))
-    paths = (f"{library.reports}/{name}" if there is None or name in there else "" for name in names)
-    files = (*paths, f"{library.derived.answers}/{report_id}/{FINDINGS}")
-    return " ".join(str(library.stamp(path) or "") if path else "" for path in files)
+    reports, answers = library.reports, library.derived.answers / report_id
+    files = [library.path(report_id), *(reports / f"{report_id}{suffix}" for suffix in sidecar.SUFFIX.values())]
+    files.append(answers / FINDINGS)
+    if times is None:
+        stamps = [library.stamp(path) for path in files]
+    else:
+        own = times.get(report_id, {})
+        stamps = [own.get(path.name, 0) for path in files]
+    return " ".join(str(stamp or "") for stamp in stamps)

@@ -243,6 +243,7 @@ def library_calls(library: Library) -> dict[str, list[tuple[Any, ...]]]:
         "replace": [(hidden, shown), (shown, hidden)],
         "has_sidecar": [(hidden, "meta")],
         "put_sidecar": [(hidden, "meta", "{}")],
+        "look_at": [([OPEN.id, hidden],)],
         "link": [(HIDDEN.name, OPEN.name), (hidden, shown)],
         "link_trace": [(hidden, shown, database), (shown, hidden, database)],
         "cursor": [(hidden,), (shown, hidden)],
@@ -255,7 +256,7 @@ def library_calls(library: Library) -> dict[str, list[tuple[Any, ...]]]:
 FOR_ALL: dict[str, tuple[Any, ...]] = {
     "publish": (Path("x"), OPEN),
     "recover": (),
-    "file_names": (),
+    "file_times": (),
     "report_bytes": (),
 }
 """Methods for visitors who see every report, with arguments."""
