@@ -24,7 +24,7 @@ FAULTS: Mapping[str, Fault] = {
     "checkpointing_without_need": Fault(frozenset({"recomputation"}), r"recomput|checkpoint"),
     "memory_that_grows": Fault(frozenset({"allocation_in_loop", "memory_growth"}), r"memory (growth|leak)|grows"),
     "allocation_in_each_step": Fault(frozenset({"allocation_in_loop"}), r"cudaMalloc|cudaFree|allocat"),
-    "loss_read_each_step": Fault(frozenset({"sync_bound"}), r"synchroni[sz]|\.item|D2H"),
+    "loss_read_each_step": Fault(frozenset({"sync_bound", "os_blocking"}), r"synchroni[sz]|\.item|D2H"),
     "checkpoint_in_the_loop": Fault(
         frozenset({"host_work", "output_in_loop", "recurring_gaps"}), r"save|torch\.save|checkpoint"
     ),
@@ -97,5 +97,5 @@ FAULTS: Mapping[str, Fault] = {
         frozenset({"exposed_communication", "communication_overlap"}), r"no_sync|accumulat"
     ),
 }
-"""Faults by name. For ``host_work`` the range, or the OS call, must identify the fault, and for graph breaks the
-advice. No rule names a fault without rules yet."""
+"""Faults by name. For ``host_work`` the range, or the OS call, must identify the fault, for graph breaks the advice,
+and for reads in ``os_blocking`` the sentence. No rule names a fault without rules yet."""

@@ -205,7 +205,7 @@ def test_round_trips(nsys_samples: Library, library: Library, publish: Publish) 
     """By hand: four copies of 2 ms to the GPU, a kernel of 1 ms, and the same four back, three times."""
     sizes = (8_000_000, 4_000, 8_000_000, 4_000)
 
-    def found(back: tuple[int, ...] = sizes, times: int = 3) -> Any:
+    def found(back: tuple[int, ...] = sizes, times: int = 3, sizes: tuple[int, ...] = sizes, kernel: str = "k") -> Any:
         copies: list[dict[str, Any]] = []
         calls, work, at = [], [(0, 10, 20, US)], US
         for _ in range(times):
@@ -216,17 +216,27 @@ def test_round_trips(nsys_samples: Library, library: Library, publish: Publish) 
                     at += 2 * MS
                 work.append((at, at + 5, at + 10, at + MS))
                 at += MS
-        return judged(library, by_hand(publish, work, memop=copies, api_call=calls), "round_trips")
+
+        def rename(db: duckdb.DuckDBPyConnection) -> None:
+            db.execute("UPDATE kernel_name SET demangled = ?", [kernel])
+
+        report = by_hand(publish, work, rename, memop=copies, api_call=calls)
+        return judged(library, report, "round_trips")
 
     one = found()
     assert (one.verdict, one.facts["trips"], one.facts["copies"]) == ("fires", 3, 24)
-    assert one.saving_ns == 24 * 2 * MS
+    assert one.saving_ns == 24 * 2 * MS + 2 * 10, "and 10 ns between a way back and the next way there"
     assert one.value == pytest.approx(100 * 48 / 54, rel=1e-3)
     assert one.is_cause
     assert found(times=2).value == 0, "too few"
     assert found(back=(4_000,)).value == 0, "a result comes back, nothing else"
     assert found(back=(16_000_000, *sizes)).value == 0, "most of it is not what went there"
     assert found(back=(1_000_000, *sizes)).verdict == "fires", "something comes with it"
+    assert found(back=sizes[:2], sizes=sizes[:2]).value == 0, "a few arrays may be input and results"
+    of_numba = found(back=sizes[:2], sizes=sizes[:2], kernel="smooth[abi:v1,cw51cXTLSUwv1sDUaKthEg]")
+    assert (of_numba.verdict, of_numba.facts["trips"]) == ("fires", 3), (
+        "NumPy arrays are copied both ways at each launch"
+    )
     for sample in ("streams_serial", "transformer_training"):
         assert sampled(nsys_samples, sample, "round_trips").verdict != "fires", sample
 

@@ -82,16 +82,19 @@ def test_a_logarithm_is_no_output(library: Library, publish: Publish, name: str)
 
 
 def test_a_file_is_what_the_host_code_around_its_writing_makes(library: Library, publish: Publish) -> None:
-    """By hand: a copy of 10 µs to the host, then 10 µs of writing among 42 µs of `dump`, and 8 µs of code after it."""
+    """By hand: a copy of 10 µs to the host, then 10 µs of writing among 42 µs of `dump`, and 8 µs of code after it.
 
-    def judge(size: int, wrote_ns: int) -> Finding:
+    Without a file that is opened, `writev` writes to a socket.
+    """
+
+    def judge(size: int, wrote_ns: int, opens: str = "fopen64") -> Finding:
         moved = [made.copy(1, 30_000, 40_000, size, (2, 0), call_id=1)]
         calls = [made.call(1, 4, 20_000, 40_000)]
-        wrote = [made.osrt(1, 70, 50_000, 50_000 + wrote_ns)]
-        work = [(0, 10, 20, 10_020), (90_010, 90_015, 90_020, 110_020)]
+        wrote = [made.osrt(1, 70, 50_000, 50_000 + wrote_ns), made.osrt(1, 71, 49_999, 50_000)]
+        work, dump = [(0, 10, 20, 10_020), (90_010, 90_015, 90_020, 110_020)], ranges((35_000, 82_000, "dump"))
         report = by_hand(
             publish, work, memop=moved, api_call=calls, osrt_call=wrote,
-            string=[{"string_id": 70, "value": "writev"}], **ranges((35_000, 82_000, "dump")),
+            string=[{"string_id": 70, "value": "writev"}, {"string_id": 71, "value": opens}], **dump,
         )  # fmt: skip
         return judged(library, report, "output_in_loop")
 
@@ -100,6 +103,7 @@ def test_a_file_is_what_the_host_code_around_its_writing_makes(library: Library,
     assert (found.facts["idle_ns"], found.facts["copied_ns"]) == (42_000, 10_000)
     assert rulebook.load()["output_in_loop"].find_change(found.cause) == "without_range={place}"
     assert (found.facts["place"], "Save the data of {place" in found.advice[0]) == ("dump", True)
+    assert judge(1_000_000, 10_000, "recv").verdict == "clear"
     for other in (judge(999_999, 10_000), judge(1_000_000, 4_000)):
         assert (other.facts["place"], other.cause) == ("writev", None)
         assert other.saving_ns in (10_000, 4_000), "little is copied, or little written"

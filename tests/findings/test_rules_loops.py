@@ -307,3 +307,25 @@ def test_start_up_may_hold_more_work_than_the_steps(
     work += [(start + 5, start + MS, start + 10 * MS, "two") for start, _, _ in ranges]
     part = judge.find_steady_part(library, library.find(capture(ranges, work)), {})
     assert (part.steps if part else None) == steps
+
+
+@pytest.mark.parametrize(
+    ("kernel", "size", "reads"), [("loop_add_fusion", 4, 1), ("loop_add_fusion", 65, None), ("k", 4, None)]
+)
+def test_values_that_jax_reads(library: Library, publish: Publish, kernel: str, size: int, reads: int | None) -> None:
+    """Another thread of JAX copies a value while the one that launches waits for it, and then launches again."""
+    ended, begins = 40_020, 80_010
+    kernels = [(0, 10, 20, ended), (80_000, 80_005, begins, 110_020)]
+    moved = [made.copy(1, ended + 1_000, ended + 2_000, size, (2, 0))]
+
+    def rename(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute("UPDATE kernel_name SET demangled = ?, short = ?", [kernel, kernel])
+
+    report = by_hand(
+        publish, kernels, rename, memop=moved, string=[{"string_id": 70, "value": "futex"}],
+        osrt_call=[made.osrt(1, 70, ended, begins - 12_000)],
+    )  # fmt: skip
+    found = judged(library, report, "os_blocking")
+    assert (found.verdict, found.facts["reads"]) == ("fires", reads)
+    assert (found.cause == "reads") == (reads is not None)
+    assert ("Read values" in found.rule.advised(found.cause, ["JAX"])[0]) == (reads is not None)

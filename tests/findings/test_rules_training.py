@@ -17,9 +17,9 @@ NAMES = {
     "gemm": "matmul", "GeluCUDAKernelImpl": "elementwise", "GeluBackwardCUDAKernelImpl": "elementwise",
     "multi_tensor_apply_kernel<ZeroFunctor>": "optimizer", "vectorized<CUDAFunctor_add>": "elementwise",
     "vectorized<FillFunctor>": "copy", "gemv2T_kernel_val": "matmul", "nvjet_sm90_tst_64x8_64x16_v_bz_TNT": "matmul",
-    "nvjet_sm90_tst_128x64_64x8_v_bz_TNT": "matmul",
+    "nvjet_sm90_tst_128x64_64x8_v_bz_TNT": "matmul", "softmax_warp_forward": "softmax",
 }  # fmt: skip
-GEMM, GELU, GELU_BACK, ZERO, ADD, FILL, GEMV, NARROW, WIDE = NAMES
+GEMM, GELU, GELU_BACK, ZERO, ADD, FILL, GEMV, NARROW, WIDE, SOFTMAX = NAMES
 US = 1_000
 Op = tuple[str, int, bool]
 """Name of a kernel, its duration, and whether the backward pass launches it."""
@@ -135,6 +135,10 @@ def test_decoding_one_by_one(nsys_samples: Library, library: Library, publish: P
         assert slow.saving_ns == 3_000 * US * 15 // 16
         mixed = [*work, (GEMM, 2_100 * US, False)]
         assert judged(library, trained(publish, *mixed), "decoding_one_by_one").value == 0, "most is of a matrix"
+        beside = [*work, (GELU, 3_100 * US, False)]
+        assert judged(library, trained(publish, *beside), "decoding_one_by_one").value == 0, "no language model"
+        model = [*beside, (SOFTMAX, US, False)]
+        assert judged(library, trained(publish, *model), "decoding_one_by_one").verdict == "fires"
     assert judged(library, trained(publish, *vectors[1:]), "decoding_one_by_one").value == 0, "too few"
     assert judged(library, trained(publish, *wide), "decoding_one_by_one").value == 0, "its tile has 64 columns"
     for sample in ("transformer_inference", "transformer_training"):

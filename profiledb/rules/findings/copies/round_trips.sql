@@ -3,14 +3,15 @@
 -- The share of the active span (first to last operation of each GPU) in which copies of round trips, or their calls,
 -- run and the GPU computes nothing. Copies of one direction in a row are a round trip with the next row of the other
 -- direction if at least `copies` of them, with `alike_pct` percent of the bytes of both rows, have the same sizes: the
--- weights of a model that is moved to the GPU for its turn, a state of several arrays. Without these, a copy to the CPU
--- is a round trip with the copy of the same size to the GPU that follows it before any kernel, if both have
--- `least_bytes`: the result of one library that is the input of another (`visits`). The same range must hold both, and
--- its first copy of that size must go to the CPU: a loop that copies input, computes and copies a result of that size
--- begins with input, and its next input belongs to the next step. The CPU's code between both counts, too, if it takes
--- no longer than they do: longer code is work. Fewer than `trips` round trips, visits in fewer ranges, do not count. No
--- capture records the contents of copies: that the data are the same is inferred. In a training it is no cause, because
--- the optimizer may work on the CPU, or activations may wait there.
+-- weights of a model that is moved to the GPU for its turn, a state of several arrays; in a program of Numba, which
+-- copies each array of NumPy that is an argument of a kernel both ways at its launch, `arguments` suffice. Without
+-- these, a copy to the CPU is a round trip with the copy of the same size to the GPU that follows it before any
+-- kernel, if both have `least_bytes`: the result of one library that is the input of another (`visits`). The same
+-- range must hold both, and its first copy of that size must go to the CPU: a loop that copies input, computes and
+-- copies a result of that size begins with input, and its next input belongs to the next step. The CPU's code between
+-- both counts, too, if it takes no longer than they do: longer code is work. Fewer than `trips` round trips, visits in
+-- fewer ranges, do not count. No capture records the contents of copies: that the data are the same is inferred. In a
+-- training it is no cause, because the optimizer may work on the CPU, or activations may wait there.
 -- needs: memop
 -- includes: finding, work, memory, program
 -- selects: part
@@ -21,6 +22,7 @@
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
 -- param: copies = 4 fewest copies of a row that go with the next one
+-- param: arguments = 2 fewest copies of a row in a program of Numba
 -- param: alike_pct = 80 share of the bytes of both rows with the same sizes, percent
 -- param: trips = 3 fewest round trips that count
 -- param: least_bytes = 1000000 size from which a single copy counts, bytes
@@ -64,6 +66,9 @@ WITH copy AS MATERIALIZED (
     SELECT device_id, row_id, bytes, count(*) AS copies FROM placed GROUP BY ALL
 ), total_of_row AS (
     SELECT device_id, row_id, sum(bytes * copies) AS bytes FROM sized GROUP BY ALL
+), fewest AS (
+    SELECT CASE WHEN EXISTS (FROM program_sign WHERE trait = 'Numba') THEN $arguments::BIGINT ELSE $copies::BIGINT END
+        AS copies
 ), trip AS MATERIALIZED (
     SELECT alike.* FROM (
         SELECT one.device_id, one.row_id, sum(least(one.copies, other.copies)) AS copies,
@@ -74,8 +79,13 @@ WITH copy AS MATERIALIZED (
     ) AS alike
     JOIN total_of_row AS one USING (device_id, row_id)
     JOIN total_of_row AS other ON other.device_id = alike.device_id AND other.row_id = alike.row_id + 1
-    WHERE alike.copies >= $copies::BIGINT
+    WHERE alike.copies >= (SELECT copies FROM fewest)
         AND 100 * alike.bytes >= $alike_pct::DOUBLE * greatest(one.bytes, other.bytes)
+), spell AS MATERIALIZED (
+    SELECT device_id, row_id, any_value(copy_kind) AS copy_kind, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+        sum(end_ns - start_ns) AS moving_ns
+    FROM placed WHERE (device_id, row_id) IN (SELECT (device_id, row_id) FROM trip)
+        OR (device_id, row_id) IN (SELECT (device_id, row_id + 1) FROM trip) GROUP BY device_id, row_id
 ), several AS (SELECT count(*) AS trips FROM trip HAVING count(*) >= 2 * $trips::BIGINT - 1
 ), large AS MATERIALIZED (
     SELECT memop_id, device_id, bytes, copy_kind, start_ns, end_ns, coalesce(process_range, thread_range) AS pre
@@ -101,13 +111,16 @@ WITH copy AS MATERIALIZED (
 ), seen AS MATERIALIZED (FROM visit WHERE (SELECT count(DISTINCT pre) FROM visit) >= $trips::BIGINT
 ), moved AS MATERIALIZED (
     SELECT * REPLACE (greatest(start_ns, end_ns - duration_ns - bytes) AS start_ns) FROM placed
-    WHERE EXISTS (FROM several) AND (
-            (device_id, row_id) IN (SELECT (device_id, row_id) FROM trip)
-            OR (device_id, row_id) IN (SELECT (device_id, row_id + 1) FROM trip)
-        ) OR memop_id IN (SELECT memop_id FROM seen) OR memop_id IN (SELECT back_id FROM seen)
+    WHERE EXISTS (FROM several) AND (device_id, row_id) IN (SELECT (device_id, row_id) FROM spell)
+        OR memop_id IN (SELECT memop_id FROM seen) OR memop_id IN (SELECT back_id FROM seen)
 ), taken AS (
     SELECT device_id, start_ns, end_ns, 0 AS between_ns FROM moved
     UNION ALL SELECT device_id, end_ns, back_ns, between_ns FROM seen WHERE between_ns <= moving_ns
+    UNION ALL
+    SELECT one.device_id, one.end_ns, other.start_ns, other.start_ns - one.end_ns
+    FROM spell AS one JOIN spell AS other ON other.device_id = one.device_id AND other.row_id = one.row_id + 1
+    WHERE one.copy_kind = 2 AND other.start_ns BETWEEN one.end_ns AND one.end_ns + one.moving_ns + other.moving_ns
+        AND EXISTS (FROM several)
 ), code AS (SELECT coalesce(sum(between_ns), 0)::BIGINT AS between_ns FROM taken
 ), total AS (SELECT count(*) AS copies, coalesce(sum(bytes), 0)::BIGINT AS bytes FROM moved
 ), lost AS (FROM finding_cover('taken', 'finding_compute')

@@ -1,12 +1,13 @@
 -- title: Output in the loop
 -- question: Does the GPU wait while the program prints, logs or writes files?
 -- The share of each GPU's active span (first to last operation) that it is idle while the thread that launches the
--- next operation writes (write, fwrite, printf, fflush ... of the OS libraries), or is in a range named like output
--- (print, logging, log_metrics, tensorboard, wandb, progress_bar). While a GPU computes nothing, `file_bytes` or more
--- may be copied to the host, and writing may take `write_pct` percent or more of the idle time in one range. Then the
--- other host code of this range makes the file (it serializes a checkpoint) and counts, too, and so do these copies. A
--- plain `log` does not count: it may be a logarithm, as in `log_softmax`. Without such a range or an OS runtime trace
--- the rule cannot judge, unless the GPU is hardly idle at all.
+-- next operation writes (write, fwrite, printf, fflush ... of the OS libraries; writev, which writes to sockets, too,
+-- if the program opens files meanwhile), or is in a range named like output (print, logging, log_metrics, tensorboard,
+-- wandb, progress_bar). While a GPU computes nothing, `file_bytes` or more may be copied to the host, and writing may
+-- take `write_pct` percent or more of the idle time in one range. Then the other host code of this range makes the
+-- file (it serializes a checkpoint) and counts, too, and so do these copies. A plain `log` does not count: it may be a
+-- logarithm, as in `log_softmax`. Without such a range or an OS runtime trace the rule cannot judge, unless the GPU is
+-- hardly idle at all.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting, work
 -- selects: part
@@ -47,11 +48,14 @@ WHERE ns > 0 AND NOT EXISTS (FROM path_pattern WHERE is_output(pattern))
 
 WITH named AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern WHERE is_output(pattern)
+), opened AS (
+    FROM selected_osrt_call JOIN string ON string_id = name_id
+    WHERE regexp_matches(value, '^_*(IO_)?(f|fre)?(open|creat)(at)?(64)?$')
 ), writer AS (
     SELECT DISTINCT function_name(value) AS function FROM string WHERE regexp_matches(
         value, '^_*(IO_)?(v?f?printf|f?puts|f?putc|putchar|f?write(v|64)?|pwrite(v|64)?|fflush|f?close|f(data)?sync'
             || '|perror)$'
-    )
+    ) AND (function_name(value) <> 'writev' OR EXISTS (FROM opened))
 ), to_host AS MATERIALIZED (  -- spell_ns: when the GPU began to compute last
     SELECT copy.device_id, copy.start_ns, copy.end_ns, bytes, coalesce(work.start_ns, -1) AS spell_ns
     FROM memop AS copy ASOF LEFT JOIN finding_compute AS work

@@ -9,7 +9,8 @@
 -- gaps or more each time, even if it is a step: its work lies between the launches. The cause is `one gap` if one gap
 -- each time holds half of the idle time or more, unless the range is named like an update of parameters. It is
 -- `unnamed gap` if that range is a step, the thread is in no OS call for half of the time, and the report has neither
--- CPU samples nor stacks of Python: then nothing says which code of the step that is.
+-- CPU samples nor stacks of Python: then nothing says which code of the step that is. Other ranges that reach the
+-- threshold as well, each by itself, are explained, too, but not part of the saving.
 -- needs: kernel or memop or graph_launch
 -- needs: range
 -- includes: finding, idle, waiting, training, ranges
@@ -26,9 +27,12 @@
 -- column: range | name | | the range; * stands for its last number
 -- column: function | name | | OS call in which the CPU is for at least half of that time
 -- column: idle_ns | ns | | idle time of all GPUs in it
+-- column: others | count | | other ranges that reach the threshold by themselves, if any
+-- column: others_ns | ns | | idle time of all GPUs in these
 -- column: gaps | count | | gaps during which it is open
 -- column: exposed_pct | % | .1f | share of the time of these ranges in which the GPU is idle
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in {function} in {range}.
+-- says: The GPU waits {value} of the time ({idle_ns}) while the CPU works in {range}, and for {others_ns} in {others} other {others|range|ranges}.
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU works in {range}.
 -- clear: No range of the program keeps the GPU waiting for more than {value} of the time.
 -- advice: [unnamed gap, CUDA C++ or Fortran] Find out first which code of {place} this is: no range and no sample tells. Capture it with CPU samples (`nsys profile --sample=process-tree --backtrace=dwarf`).
@@ -51,8 +55,8 @@
 -- advice: [not compiling, not in XLA, not whole step, not launches, not vLLM, not SGLang] Or run it only every N steps, in another process, or on the GPU.
 -- change: host_code={range}
 -- source: TensorRT-LLM metrics 3a-3c (exposed preparation: exposed / range > 0.50 and exposed / window > 0.05)
-SELECT 0::DOUBLE AS value, 0 AS saving_ns, NULL AS cause, NULL AS idle_ns, NULL AS range,
-    NULL AS function, NULL AS gaps, NULL AS exposed_pct, NULL AS evidence
+SELECT 0::DOUBLE AS value, 0 AS saving_ns, NULL AS explains_ns, NULL AS cause, NULL AS idle_ns, NULL AS range,
+    NULL AS function, NULL AS others, NULL AS others_ns, NULL AS gaps, NULL AS exposed_pct, NULL AS evidence
 FROM finding_window
 WHERE ns > 0 AND NOT EXISTS (
         FROM selected_idle(2000, NULL)
@@ -75,11 +79,17 @@ WITH piece AS MATERIALIZED (
     GROUP BY pattern_id
 ), lasted AS (
     SELECT pattern_id, sum(end_ns - start_ns) AS ns FROM selected_range JOIN work USING (path_id) GROUP BY pattern_id
-), main AS (
-    SELECT pattern_id, pattern, by_range.ns, gaps, 100.0 * by_range.ns / lasted.ns AS exposed_pct
+), waited AS (  -- ranges during which the GPUs are idle for at least half of the time
+    SELECT pattern_id, pattern, by_range.ns, gaps, 100.0 * by_range.ns / lasted.ns AS exposed_pct,
+        100 * by_range.ns >= $threshold::DOUBLE * finding_window.ns AS reaches
     FROM by_range JOIN lasted USING (pattern_id) JOIN numbered ON path_id = by_range.pattern_id
     CROSS JOIN finding_window
-    WHERE 2 * by_range.ns >= lasted.ns * finding_window.gpus ORDER BY by_range.ns DESC, pattern LIMIT 1
+    WHERE 2 * by_range.ns >= lasted.ns * finding_window.gpus
+), main AS (
+    FROM waited ORDER BY ns DESC, pattern LIMIT 1
+), other AS (
+    SELECT count(*) AS ranges, coalesce(sum(ns), 0)::BIGINT AS ns
+    FROM waited ANTI JOIN main USING (pattern_id) WHERE reaches
 ), called AS (
     SELECT function FROM piece JOIN work USING (path_id) JOIN main USING (pattern_id) WHERE reason = 'OS runtime call'
     GROUP BY function, main.ns HAVING 2 * sum(piece.ns) >= main.ns ORDER BY sum(piece.ns) DESC, function LIMIT 1
@@ -114,6 +124,7 @@ WITH piece AS MATERIALIZED (
     GROUP BY gap_id ORDER BY ns DESC, gap_id LIMIT 10
 )
 SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coalesce(main.ns, 0) AS saving_ns,
+    coalesce(main.ns, 0) + other.ns AS explains_ns,
     CASE WHEN is_compiling(pattern) THEN 'compiling'
         WHEN launches AND between_launches AND NOT in_one_gap THEN 'launches'
         WHEN is_compiled_by_xla(pattern) THEN 'in XLA'
@@ -123,7 +134,8 @@ SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coa
                 ELSE 'one gap'
             END
         WHEN pattern IN (FROM whole) THEN 'whole step' WHEN launches THEN 'launches' END AS cause,
-    main.ns AS idle_ns, pattern AS range, (SELECT function FROM called) AS function, gaps,
+    main.ns AS idle_ns, pattern AS range, (SELECT function FROM called) AS function,
+    nullif(other.ranges, 0) AS others, nullif(other.ns, 0) AS others_ns, gaps,
     exposed_pct / gpus AS exposed_pct,
     (SELECT list(piece ORDER BY ns DESC, gap_id) FROM shown) AS evidence
-FROM finding_window LEFT JOIN main ON true LEFT JOIN launched ON true;
+FROM finding_window CROSS JOIN other LEFT JOIN main ON true LEFT JOIN launched ON true;
