@@ -19,7 +19,6 @@ from bench.pages import PageTime
 from bench.queries import QueryTime
 
 MIB = 1 << 20
-TEAM = "## A team"
 _PAGE = """\
 # Measurements
 
@@ -178,17 +177,18 @@ def format_findings(times: Sequence[FindingsTime]) -> list[str]:
 
 
 def write_page(path: Path, command: str, **parts: list[str]) -> None:
-    """Write the page; ``parts`` are the lines of each part of it."""
+    """Write the page; ``parts`` are the lines of each part of it. Sections that it does not measure stay."""
     tables = {name: "\n".join(lines) for name, lines in parts.items()}
     page = _PAGE.format(command=command, reports=REPORTS, sessions=SESSIONS, **tables)
-    path.write_text(page + read_kept_part(path), encoding="utf-8")
+    before = split_sections(path.read_text(encoding="utf-8")) if path.exists() else {}
+    sections = (before | split_sections(page)).values()
+    path.write_text("\n\n".join(one.strip() for one in sections) + "\n", encoding="utf-8")
 
 
-def read_kept_part(path: Path) -> str:
-    """Return the part of the page that bench.run does not measure: from the heading of a team on."""
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    at = before.find(f"\n{TEAM}\n")
-    return before[at:] if at >= 0 else ""
+def split_sections(page: str) -> dict[str, str]:
+    """Return the sections of a page by their headings, in order; "" has what precedes the first."""
+    first, *others = re.split(r"^(?=## )", page, flags=re.MULTILINE)
+    return {"": first} | {one.partition("\n")[0]: one for one in others}
 
 
 def _format_mib(size: int) -> str:
