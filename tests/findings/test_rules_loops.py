@@ -95,6 +95,21 @@ def test_input_made_in_the_middle_of_steps(
     assert ("it does not wait for them" in advised[0]) == (cause == "works")
 
 
+@pytest.mark.parametrize(("device", "verdict"), [(1, "cannot_judge"), (0, "fires")])
+def test_data_of_another_gpu_is_no_input(library: Library, publish: Publish, device: int, verdict: str) -> None:
+    """By hand: steps of 600 µs, and 200 µs of host code before a copy of as many bytes as another GPU sends to the
+    host, as between the stages of a model whose ranks hand over tensors through the host."""
+    steps = range(0, 6_000_000, 600_000)
+    work = [(at, at + 10, at + 20, at + 40_000) for at in steps]
+    moved = [made.copy(n, at + 250_000, at + 260_000, 200_000, (0, 2), call_id=n) for n, at in enumerate(steps)]
+    calls = [made.call(n, 4, at + 249_990, at + 260_000) for n, at in enumerate(steps)]
+    sent = [made.copy(100 + n, at + 270_000, at + 280_000, 200_000, (2, 0)) for n, at in enumerate(steps)]
+    moved += [one | {"device_id": device} for one in sent]
+    named = ranges(*((at - 5, at + 599_990, f"step_{n}") for n, at in enumerate(steps)))
+    found = judged(library, by_hand(publish, work, memop=moved, api_call=calls, **named), "data_loading")
+    assert found.verdict == verdict
+
+
 @pytest.mark.parametrize(("pinned_by", "verdict"), [("pt_data_pin", "cannot_judge"), ("other", "fires")])
 def test_work_before_copies_is_no_input_if_workers_make_it(
     library: Library, publish: Publish, pinned_by: str, verdict: str

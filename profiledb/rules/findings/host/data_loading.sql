@@ -6,15 +6,15 @@
 -- count, nor do gaps below `least_ns` in such ranges if they launch `kernels` or more each: they wait for launches.
 -- Without a range of such a name, the gaps of `least_ns` or more count that end with a copy of `least_bytes` or more
 -- to the GPU, if at least half of the steps have one, or without steps if there are `times`: the CPU makes input
--- there, unless the gap follows a copy to the host, whose data it may process, is short enough to fill a buffer
--- (`staged_bytes_per_s`), or precedes the GPU's first kernel, like the copies of weights, or lies in a range within a
--- step that follows kernels of that step: the range names work on what the step has. Without either, the rule
--- cannot judge, unless the GPU is hardly idle at all; nor can it if ranges of such names launch most of the kernel
--- time, like a range around a loop over a DataLoader: the name then says nothing about the CPU. The cause is `made` if
--- there are `made` such gaps per step or more: a loader fills a batch in one. It is `works` if calls into the
--- operating system were traced and the thread is in none of them for half of the time or more: it then makes the input
--- itself, and waits for no worker. If no range has such a name and the loader has workers, such a thread may do
--- anything, so the rule cannot judge.
+-- there, unless the gap follows a copy to the host, whose data it may process, or copies as many bytes as come from
+-- another GPU, which sends them through the host, is short enough to fill a buffer (`staged_bytes_per_s`), or precedes
+-- the GPU's first kernel, like the copies of weights, or lies in a range within a step that follows kernels of that
+-- step: the range names work on what the step has. Without either, the rule cannot judge, unless the GPU is hardly
+-- idle at all; nor can it if ranges of such names launch most of the kernel time, like a range around a loop over a
+-- DataLoader: the name then says nothing about the CPU. The cause is `made` if there are `made` such gaps per step or
+-- more: a loader fills a batch in one. It is `works` if calls into the operating system were traced and the thread is
+-- in none of them for half of the time or more: it then makes the input itself, and waits for no worker. If no range
+-- has such a name and the loader has workers, such a thread may do anything, so the rule cannot judge.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting, ranges, program
 -- selects: part
@@ -85,10 +85,14 @@ WITH loading AS MATERIALIZED (
     ) AS step ON worked.pre > low
     JOIN (SELECT device_id, end_ns AS start_ns, process_range FROM selected_kernel) USING (device_id, start_ns)
     WHERE worked.pre <= high AND process_range BETWEEN low AND high
+), fetched AS MATERIALIZED (
+    SELECT bytes, min(device_id) AS low, max(device_id) AS high FROM memop
+    WHERE copy_kind = 2 AND bytes >= $least_bytes::BIGINT GROUP BY bytes
 ), fed AS MATERIALIZED (
     SELECT gap_id FROM worked ANTI JOIN amid USING (gap_id)
     JOIN (
-        SELECT call_id, bytes FROM selected_memop WHERE copy_kind = 1 AND bytes >= $least_bytes::BIGINT
+        SELECT call_id, bytes FROM selected_memop LEFT JOIN fetched USING (bytes)
+        WHERE copy_kind = 1 AND bytes >= $least_bytes::BIGINT AND coalesce(low = device_id AND high = device_id, true)
     ) AS sent USING (call_id)
     ANTI JOIN (
         SELECT device_id, end_ns AS start_ns FROM memop WHERE copy_kind = 2 AND bytes >= $least_bytes::BIGINT
