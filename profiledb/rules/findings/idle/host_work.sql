@@ -55,7 +55,7 @@
 -- advice: [not compiling, not in XLA, not whole step, not launches, not vLLM, not SGLang] Or run it only every N steps, in another process, or on the GPU.
 -- change: host_code={range}
 -- source: TensorRT-LLM metrics 3a-3c (exposed preparation: exposed / range > 0.50 and exposed / window > 0.05)
-SELECT 0::DOUBLE AS value, 0 AS saving_ns, NULL AS explains_ns, NULL AS cause, NULL AS idle_ns, NULL AS range,
+SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS explains_ns, NULL AS cause, NULL AS idle_ns, NULL AS range,
     NULL AS function, NULL AS others, NULL AS others_ns, NULL AS gaps, NULL AS exposed_pct, NULL AS evidence
 FROM finding_window
 WHERE ns > 0 AND NOT EXISTS (
