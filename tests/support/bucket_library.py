@@ -56,7 +56,7 @@ def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def publish(library: Library, report_id: str, end: int = 10, filler: int = 0) -> Manifest:
-    """A report of one kernel of so many ns, without any conversion; ``filler`` bytes make its file larger."""
+    """Publish a report of one kernel that ends at ``end`` ns; ``filler`` bytes make its file larger."""
     library.work.mkdir(exist_ok=True)
     path = library.work / f"{report_id}-{end}.duckdb"
     with create(path, ready=empty()) as db:

@@ -205,6 +205,7 @@ def test_what_one_report_changes_reads_no_others(machine: Machine, monkeypatch: 
     publish(here, TWO, 80)
     assert here.has_sidecar(ONE, "meta")
     assert here.is_intact(TWO)
+    assert all(here.path(one).name in store_of(here).files(one) for one in (ONE, TWO))
     here.delete(ONE)
     assert not here.is_intact(ONE)
 
