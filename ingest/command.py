@@ -86,7 +86,11 @@ def _run_worker(arguments: argparse.Namespace, settings: Settings, forks: ForkCl
             reporter.done(job)
             prefetcher.add(job)
 
-        worker = Worker(library, settings, open_inbox(settings), finish, reporter.step, Runner(forks))
+        # whoever asks for one pass waits for its end, not for the first picture
+        worker = Worker(
+            library, settings, open_inbox(settings), finish, reporter.step, Runner(forks),
+            lists_previews=not arguments.once,
+        )  # fmt: skip
         if arguments.once:
             _run_once(worker)
         else:

@@ -63,6 +63,7 @@ class Worker:
         inbox: inbox of dropped files.
         on_done: called with the final state of each file.
         on_step: called with a file and its progress as the job's message, which is empty if the file is given up.
+        lists_previews: whether a large report is listed while it is converted, which takes time of its own.
     """
 
     library: Library
@@ -71,6 +72,7 @@ class Worker:
     on_done: Callable[[Job], None]
     on_step: Callable[[Job], None] = lambda _: None
     runner: Runner = field(default_factory=Runner)
+    lists_previews: bool = True
     _deferrals: deferred_files.Deferrals = field(default_factory=deferred_files.Deferrals)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _skipped: Mapping[Path, str] | None = None
@@ -328,7 +330,7 @@ class Worker:
             request = self._make_request(job, work, "convert")
             ended = count_ended_attempts(job, job.fingerprint)
             # None in a bucket, which would get each file twice, nor in a team, whose workers do not know what others do
-            request = replace(request, ended=ended, preview=self.library.has_previews)
+            request = replace(request, ended=ended, preview=self.lists_previews and self.library.has_previews)
             outcomes = self.runner.run(
                 [request], lambda step: self._report_step(job, step), note_ended_attempt, publish_preview
             )

@@ -10,7 +10,7 @@ import duckdb
 
 from ingest.derive import classes, staging
 from profiledb.report import preview, store
-from profiledb.report.schema import count_rows, quote
+from profiledb.report.schema import quote
 from profiledb.selection.views import build_busy_sql
 
 LEAST = 200_000
@@ -48,7 +48,7 @@ def write(db: duckdb.DuckDBPyConnection, write_tables: Callable[[], None]) -> No
         write_tables: writes the other tables of ``preview.FILLED`` into the current database.
     """
     wanted = _offer.get()
-    if wanted is None or wanted.path.exists() or count_rows(db, "staged_kernel") < LEAST:
+    if wanted is None or wanted.path.exists() or _is_small(db):
         return
     db.execute(f"DETACH DATABASE IF EXISTS {_CATALOG}")  # of an attempt to read the export in another way
     store.attach_new(db, wanted.path, _CATALOG)
@@ -57,8 +57,7 @@ def write(db: duckdb.DuckDBPyConnection, write_tables: Callable[[], None]) -> No
         preview.create(db)
         db.execute("BEGIN")
         write_tables()
-        for table in preview.PLACED:
-            db.execute(f"INSERT INTO {preview.name_rows(table)} BY NAME FROM staged_{table} WHERE end_ns >= start_ns")
+        left_out = {table: _write_rows(db, table) for table in preview.PLACED}
         db.execute(f"INSERT INTO busy {build_busy_sql()}")
         classes.assign_classes(db)
         announce = wanted.publish(db)
@@ -69,19 +68,31 @@ def write(db: duckdb.DuckDBPyConnection, write_tables: Callable[[], None]) -> No
     finally:
         db.execute(f"USE {store.CATALOG}; DETACH {_CATALOG}")
     store.complete_file(db, wanted.path, _CATALOG)
-    _read_kernels_from(db, wanted.path)
+    if not left_out["kernel"]:
+        _read_kernels_from(db, wanted.path)
     if announce:
         announce()
 
 
+def _is_small(db: duckdb.DuckDBPyConnection) -> bool:
+    """Return True for fewer kernels than ``LEAST``; no more of them are read, which takes seconds in an SQLite file."""
+    counted = db.execute(f"SELECT count(*) FROM (FROM staged_kernel LIMIT {LEAST})").fetchone()
+    return counted is not None and counted[0] < LEAST
+
+
+def _write_rows(db: duckdb.DuckDBPyConnection, table: str) -> int:
+    """Write the staged rows of a table in one pass, drop those that end before they start, and return their number."""
+    rows = preview.name_rows(table)
+    db.execute(f"INSERT INTO {rows} BY NAME FROM staged_{table}")
+    dropped = db.execute(f"DELETE FROM {rows} WHERE (end_ns >= start_ns) IS NOT TRUE").fetchone()
+    return int(dropped[0]) if dropped else 0
+
+
 def _read_kernels_from(db: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Have the report read its kernels from the preview, which is faster than the export, if none was left out there.
+    """Have the report read its kernels from the preview, which is faster than the export.
 
     It stays open until the connection closes, wherever the worker moves it.
     """
     db.execute(f"ATTACH {quote(str(path))} AS {_CATALOG} (READ_ONLY)")
-    rows = f"{_CATALOG}.{preview.name_rows('kernel')}"
-    left_out = db.execute(f"SELECT (SELECT count(*) FROM staged_kernel) > (SELECT count(*) FROM {rows})").fetchone()
-    if left_out == (False,):
-        staging.forget(db, "kernel")
-        db.execute(f"CREATE TEMP VIEW staged_kernel AS FROM {rows}")
+    staging.forget(db, "kernel")
+    db.execute(f"CREATE TEMP VIEW staged_kernel AS FROM {_CATALOG}.{preview.name_rows('kernel')}")

@@ -100,14 +100,14 @@ def combine(found: Sequence[Finding], savings: Savings, window_ns: int | None) -
 
 
 def _predict_finding(finding: Finding, savings: Savings, window_ns: int) -> Finding:
-    change = finding.rule.find_change(finding.cause, list_names(finding.program))
-    if finding.verdict != "fires" or not change or (finding.saving_pct or 0.0) < LEAST_PCT:
+    if finding.verdict != "fires" or (finding.saving_pct or 0.0) < LEAST_PCT:
         return finding
-    change = _fill_change(change, finding)
-    saving = savings.find((change,)) if change else None
+    told = finding.rule.list_changes(finding.cause, list_names(finding.program))
+    changes = tuple(dict.fromkeys(filter(None, (_fill_change(change, finding) for change in told))))
+    saving = savings.find(changes) if changes else None
     if saving is None or not saving.stands_for(window_ns):
         return finding
-    told = _bound_prediction(_convert_saving((change,), saving, window_ns), finding.reach_ns)
+    told = _bound_prediction(_convert_saving(changes, saving, window_ns), finding.reach_ns)
     own = None if finding.own_saving_ns is None else min(finding.own_saving_ns, told.ns)
     return replace(finding, saving_ns=told.ns, saving_pct=told.pct, own_saving_ns=own, prediction=told)
 

@@ -23,7 +23,8 @@ The header is that of an analysis (profiledb.query.header), with these additiona
     -- advice: [launch call, PyTorch] Compile {place|the step}.     conditions first: cause, traits of the program
     -- advice: -> launch_less              lines that several rules share
     -- change: [file] host_code={range}    the change (profiledb.replay.changes) whose replay predicts the saving, with
-                                           conditions as in advice; of a column with a range it takes the innermost name
+                                           conditions as in advice; of a column with a range it takes the innermost
+                                           name. All that hold are made together, except those whose column has no value
     -- source: where formula and threshold come from
 
 The query returns one row. Its ``value`` is compared with the threshold. If there is nothing to judge, ``value`` is
@@ -158,9 +159,9 @@ class Rule:
         """Return the advice for this cause in a program with these traits, with placeholders for columns."""
         return advice.choose(self.advice, cause, traits)
 
-    def find_change(self, cause: str | None, traits: Collection[str] = ()) -> str:
-        """Return the change for this cause and these traits, with placeholders for columns; "" if there is none."""
-        return next(iter(advice.choose(self.changes, cause, traits)), "")
+    def list_changes(self, cause: str | None, traits: Collection[str] = ()) -> tuple[str, ...]:
+        """Return the changes for this cause and these traits, with placeholders for columns."""
+        return advice.choose(self.changes, cause, traits)
 
 
 def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:

@@ -151,7 +151,7 @@ def _shorten_host_code(graph: Graph, part: Part, name: str, share: float) -> Gra
     if spans is None or not len(calls):
         return None
     gap, end = graph.gap.copy(), calls.start
-    begin = end - np.maximum(gap, 0)
+    begin = end - np.maximum(graph.recorded_gap, 0)  # also of work of which another change has removed some
     for one in np.unique(spans[:, 0]):
         ours = graph.recording.calls_of(int(one))
         if not ours.any():  # a framework whose other threads launch, as JAX does
@@ -161,7 +161,8 @@ def _shorten_host_code(graph: Graph, part: Part, name: str, share: float) -> Gra
         chain = graph.chain[int(np.argmax(ours))]
         mine = np.flatnonzero((graph.chain == chain) & (gap > 0))
         covered = _measure_covered(spans[spans[:, 0] == one, 1:], begin[mine], end[mine])
-        gap[mine] -= (np.where(end[mine] >= _find_begin(part, calls.start), covered, 0) * share).astype(np.int64)
+        removed = (np.where(end[mine] >= _find_begin(part, calls.start), covered, 0) * share).astype(np.int64)
+        gap[mine] -= np.minimum(removed, gap[mine])
     return replace(graph, gap=gap) if np.any(gap != graph.gap) else None
 
 

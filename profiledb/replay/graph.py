@@ -54,6 +54,7 @@ class Graph:
         chain: the chain of each call: a thread, or several that hand over to each other.
         gap: the host's own work before each call, since the end of the previous call in the chain; negative if calls of
             a chain overlap.
+        recorded_gap: the same as recorded. It ends with the call, so it tells when the host did that work.
         cost: the duration of each call, unless it waits.
         waits: calls that wait for operations to end.
         queued: launches that wait for an operation to start, because the queue of the GPU is full.
@@ -74,6 +75,7 @@ class Graph:
     recording: Recording
     chain: Integers
     gap: Integers
+    recorded_gap: Integers
     cost: Integers
     waits: dict[int, tuple[int, ...]]
     queued: dict[int, int]
@@ -115,8 +117,9 @@ def build(recording: Recording, partners: list[tuple[int, ...]] | None = None) -
     launch_lag, stream_lag = _measure_lags(calls, operations, stream_before, held, nodes, inner)
     other_lag = _measure_other_lags(operations, after, produced, free)
     partners = _find_partners(operations) if partners is None else partners
+    gap = _measure_gaps(calls, chain, {*waits, *queued})
     return Graph(
-        recording, chain, _measure_gaps(calls, chain, {*waits, *queued}), cost, waits, queued, after_wait,
+        recording, chain, gap, gap, cost, waits, queued, after_wait,
         operations.end - operations.start, stream_before, after, launch_lag, stream_lag, other_lag, partners,
         _order_events(calls, operations, waits | {i: (j,) for i, j in queued.items()}, partners),
     )  # fmt: skip

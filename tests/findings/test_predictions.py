@@ -186,7 +186,7 @@ def test_a_prediction_saves_no_more_than_the_time_that_it_comes_from(publish: Pu
 
 def test_reads_are_what_launches_that_wait_for_results_need() -> None:
     one = rulebook.load()["launch_bound"]
-    assert [one.find_change(cause) for cause in ("reads", None)] == ["without_waits", "cuda_graph"]
+    assert [one.list_changes(cause) for cause in ("reads", None)] == [("without_waits",), ("cuda_graph",)]
 
 
 @pytest.mark.parametrize("one", MENDED, ids=lambda one: one.name)
@@ -199,7 +199,7 @@ def test_rules_declare_changes_that_exist(one: Rule) -> None:
 
 def test_the_cause_chooses_the_change() -> None:
     one = rule("slow", "[file] without_range=dump\n-- change: [else] cuda_graph")
-    assert [one.find_change(cause) for cause in ("file", None)] == ["without_range=dump", "cuda_graph"]
+    assert [one.list_changes(cause) for cause in ("file", None)] == [("without_range=dump",), ("cuda_graph",)]
 
 
 def told(ns: int, low_ns: int, high_ns: int, pct: float = 20.0) -> Finding:

@@ -92,7 +92,7 @@ def test_advice_knows_the_direction(library: Library, small: Any, direction: tup
     calls = [call(100, 1, 0, 10_000), call(1, 4, 50_000, 950_000)]
     found = judged(library, small([(500_000, 900_000)], memop=moved, api_call=calls), "pageable_copies")
     assert said in found.rule.advised(found.cause, ["PyTorch"])[0]
-    change = rulebook.load()["pageable_copies"].find_change(found.cause)
+    change = rulebook.load()["pageable_copies"].list_changes(found.cause)
     assert bool(change) == (direction == (0, 2)), "the change is about copies to the GPU"
 
 

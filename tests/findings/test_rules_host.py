@@ -101,7 +101,7 @@ def test_a_file_is_what_the_host_code_around_its_writing_makes(library: Library,
     found = judge(1_000_000, 10_000)
     assert (found.verdict, found.saving_ns, found.cause) == ("fires", 52_000, "file")
     assert (found.facts["idle_ns"], found.facts["copied_ns"]) == (42_000, 10_000)
-    assert rulebook.load()["output_in_loop"].find_change(found.cause) == "without_range={place}"
+    assert rulebook.load()["output_in_loop"].list_changes(found.cause) == ("without_range={place}",)
     assert (found.facts["place"], "Save the data of {place" in found.advice[0]) == ("dump", True)
     assert judge(1_000_000, 10_000, "recv").verdict == "clear"
     for other in (judge(999_999, 10_000), judge(1_000_000, 4_000)):

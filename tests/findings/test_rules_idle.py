@@ -60,11 +60,12 @@ def test_host_work_of_several_ranges(library: Library, publish: Publish) -> None
     draws = [(at + 100_010, at + 700_000, "draw") for at in range(0, 9 * MS, MS)]
     ranks = [(at + 700_001, at + 999_990, "rank") for at in range(0, 9 * MS, MS)]
     found = judged(library, by_hand(publish, kernels, **ranges(*draws, *ranks)), "host_work")
-    assert (found.facts["range"], found.facts["others"]) == ("draw", 1)
-    assert found.saving_ns == pytest.approx(9 * 599_990, abs=100)
-    assert found.facts["others_ns"] == pytest.approx(9 * 299_989, abs=100)
-    assert found.explains_ns == found.saving_ns + found.facts["others_ns"]
-    assert "and for 2.70 ms in 1 other range" in sentences.strip_sentence(found)
+    assert (found.facts["range"], found.facts["second"]) == ("draw", "rank")
+    assert found.facts["idle_ns"] == pytest.approx(9 * 599_990, abs=100)
+    assert found.facts["second_ns"] == pytest.approx(9 * 299_989, abs=100)
+    assert found.at_most_ns == found.explains_ns == found.facts["idle_ns"] + found.facts["second_ns"]
+    assert "works in draw (5.40 ms) and in rank (2.70 ms)" in sentences.strip_sentence(found)
+    assert found.rule.list_changes(found.cause) == ("host_code={range}", "host_code={second}")
 
 
 @pytest.mark.parametrize(

@@ -199,13 +199,13 @@ def test_a_rank_that_is_late(library: Library, two: Ranks) -> None:
     )
     assert found.value == pytest.approx(100 * 300 / (1000 + 962))
     rule = rulebook.load()["rank_imbalance"]
-    assert rule.find_change(found.cause) == "host_code={range}"
+    assert rule.list_changes(found.cause) == ("host_code={range}",)
     same = {**inside["range"][0], "global_tid": MAIN + 1, "range_id": 99, "pre": 99, "post": 99}
     same |= {"start_ns": 1, "end_ns": 300 * US}
     shared = judged(
         library, two(rounds, api_call=pauses, **inside | {"range": [*inside["range"], same]}), "rank_imbalance"
     )
-    assert (shared.cause, rule.find_change(shared.cause)) == ("slow CPU", "balanced_ranks"), "all do it"
+    assert (shared.cause, rule.list_changes(shared.cause)) == ("slow CPU", ("balanced_ranks",)), "all do it"
     busy = [*rounds, *((GEMM, n * 100 + 30, n * 100 + 60, 1, n * 100) for n in range(10))]
     uneven = judged(library, two(busy, api_call=pauses), "rank_imbalance")
     assert (uneven.verdict, uneven.cause, uneven.saving_ns) == ("fires", None, 300 * US), "GPU 1 computes meanwhile"

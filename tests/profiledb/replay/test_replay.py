@@ -237,6 +237,18 @@ def test_host_code_of_a_range_takes_no_time() -> None:
     assert CHANGES["host_code"].apply(built, part, "nowhere") is None
 
 
+def test_host_code_of_two_ranges_between_the_same_calls() -> None:
+    built = graph.build(READS)
+    spans = {"load": [[READS.threads[0], 108_000, 111_000]], "crop": [[READS.threads[0], 111_000, 115_000]]}
+    part = Part(np.ones(4, np.bool_), np.ones(2, np.bool_), {name: np.array(one) for name, one in spans.items()})
+    for names in (("load", "crop"), ("crop", "load")):
+        edited: graph.Graph | None = built
+        for name in names:
+            edited = CHANGES["host_code"].apply(edited, part, name) if edited else None
+        assert edited is not None
+        assert simulation.replay(edited).length_ns == 224_000 - 7_000
+
+
 def test_the_critical_path_adds_up() -> None:
     built = graph.build(READS)
     path = critical_path.trace(built, simulation.replay(built), 0, 224_000)

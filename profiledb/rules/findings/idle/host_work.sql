@@ -9,8 +9,9 @@
 -- gaps or more each time, even if it is a step: its work lies between the launches. The cause is `one gap` if one gap
 -- each time holds half of the idle time or more, unless the range is named like an update of parameters. It is
 -- `unnamed gap` if that range is a step, the thread is in no OS call for half of the time, and the report has neither
--- CPU samples nor stacks of Python: then nothing says which code of the step that is. Other ranges that reach the
--- threshold as well, each by itself, are explained, too, but not part of the saving.
+-- CPU samples nor stacks of Python: then nothing says which code of the step that is. Another range that reaches the
+-- threshold by itself is the second place of the same work: it counts, too. Further ones are explained, but not part of
+-- the value or the saving.
 -- needs: kernel or memop or graph_launch
 -- needs: range
 -- includes: finding, idle, waiting, training, ranges
@@ -27,12 +28,13 @@
 -- column: range | name | | the range; * stands for its last number
 -- column: function | name | | OS call in which the CPU is for at least half of that time
 -- column: idle_ns | ns | | idle time of all GPUs in it
--- column: others | count | | other ranges that reach the threshold by themselves, if any
--- column: others_ns | ns | | idle time of all GPUs in these
+-- column: second | name | | the range with the second most such time that reaches the threshold by itself, if any
+-- column: second_ns | ns | | idle time of all GPUs in it
 -- column: gaps | count | | gaps during which it is open
 -- column: exposed_pct | % | .1f | share of the time of these ranges in which the GPU is idle
+-- says: The GPU waits {value} of the time while the CPU is in {function} in {range} ({idle_ns}), and works in {second} ({second_ns}).
+-- says: The GPU waits {value} of the time while the CPU works in {range} ({idle_ns}) and in {second} ({second_ns}).
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in {function} in {range}.
--- says: The GPU waits {value} of the time ({idle_ns}) while the CPU works in {range}, and for {others_ns} in {others} other {others|range|ranges}.
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU works in {range}.
 -- clear: No range of the program keeps the GPU waiting for more than {value} of the time.
 -- advice: [unnamed gap, CUDA C++ or Fortran] Find out first which code of {place} this is: no range and no sample tells. Capture it with CPU samples (`nsys profile --sample=process-tree --backtrace=dwarf`).
@@ -54,9 +56,10 @@
 -- advice: [not compiling, not in XLA, else] Launch the next step before {place}, or move it to another thread: the GPU has nothing queued meanwhile.
 -- advice: [not compiling, not in XLA, not whole step, not launches, not vLLM, not SGLang] Or run it only every N steps, in another process, or on the GPU.
 -- change: host_code={range}
+-- change: host_code={second}
 -- source: TensorRT-LLM metrics 3a-3c (exposed preparation: exposed / range > 0.50 and exposed / window > 0.05)
 SELECT 0::DOUBLE AS value, 0 AS saving_ns, 0 AS explains_ns, NULL AS cause, NULL AS idle_ns, NULL AS range,
-    NULL AS function, NULL AS others, NULL AS others_ns, NULL AS gaps, NULL AS exposed_pct, NULL AS evidence
+    NULL AS function, NULL AS second, NULL AS second_ns, NULL AS gaps, NULL AS exposed_pct, NULL AS evidence
 FROM finding_window
 WHERE ns > 0 AND NOT EXISTS (
         FROM selected_idle(2000, NULL)
@@ -88,8 +91,11 @@ WITH piece AS MATERIALIZED (
 ), main AS (
     FROM waited ORDER BY ns DESC, pattern LIMIT 1
 ), other AS (
-    SELECT count(*) AS ranges, coalesce(sum(ns), 0)::BIGINT AS ns
-    FROM waited ANTI JOIN main USING (pattern_id) WHERE reaches
+    SELECT pattern, ns FROM waited ANTI JOIN main USING (pattern_id) WHERE reaches
+), further AS (
+    SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM other
+), second AS (
+    FROM other ORDER BY ns DESC, pattern LIMIT 1
 ), called AS (
     SELECT function FROM piece JOIN work USING (path_id) JOIN main USING (pattern_id) WHERE reason = 'OS runtime call'
     GROUP BY function, main.ns HAVING 2 * sum(piece.ns) >= main.ns ORDER BY sum(piece.ns) DESC, function LIMIT 1
@@ -123,19 +129,19 @@ WITH piece AS MATERIALIZED (
     WHERE path_id IN (SELECT path_id FROM work JOIN main USING (pattern_id))
     GROUP BY gap_id ORDER BY ns DESC, gap_id LIMIT 10
 )
-SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coalesce(main.ns, 0) AS saving_ns,
-    coalesce(main.ns, 0) + other.ns AS explains_ns,
-    CASE WHEN is_compiling(pattern) THEN 'compiling'
+SELECT 100.0 * (coalesce(main.ns, 0) + coalesce(second.ns, 0)) / nullif(finding_window.ns, 0) AS value,
+    coalesce(main.ns, 0) + coalesce(second.ns, 0) AS saving_ns, coalesce(main.ns, 0) + further.ns AS explains_ns,
+    CASE WHEN is_compiling(main.pattern) THEN 'compiling'
         WHEN launches AND between_launches AND NOT in_one_gap THEN 'launches'
-        WHEN is_compiled_by_xla(pattern) THEN 'in XLA'
-        WHEN launches AND in_one_gap AND NOT is_update(pattern) THEN CASE
-                WHEN pattern IN (FROM whole) AND (SELECT function FROM called) IS NULL AND NOT has_rows('cpu_sample')
+        WHEN is_compiled_by_xla(main.pattern) THEN 'in XLA'
+        WHEN launches AND in_one_gap AND NOT is_update(main.pattern) THEN CASE
+                WHEN main.pattern IN (FROM whole) AND (SELECT function FROM called) IS NULL AND NOT has_rows('cpu_sample')
                     AND NOT has_rows('python_call') AND NOT has_rows('python_sample') THEN 'unnamed gap'
                 ELSE 'one gap'
             END
-        WHEN pattern IN (FROM whole) THEN 'whole step' WHEN launches THEN 'launches' END AS cause,
-    main.ns AS idle_ns, pattern AS range, (SELECT function FROM called) AS function,
-    nullif(other.ranges, 0) AS others, nullif(other.ns, 0) AS others_ns, gaps,
+        WHEN main.pattern IN (FROM whole) THEN 'whole step' WHEN launches THEN 'launches' END AS cause,
+    main.ns AS idle_ns, main.pattern AS range, (SELECT function FROM called) AS function,
+    second.pattern AS second, second.ns AS second_ns, gaps,
     exposed_pct / gpus AS exposed_pct,
     (SELECT list(piece ORDER BY ns DESC, gap_id) FROM shown) AS evidence
-FROM finding_window CROSS JOIN other LEFT JOIN main ON true LEFT JOIN launched ON true;
+FROM finding_window CROSS JOIN further LEFT JOIN main ON true LEFT JOIN second ON true LEFT JOIN launched ON true;
