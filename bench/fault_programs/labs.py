@@ -389,7 +389,7 @@ def drone_race(loop: Loop, mended: bool) -> None:
 
 
 @program("shapes_that_recompile")
-def dialogues(loop: Loop, mended: bool) -> None:
+def dialogs(loop: Loop, mended: bool) -> None:
     """Give a Triton kernel batches of any length, a constexpr of it; mended, padded to multiples of 256."""
     people, room, width, layers = 256 // SMALL, 1024 // SMALL, 1024 // SMALL, 12
     spoken = torch.randn(people, room, width, device=DEVICE, dtype=torch.bfloat16)

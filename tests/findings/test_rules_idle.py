@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from profiledb.findings import sentences
+from profiledb.findings import rulebook, sentences
 from profiledb.findings.sentences import strip_sentence
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
@@ -65,7 +65,8 @@ def test_host_work_of_several_ranges(library: Library, publish: Publish) -> None
     assert found.facts["second_ns"] == pytest.approx(9 * 299_989, abs=100)
     assert found.at_most_ns == found.explains_ns == found.facts["idle_ns"] + found.facts["second_ns"]
     assert "works in draw (5.40 ms) and in rank (2.70 ms)" in sentences.strip_sentence(found)
-    assert found.rule.list_changes(found.cause) == ("host_code={range}", "host_code={second}")
+    changes = rulebook.load()["host_work"].list_changes(found.cause)
+    assert changes == ("host_code={range}", "host_code={second}")
 
 
 @pytest.mark.parametrize(

@@ -135,8 +135,9 @@ SELECT 100.0 * (coalesce(main.ns, 0) + coalesce(second.ns, 0)) / nullif(finding_
         WHEN launches AND between_launches AND NOT in_one_gap THEN 'launches'
         WHEN is_compiled_by_xla(main.pattern) THEN 'in XLA'
         WHEN launches AND in_one_gap AND NOT is_update(main.pattern) THEN CASE
-                WHEN main.pattern IN (FROM whole) AND (SELECT function FROM called) IS NULL AND NOT has_rows('cpu_sample')
-                    AND NOT has_rows('python_call') AND NOT has_rows('python_sample') THEN 'unnamed gap'
+                WHEN main.pattern IN (FROM whole) AND (SELECT function FROM called) IS NULL
+                    AND NOT has_rows('cpu_sample') AND NOT has_rows('python_call')
+                    AND NOT has_rows('python_sample') THEN 'unnamed gap'
                 ELSE 'one gap'
             END
         WHEN main.pattern IN (FROM whole) THEN 'whole step' WHEN launches THEN 'launches' END AS cause,

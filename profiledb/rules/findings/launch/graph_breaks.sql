@@ -25,7 +25,7 @@
 -- clear: All kernels run in CUDA graphs ({graphs} {graphs|launch|launches}).
 -- advice: [vLLM] Have vLLM capture whole batches: `cudagraph_mode` `FULL_AND_PIECEWISE`, with capture sizes that hold your batches, so that none runs outside of the graphs.
 -- advice: [else, SGLang] Have SGLang capture the batches that run outside of graphs: a larger `--cuda-graph-max-bs`.
--- advice: [else, JAX or XLA] Have XLA put more into its graphs: `XLA_FLAGS=--xla_gpu_graph_min_graph_size=1`.
+-- advice: [else, JAX or XLA] Call all of {part|the step} in one `jax.jit`, the optimizer's update included: outside of it JAX runs each operation by itself. Of small compiled functions XLA makes graphs with `XLA_FLAGS=--xla_gpu_graph_min_graph_size=1`.
 -- advice: [else, torch.compile] Compile what runs outside of the graphs in {part|the step}, too: `TORCH_LOGS="graph_breaks,recompiles,cudagraphs"` names it. `.item()`, prints and shapes that depend on data break graphs.
 -- advice: [else, PyTorch] Capture what runs outside of the graphs in {part|the step}, too: no `.item()`, prints or shapes that depend on data in between.
 -- advice: [else] Capture the kernels in {part|the step} that run outside of the graphs, too.
