@@ -4,6 +4,7 @@ import fcntl
 import gc
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -35,6 +36,10 @@ from tests.support.s3 import s3, s3_server, s3_servers
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "sample_reports"
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # As a shell starts jobs in the background; the programs that tests end by Ctrl+C would ignore it, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 __all__ = [  # hooks, and names for tests
     "CORPUS",

@@ -36,8 +36,9 @@ def test_the_worker_prepares_a_report_after_it_is_ready(tmp_path: Path) -> None:
         # the last but one that is asked for: the process is at its end
         last = request.build(library, report.id, "range_facts", {"warmup": "exclude"})
         plain = request.build(library, report.id, "range_facts")
-        wait_until(lambda: any(answer_store.read(library, one) is not None for one in (last, plain)))
-        wait_until(build.get_timeline_path(library.derived.timelines, report.id).exists)
+        # it runs while nothing else does, and beside these tests something always does
+        wait_until(lambda: any(answer_store.read(library, one) is not None for one in (last, plain)), 240)
+        wait_until(build.get_timeline_path(library.derived.timelines, report.id).exists, 240)
     finally:
         assert worker.stdin
         worker.stdin.close()
