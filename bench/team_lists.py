@@ -46,6 +46,7 @@ from profiledb.library.report_list import PAGE, Filters
 from profiledb.library.team_database import open_database
 from profiledb.library.workers import WorkerInfo
 from profiledb.report.schema import SCHEMA_VERSION
+from profiledb.studies import prefetch
 from profiledb.studies.trends import change_points, gate
 from profiledb.studies.trends.budget import Budget
 from profiledb.studies.trends.series_board import Board
@@ -257,7 +258,7 @@ def measure(root: Path, url: str, count: int) -> Iterator[str]:
             yield f"{count:,} reports"
             yield format_cost("list of reports", library.list)
             yield format_cost("list of files", library.catalog.jobs)
-            yield format_cost("list of objects", library.storage.store.index.all_files)
+            yield format_cost("times of all files, for a sweep of the summaries", library.file_times)
             yield format_cost(
                 "Trends, changes never looked for", lambda: series_table.build_frame(Board(library).listed)
             )
@@ -268,6 +269,9 @@ def measure(root: Path, url: str, count: int) -> Iterator[str]:
             for number in numbers:
                 put_report(library, number)
             yield format_cost("Trends, new reports of a series, whoever looks first", lambda: Board(library).listed)
+            put_report(library, numbers[-1] + SERIES)
+            lists = partial(prefetch.do_lists, library, sweep=False)
+            yield format_cost("lists of a preparing process, a report more", lists)
             newest = library.find(f"{numbers[-1]:016x}")
             check = partial(gate.check_report, library, newest, "series", Budget())
             yield format_cost("gate, a report against its series", check)

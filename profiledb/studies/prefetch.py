@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
@@ -37,12 +38,15 @@ from profiledb.studies.prefetch_orders import BUSY, LISTS, VERDICTS
 from profiledb.studies.summary import answers as summary
 from profiledb.studies.trends import summary_refresh
 from profiledb.studies.trends.series_board import Board
+from profiledb.studies.trends.team_summary_store import open_summaries
 from profiledb.studies.verdicts import store_verdicts
 from profiledb.timeline.store import Timelines
 
 _log = logging.getLogger("warpdeck")
 _LISTS_LOCK = 0x7761727067
 """Key of the lock in PostgreSQL that the process of a team holds while it prepares lists."""
+_REST = 25
+"""How many times as long as a look at all summaries no other one follows."""
 _LOOKS = 500
 """Reports whose files are looked up at once."""
 
@@ -157,6 +161,7 @@ def main(arguments: Sequence[str]) -> int:
     library = open_library(settings)
     library.use_one_thread()
     has_views = has_old_findings = False
+    next_sweep = 0.0
     while True:
         answer = order = orders.get()
         if order != LISTS and not has_views:
@@ -168,7 +173,11 @@ def main(arguments: Sequence[str]) -> int:
             if not has_old_findings:
                 list_old_findings(library)
                 has_old_findings = True
-            answer = LISTS if do_lists(library) else BUSY
+            began = time.monotonic()
+            is_sweep = began >= next_sweep
+            answer = LISTS if do_lists(library, sweep=is_sweep) else BUSY
+            if is_sweep and answer == LISTS:
+                next_sweep = time.monotonic() + _REST * (time.monotonic() - began)
         else:
             prepare_all(library, order)
         print(answer, file=answers, flush=True)
@@ -206,11 +215,18 @@ def list_old_findings(library: Library) -> None:
         list_findings(library, library.catalog.listing.unjudged(digest.hash_rules(rules.values())), rules)
 
 
-def do_lists(library: Library) -> bool:
-    """Store the data of lists of reports: summaries, runs and series. Return False if another process does so."""
+def do_lists(library: Library, *, sweep: bool = True) -> bool:
+    """Store the data of lists of reports: summaries, runs and series. Return False if another process does so.
+
+    A ``sweep`` looks at every report, for summaries that are outdated and those of deleted reports. Otherwise only
+    reports without a summary are looked at: whoever changes a report renews its own.
+    """
     with _take_turn(library) as is_free:
         if is_free:
-            summary_refresh.refresh(library)
+            if sweep or not open_summaries(library).exists:
+                summary_refresh.refresh(library)
+            else:
+                summary_refresh.refresh_missing(library)
             run_lookup.list_lines(library, work_out=True)
             _ = Board(library).listed  # keeps what lists show of the series that changed
     return is_free

@@ -17,6 +17,7 @@ from profiledb.report.derived_files import SUMMARIES
 from profiledb.studies import prefetch as prepare_reports
 from profiledb.studies.prefetch_orders import LISTS, VERDICTS
 from profiledb.studies.trends import summary_refresh
+from profiledb.studies.trends.team_summary_store import open_summaries
 from profiledb.timeline import build
 from tests.conftest import ROOT, SAMPLES, ingest_files, wait_until
 
@@ -173,3 +174,18 @@ def _run_until_done(prefetcher: Prefetcher) -> None:
 def _left(folder: Path) -> list[str]:
     found = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
     return [line for line in map(" ".join, found) if str(folder) in line]
+
+
+def test_lists_between_two_sweeps_look_at_no_report_that_has_a_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest_files(tmp_path, [SAMPLES / REPORT])
+    library = Library(tmp_path / "library")
+    assert prepare_reports.do_lists(library, sweep=False)
+    (report,) = library.list()
+    store = open_summaries(library)
+    assert store.stamps().keys() == {report.id}, "without a file of summaries all are made"
+    store.forget([report.id])
+    monkeypatch.setattr(Library, "file_times", lambda _: pytest.fail("it looked at all files"))
+    assert prepare_reports.do_lists(library, sweep=False)
+    assert store.stamps().keys() == {report.id}, "the missing one"
