@@ -12,7 +12,7 @@
 -- column: command | text | | profiled program, with its arguments
 -- column: gpus | count | | number of GPUs in the machine
 -- column: gpu_names | text | | product names of the GPUs, each once
--- column: gpu_list | text | | product names, each with its number of GPUs
+-- column: gpu_list | text | | product names, each with its number of GPUs, and how many of all worked if not each did
 -- column: driver_version | text | | version of the NVIDIA driver: 45010204 in older reports is 450.102.04
 -- column: cuda_version | text | | CUDA version that the driver supports
 -- column: os | text | | operating system
@@ -20,7 +20,8 @@
 -- column: processes | count | | number of recorded processes
 SELECT kind, tool, tool_version, converter, strftime(captured_at, '%Y-%m-%dT%H:%M:%S') AS captured_at,
     epoch_ns(captured_at) AS session_ns, duration_ns,
-    command, gpus, gpu_names, gpu_list,
+    command, gpus, gpu_names,
+    gpu_list || IF(used.n BETWEEN 1 AND gpus - 1, ' (' || used.n || ' in use)', '') AS gpu_list,
     regexp_replace(
         regexp_replace(driver_version, '^(\d{3})(\d{2})$', '\1.\2'), '^(\d{3})(\d{2,3})(\d{2})$', '\1.\2.\3'
     ) AS driver_version, cuda_version, os, cpu, processes
@@ -29,4 +30,5 @@ FROM report CROSS JOIN (
         string_agg(n || coalesce(' × ' || name, IF(n = 1, ' GPU', ' GPUs') || ' of unknown model'), ', '
             ORDER BY n DESC, name) AS gpu_list
     FROM (SELECT nullif(name, '') AS name, count(*) AS n FROM gpu GROUP BY ALL)
-) CROSS JOIN (SELECT nullif(count(*), 0) AS processes FROM process);
+) CROSS JOIN (SELECT count(DISTINCT device_id) AS n FROM busy) AS used
+CROSS JOIN (SELECT nullif(count(*), 0) AS processes FROM process);

@@ -1,5 +1,7 @@
 """Facts about the machine of a report: driver versions in their usual form, and GPUs with their number."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from profiledb.library.library import Library
@@ -21,16 +23,19 @@ def test_versions_of_drivers(library: Library, publish: Publish, written: str | 
     assert facts["driver_version"] == read
 
 
-def test_each_gpu_has_its_own_count(library: Library, publish: Publish) -> None:
+@pytest.mark.parametrize(("used", "said"), [((), ""), ((1, 1, 2), " (2 in use)"), (range(6), "")])
+def test_each_gpu_has_its_own_count(library: Library, publish: Publish, used: Sequence[int], said: str) -> None:
     gpus = ["T400", "A100", "A100", "A100", None, ""]
 
     def fill(db: object) -> None:
         insert(db, "report", [{"kind": "nsys"}])  # type: ignore[arg-type]
         insert(db, "gpu", [{"gpu_id": at, "name": gpu} for at, gpu in enumerate(gpus)])  # type: ignore[arg-type]
+        busy = [{"device_id": one, "start_ns": 10 * at, "end_ns": 10 * at + 5} for at, one in enumerate(used)]
+        insert(db, "busy", busy)  # type: ignore[arg-type]
 
     (facts,) = run(library, publish(fill), "report_facts")
     assert (facts["gpus"], facts["gpu_names"], facts["gpu_list"]) == (
-        6, "A100, T400", "3 × A100, 2 GPUs of unknown model, 1 × T400",
+        6, "A100, T400", f"3 × A100, 2 GPUs of unknown model, 1 × T400{said}",
     )  # fmt: skip
 
 
