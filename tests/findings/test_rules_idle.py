@@ -245,6 +245,16 @@ def test_the_place_of_idle_time_holds_most_of_it(library: Library, publish: Publ
     assert judged(library, by_hand(publish, kernels, **most), "gpu_idle").place == "b"
 
 
+@pytest.mark.parametrize(("times", "cause"), [(1, "one allocation"), (2, "one allocation"), (3, "allocation")])
+def test_allocation_in_one_gap_does_not_repeat(library: Library, publish: Publish, times: int, cause: str) -> None:
+    """By hand: one to three gaps of 30 ms, in each of which the CPU allocates."""
+    kernels = [(n * 40 * MS, n * 40 * MS + 10, n * 40 * MS + 20, n * 40 * MS + 10 * MS) for n in range(times + 1)]
+    calls = [made.call(1 + n, 3, n * 40 * MS + 10 * MS, n * 40 * MS + 40 * MS - 5) for n in range(times)]
+    found = judged(library, by_hand(publish, kernels, api_call=calls), "gpu_idle")
+    assert (found.verdict, found.facts["reason"], found.cause) == ("fires", "allocation", cause)
+    assert ("before the loop, pinned memory" in sentences.fill_advice(found)[0]) == (cause == "one allocation")
+
+
 def test_module_loading(nsys_samples: Library, library: Library, publish: Publish) -> None:
     """Only strangers' reports have a costly one, so by hand. A launch of 0.9 ms is a slow launch."""
     kernels = [(0, 10, 20, 10 * MS), (30 * MS, 45 * MS, 44 * MS, 60 * MS)]

@@ -4,7 +4,8 @@
 -- and reason are those of most of this time (`idle_ranges`, `idle_reasons`): they describe the gaps, not the work
 -- launched after them. The evidence lists the longest gaps. If most kernels are nodes of CUDA graphs, tracing each node
 -- slows down `cudaGraphLaunch` (`traced_launch`): idle time in it is neither saved nor a reason, and if it decides
--- whether the rule fires, the rule does not judge. Code of the CPU in a compiled function of JAX is the cause `in XLA`.
+-- whether the rule fires, the rule does not judge. Code of the CPU in a compiled function of JAX is the cause `in XLA`,
+-- and allocation of which one gap holds half or more `one allocation`.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
@@ -36,6 +37,7 @@
 -- advice: [launch call or launch latency or between operations] -> launch_less
 -- advice: [copy call] -> pin
 -- advice: [allocation] -> allocate_once
+-- advice: [one allocation] Allocate before {part|the loop}, pinned memory (`cudaHostAlloc`) too, or start the capture later: a single gap has most of this time.
 -- advice: [module loading, HIP] Launch every kernel once before {part|the loop}: the driver loads it at its first launch.
 -- advice: [module loading, else] Launch every kernel once before {part|the loop}: the driver loads it at its first launch. `CUDA_MODULE_LOADING=EAGER` loads all at the start.
 -- advice: [other CUDA call] Create events, streams and handles once, before {part|the loop}: the CUDA API page names the calls.
@@ -85,6 +87,9 @@ SELECT CASE WHEN $threshold::DOUBLE * finding_window.ns > 100.0 * rest.ns
         || ' time: capture without `--cuda-graph-trace=node` to see how much remains.' AS unjudged,
     rest.ns AS saving_ns, total.ns AS idle_ns, traced.ns AS traced_ns,
     CASE WHEN main.reason = 'host code' AND is_compiled_by_xla(coalesce(place.pattern, mainly.pattern)) THEN 'in XLA'
+        WHEN main.reason = 'allocation' AND main.ns <= 2 * (
+                SELECT max(ns) FROM (SELECT sum(ns) AS ns FROM own WHERE reason = 'allocation' GROUP BY gap_id)
+            ) THEN 'one allocation'
         WHEN main.reason <> 'unknown' THEN main.reason WHEN NOT has_rows('api_call') THEN 'no calls' END AS cause,
     nullif(replace(main.reason, 'host code', 'non-CUDA code'), 'unknown') AS reason,
     100.0 * main.ns / nullif(rest.ns, 0) AS reason_pct,
