@@ -212,6 +212,9 @@ def test_small_grids(nsys_samples: Library, library: Library, small: Callable[..
     own = judged(library, of_library, "small_grids")
     assert (own.value, own.rule.is_choice) == (37.5, True), "nobody can give a kernel of cuDNN more blocks"
     assert "100.0 % of it in kernels of cuBLAS and cuDNN" in sentences.strip_sentence(own)
+    assert (found.cause, own.cause) == (None, "product")
+    assert "split-K" in own.rule.advised(own.cause)[0]
+    assert "`torch.compile` replace it" in found.rule.advised(found.cause, ["PyTorch", "eager"])[0]
     spins = small((0, 10_000, "spin_kernel", "other"), (19_000, 20_000, "b", "other"), blocks=33)
     assert judged(library, spins, "small_grids").value == 0, "torch.cuda._sleep passes time, and nothing else"
     assert judged(library, spins, "hot_kernel").facts["kernel"] == "b"
@@ -450,3 +453,23 @@ def test_double_precision(nsys_samples: Library, library: Library, small: Callab
     assert fires == {"kernels.nsys-rep", "queue.nsys-rep"}, "both have tasks in FP64"
     double_ns = union((a, b) for a, b, title, *_ in named("kernels") if "f64f64" in title)
     assert judged(nsys_samples, "kernels.nsys-rep", "double_precision").facts["double_ns"] == double_ns
+
+
+@pytest.mark.parametrize(
+    ("title", "is_narrow"),
+    [
+        ("nvjet_sm90_tst_64x8_64x16_4x1_v_bz_TNT", True),
+        ("nvjet_sm90_tst_8x64_64x16_4x1_v_bz_bias_TNN", True),
+        ("nvjet_sm90_tst_64x8_64x16_1x1_h_bz_NNT", True),
+        ("nvjet_sm90_tst_64x8_64x16_2x4_h_bz_bias_TNT", False),  # of a BERT of width 384, for a text of 128 tokens
+        ("nvjet_sm90_tst_64x8_64x16_1x4_h_bz_bias_TNT", False),
+        ("nvjet_sm90_tst_128x64_64x8_2x1_v_bz_TNT", False),
+        ("void gemv2T_kernel_val<int, int, __nv_bfloat16>", True),
+    ],
+)
+def test_products_with_few_vectors(library: Library, small: Callable[..., str], title: str, is_narrow: bool) -> None:
+    """They have one column of narrow tiles."""
+    from profiledb.query import views
+
+    with library.cursor(small((0, 9, "one", "matmul")), None, views.list_needed(["tensor"])) as cursor:
+        assert cursor.execute("SELECT is_vector_product(?)", [title]).fetchall() == [(is_narrow,)]

@@ -5,7 +5,7 @@
 -- `least_ns` or more and run alone: beside others the empty SMs may work, and the launch dominates shorter ones. The
 -- saving is the lost time, if the work splits into as many blocks as there are SMs. Communication does not count: it
 -- uses few SMs on purpose. If most of the loss is in kernels of cuBLAS and cuDNN, which choose their grids themselves,
--- the fix is a choice: a larger batch, or other shapes.
+-- the fix is a choice: a larger batch, or other shapes. The cause is `product` if the kernel that loses most is one.
 -- needs: kernel
 -- includes: finding, work, nccl, closed
 -- selects: part
@@ -30,14 +30,16 @@
 -- advice: [else, OpenACC] Give {kernel} more gangs: `collapse(2)` or `collapse(3)` on its loops, a smaller `vector_length`.
 -- advice: [else, OpenMP offload] Give {kernel} more teams: `collapse(2)` or `collapse(3)` on its loops, `num_teams`.
 -- advice: [else, CUDA C++ or CuPy or Numba] Give {kernel} more blocks: smaller ones, fewer elements for each thread, several problems in one launch.
--- advice: [else] Give {kernel} more blocks: a larger batch, smaller tiles, split-K (`cublasLt` heuristics do), several problems in one launch (batched or grouped GEMM).
+-- advice: [else, product] Give {kernel} more blocks: a larger batch, smaller tiles, split-K (`cublasLt` heuristics do), several problems in one launch (batched or grouped GEMM).
+-- advice: [else, PyTorch, eager] Give {kernel} more blocks by a larger batch, or let `torch.compile` replace it: its kernels split reductions among blocks.
+-- advice: [else] Give {kernel} more blocks: a larger batch, fewer elements for each block, several problems in one launch.
 -- advice: [PyTorch] Or run independent work beside it, on another stream: `torch.cuda.Stream()`.
 -- advice: [else, CuPy or Numba] Or run independent work beside it, on another stream.
 -- advice: [else, OpenACC or OpenMP offload] Or run independent regions beside it (`async`, `nowait`).
 -- advice: [else] Or run independent work beside it, on another stream, or in branches of a CUDA graph.
 -- source: Nsight Compute, LaunchStatistics (fewer blocks than SMs, lost share); PyTorch TensorBoard plugin gpu_metrics_parser; 5 % and 5 µs: ours
-SELECT 0::DOUBLE AS value, NULL AS unjudged, 0 AS saving_ns, false AS is_choice, NULL AS library_pct, 0 AS lost_ns,
-    0 AS launches, NULL AS sms, NULL AS kernel, NULL AS single, NULL AS evidence
+SELECT 0::DOUBLE AS value, NULL AS unjudged, 0 AS saving_ns, NULL AS cause, false AS is_choice,
+    NULL AS library_pct, 0 AS lost_ns, 0 AS launches, NULL AS sms, NULL AS kernel, NULL AS single, NULL AS evidence
 FROM finding_window
 WHERE ns > 0 AND EXISTS (FROM gpu WHERE sm_count IS NOT NULL AND gpu_id IN (SELECT device_id FROM finding_edge))
     AND NOT EXISTS (
@@ -56,7 +58,7 @@ WITH small AS MATERIALIZED (
             AS closed_pct
     FROM small LEFT JOIN kernel_name USING (name_id)
 ), by_kernel AS (
-    SELECT kernel, any_value(readable) AS name, sum(lost_ns)::BIGINT AS lost_ns,
+    SELECT kernel, any_value(readable) AS name, any_value(class) AS class, sum(lost_ns)::BIGINT AS lost_ns,
         count(*) AS launches, median(blocks)::BIGINT AS blocks, arg_max(small.start_ns, small.lost_ns) AS start_ns,
         arg_max(small.end_ns, small.lost_ns) AS end_ns, arg_max(device_id, small.lost_ns) AS device_id
     FROM small JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY lost_ns DESC, kernel LIMIT 10
@@ -71,7 +73,10 @@ WITH small AS MATERIALIZED (
 )
 SELECT CASE WHEN told THEN 100.0 * total.lost_ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN NOT told THEN 'The report does not tell how many SMs the GPU has.' END AS unjudged,
-    total.lost_ns AS saving_ns, coalesce(closed_pct >= 50, false) AS is_choice,
+    total.lost_ns AS saving_ns, (
+        SELECT CASE WHEN class IN ('matmul', 'convolution', 'attention') THEN 'product' END FROM by_kernel
+        ORDER BY lost_ns DESC, kernel LIMIT 1
+    ) AS cause, coalesce(closed_pct >= 50, false) AS is_choice,
     CASE WHEN closed_pct >= 50 THEN closed_pct END AS library_pct, total.lost_ns, total.launches, sms,
     (SELECT name FROM by_kernel ORDER BY lost_ns DESC, kernel LIMIT 1) AS kernel,
     (SELECT any_value(name) FROM by_kernel HAVING count(*) = 1) AS single,

@@ -32,9 +32,11 @@ FROM kernel_name
 WHERE class IN ('matmul', 'convolution', 'attention') AND NOT regexp_matches(demangled, 'gemv|gemmk1|split_?k_?reduce'
     || '|epilogue|depthwise|workspace|offsets|cask_plugin|im2col|col2im|fft|combine|convert|dot_do_o|preprocess', 'i');
 
--- Whether a matrix product is one with a vector, or with at most eight of them: tiles of nvjet with eight columns.
+-- Whether a matrix product is one with a vector, or with at most eight of them: tiles of nvjet with eight columns, in
+-- clusters of one column of tiles (4x1). A cluster of several columns (2x4) is of a product with more vectors, in tiles
+-- so small that they fill the GPU.
 CREATE OR REPLACE MACRO is_vector_product(name) AS regexp_matches(name,
-    '(?i)gemv|gemmk1|(^|[^a-z])dot_kernel|mat_?vec|nvjet_(sm\d+_)?[a-z]+_(\d+x8|8x\d+)_');
+    '(?i)gemv|gemmk1|(^|[^a-z])dot_kernel|mat_?vec|nvjet_(sm\d+_)?[a-z]+_(\d+x8|8x\d+)_\d+x\d+_(\d+x1|[hv])_');
 
 -- Return true for a kernel of PyTorch whose result is of truth values: a comparison, or whether any or all are true.
 CREATE OR REPLACE MACRO is_condition(name) AS
