@@ -173,6 +173,7 @@ def test_growth(capture: Capture, library: Library, nsys_samples: Library) -> No
     finding = judged(library, loop(capture, [100 + 10 * n for n in range(9)]), "step_growth")
     assert (finding.verdict, finding.facts["first_ns"], finding.facts["last_ns"]) == ("fires", 110 * US, 170 * US)
     assert finding.value == pytest.approx(100 * 60 / 110)
+    assert finding.is_cause, "it precedes what takes longer from step to step"
     assert finding.at_most_ns == sum(10 * n for n in range(9)) * US, "the line starts below the shortest step"
     outliers = {9: 900, 15: 600}  # by Pearson's correlation, these two hide that all others grow
     lasts = [outliers.get(n, 100 + 4 * n) for n in range(20)]
