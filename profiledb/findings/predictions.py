@@ -102,8 +102,8 @@ def combine(found: Sequence[Finding], savings: Savings, window_ns: int | None) -
 def _predict_finding(finding: Finding, savings: Savings, window_ns: int) -> Finding:
     if finding.verdict != "fires" or (finding.saving_pct or 0.0) < LEAST_PCT:
         return finding
-    told = finding.rule.list_changes(finding.cause, list_names(finding.program))
-    changes = tuple(dict.fromkeys(filter(None, (_fill_change(change, finding) for change in told))))
+    every = finding.rule.list_changes(finding.cause, list_names(finding.program))
+    changes = tuple(dict.fromkeys(filter(None, (_fill_change(change, finding) for change in every))))
     saving = savings.find(changes) if changes else None
     if saving is None or not saving.stands_for(window_ns):
         return finding
