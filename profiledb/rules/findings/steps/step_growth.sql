@@ -2,8 +2,9 @@
 -- question: Does the step time grow during the run?
 -- The growth of the median step time from the first to the last third of the steps that count (see "Outlier steps"), in
 -- the process that grows most. It is 0 unless step times rise with the number of the step (rank correlation of at least
--- `correlation`). The rule needs at least 9 steps. The saving is the time that steps take above the first one, by the line
--- through both medians, which is never below the shortest step. Growth comes before the places in which steps spend it.
+-- `correlation`). The rule needs at least 9 steps. The saving is the time that steps take above the first one, by the
+-- line through both medians, which is never below the shortest step. Growth comes before the places in which steps
+-- spend it.
 -- needs: range
 -- includes: waiting
 -- selects: part
