@@ -37,7 +37,7 @@
 -- advice: [launch call or launch latency or between operations] -> launch_less
 -- advice: [copy call] -> pin
 -- advice: [allocation] -> allocate_once
--- advice: [one allocation] Allocate before {part|the loop}, or start the capture later: a single gap has most of this time.
+-- advice: [one allocation] Allocate before {part|the loop}, or start the capture later: a single gap has most of the idle time.
 -- advice: [module loading, HIP] Launch every kernel once before {part|the loop}: the driver loads it at its first launch.
 -- advice: [module loading, else] Launch every kernel once before {part|the loop}: the driver loads it at its first launch. `CUDA_MODULE_LOADING=EAGER` loads all at the start.
 -- advice: [other CUDA call] Create events, streams and handles once, before {part|the loop}: the CUDA API page names the calls.
