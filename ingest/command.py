@@ -86,7 +86,7 @@ def _run_worker(arguments: argparse.Namespace, settings: Settings, forks: ForkCl
             reporter.done(job)
             prefetcher.add(job)
 
-        # whoever asks for one pass waits for its end, not for the first picture
+        # with --once the user waits for the command to end, and nobody looks meanwhile
         worker = Worker(
             library, settings, open_inbox(settings), finish, reporter.step, Runner(forks),
             lists_previews=not arguments.once,

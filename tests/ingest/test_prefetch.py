@@ -163,19 +163,6 @@ def test_it_ends_when_it_is_told_to(tmp_path: Path) -> None:
     assert prefetcher._process is None
 
 
-def _run_until_done(prefetcher: Prefetcher) -> None:
-    def is_done() -> bool:
-        prefetcher.run_if_idle()
-        return not (prefetcher._waiting or prefetcher._given or prefetcher._since_lists)
-
-    wait_until(is_done)
-
-
-def _left(folder: Path) -> list[str]:
-    found = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
-    return [line for line in map(" ".join, found) if str(folder) in line]
-
-
 def test_lists_between_two_sweeps_look_at_no_report_that_has_a_summary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,3 +176,16 @@ def test_lists_between_two_sweeps_look_at_no_report_that_has_a_summary(
     monkeypatch.setattr(Library, "file_times", lambda _: pytest.fail("it looked at all files"))
     assert prepare_reports.do_lists(library, sweep=False)
     assert store.stamps().keys() == {report.id}, "the missing one"
+
+
+def _run_until_done(prefetcher: Prefetcher) -> None:
+    def is_done() -> bool:
+        prefetcher.run_if_idle()
+        return not (prefetcher._waiting or prefetcher._given or prefetcher._since_lists)
+
+    wait_until(is_done)
+
+
+def _left(folder: Path) -> list[str]:
+    found = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
+    return [line for line in map(" ".join, found) if str(folder) in line]

@@ -62,6 +62,7 @@ WITH small AS MATERIALIZED (
         count(*) AS launches, median(blocks)::BIGINT AS blocks, arg_max(small.start_ns, small.lost_ns) AS start_ns,
         arg_max(small.end_ns, small.lost_ns) AS end_ns, arg_max(device_id, small.lost_ns) AS device_id
     FROM small JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY lost_ns DESC, kernel LIMIT 10
+), main AS (FROM by_kernel ORDER BY lost_ns DESC, kernel LIMIT 1
 ), shown AS (
     SELECT {
             'name': name, 'note': blocks || IF(blocks = 1, ' block', ' blocks'), 'ns': lost_ns,
@@ -73,12 +74,11 @@ WITH small AS MATERIALIZED (
 )
 SELECT CASE WHEN told THEN 100.0 * total.lost_ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN NOT told THEN 'The report does not tell how many SMs the GPU has.' END AS unjudged,
-    total.lost_ns AS saving_ns, (
-        SELECT CASE WHEN class IN ('matmul', 'convolution', 'attention') THEN 'product' END FROM by_kernel
-        ORDER BY lost_ns DESC, kernel LIMIT 1
-    ) AS cause, coalesce(closed_pct >= 50, false) AS is_choice,
+    total.lost_ns AS saving_ns,
+    (SELECT 'product' FROM main WHERE class IN ('matmul', 'convolution', 'attention')) AS cause,
+    coalesce(closed_pct >= 50, false) AS is_choice,
     CASE WHEN closed_pct >= 50 THEN closed_pct END AS library_pct, total.lost_ns, total.launches, sms,
-    (SELECT name FROM by_kernel ORDER BY lost_ns DESC, kernel LIMIT 1) AS kernel,
+    (SELECT name FROM main) AS kernel,
     (SELECT any_value(name) FROM by_kernel HAVING count(*) = 1) AS single,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN known;

