@@ -23,10 +23,10 @@ from app.timeline import routes as timeline_routes
 from app.ui import page_elements
 from app.web import security_headers_middleware, sharing_route, startup
 from app.web.server_announcement import ServerAnnouncement
-from app.web.shutdown_deadline import set_shutdown_deadline
 from app.web.upload_store import get_upload_store
 from profiledb import terminal
 from profiledb.errors import ConfigError, RefusedError
+from profiledb.shutdown_deadline import set_shutdown_deadline
 
 
 @asynccontextmanager

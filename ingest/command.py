@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TypeVar
 
 from ingest import progress
@@ -31,6 +32,7 @@ from profiledb.library.library import Library
 from profiledb.library.locations import open_inbox, open_library, refuse_newer
 from profiledb.library.visitor import WORKER
 from profiledb.report.sidecar import DROPPED
+from profiledb.shutdown_deadline import set_shutdown_deadline
 from profiledb.terminal import FAILED
 from profiledb.words import visible
 
@@ -225,8 +227,22 @@ def _report_error(error: Exception) -> None:
 
 
 def _handle_end_signals(end: EndEvent, *, until_stdin_closes: bool) -> None:
+    """End the worker at SIGTERM or SIGINT.
+
+    A handler may run while its own thread holds the lock of an event. It would wait forever to set that event, so
+    another thread does. A ``SimpleQueue`` is made for handlers.
+    """
+    received = SimpleQueue[int]()
+
+    def end_after_signal() -> None:
+        while True:
+            received.get()
+            end.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, end.set)
+        signal.signal(number, lambda number, _: received.put(number))
+    set_shutdown_deadline()
+    threading.Thread(target=end_after_signal, daemon=True).start()
     if until_stdin_closes:
         threading.Thread(target=_end_after_stdin, args=(end,), daemon=True).start()
 

@@ -13,8 +13,8 @@ class EndEvent:
         self.is_set = self._event.is_set
         self.wait = self._event.wait
 
-    def set(self, *_: object) -> None:
-        """End the worker; signal handlers and any thread may call this."""
+    def set(self) -> None:
+        """End the worker; any thread may call this, but no signal handler (command.py)."""
         self._event.set()
         for action in self._actions:
             action()

@@ -29,6 +29,8 @@ BUSY_S = 5.0
 """Seconds until this process may prepare lists again after another one of a team was preparing them."""
 IDLE_S = 60.0
 """Seconds without work until the process ends."""
+END_S = 3.0
+"""Seconds for which the worker, at its end, waits for the process to die."""
 MOST = 400
 """Orders until another process takes over, so that no memory accumulates."""
 
@@ -159,8 +161,9 @@ class Prefetcher:
         if self._process is not None:
             assert self._reader
             self._process.kill()
-            self._process.wait()
-            self._reader.join()
+            with suppress(subprocess.TimeoutExpired):  # on a busy machine, a process at idle priority dies late
+                self._process.wait(END_S)
+                self._reader.join()
             self._close_process()
 
     def _close_process(self) -> None:

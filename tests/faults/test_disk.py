@@ -73,7 +73,7 @@ class Small:
             assert process.poll() is None, "nobody has to start it again"
         finally:
             process.terminate()
-            assert process.wait(timeout=30) == 0
+            assert process.wait(timeout=30) == 0, self.said()
 
 
 @pytest.fixture

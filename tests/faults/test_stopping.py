@@ -13,10 +13,10 @@ import duckdb
 import psutil
 import pytest
 
-from app.web.shutdown_deadline import SHUTDOWN_S
 from bench.pages import run_server
 from profiledb.library.library import Library
 from profiledb.library.worker_lock import is_library_locked
+from profiledb.shutdown_deadline import SHUTDOWN_S
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
 from tests.support.dropped_files import SAMPLE, stand_in
 from tests.support.processes import processes_in, start_worker
@@ -36,6 +36,23 @@ def test_a_signal_ends_the_conversion_at_hand(
     assert not [job for job in empty_library.catalog.jobs() if job.state == "failed"], "it was ended, it did not fail"
     done = ingest(inbox, empty_library.folder, WARPDECK_NSYS="off")
     assert sorted(line.split()[1] for line in done.lines) == ["a.nsys-rep", "b.nsys-rep", "c.nsys-rep"]
+
+
+def test_a_signal_that_interrupts_a_wait_for_events_ends_the_worker() -> None:
+    """The handler runs in the thread that holds the lock of the event that it should set."""
+    code = """
+import os, signal, threading
+from ingest import command
+from ingest.end_event import EndEvent
+end, wake = EndEvent(), threading.Event()
+end.add_actions(wake.set)
+command._handle_end_signals(end, until_stdin_closes=False)
+with wake._cond:
+    os.kill(os.getpid(), signal.SIGTERM)
+    end.wait()
+wake.wait()
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=30)
 
 
 @pytest.mark.integration

@@ -1,7 +1,7 @@
-"""End the server a few seconds after it is told to stop, whatever still runs.
+"""End a server or a worker a few seconds after it is told to stop, whatever still runs.
 
 uvicorn waits without end for each request at hand: an upload that stalls, a question that runs for minutes. Streamlit
-does not pass ``timeout_graceful_shutdown`` on.
+does not pass ``timeout_graceful_shutdown`` on. A worker may hang on a disk or on a process that does not die.
 """
 
 import faulthandler
@@ -16,7 +16,7 @@ SHUTDOWN_S = 8
 def set_shutdown_deadline() -> None:
     """Start a clock at SIGTERM or SIGINT: at its end the stacks of all threads go to the log, and the process ends.
 
-    Call it in the lifespan, once uvicorn has set its own handlers; these run, too.
+    Call it once the process has set its own handlers, a server in its lifespan; these run, too.
     """
     if threading.current_thread() is not threading.main_thread():
         return  # a server inside a test: signals are not its own
