@@ -16,10 +16,10 @@ from bench.fault_programs.loop import PROGRAMS, Loop, wait
 
 GROUPS = (
     "images", "language", "arrays", "host", "training", "serving", "mixed", "applications", "services", "field",
-    "workshop", "practice", "studio", "guides", "courses", "labs", "ranks", "guides_ranks", "courses_ranks",
-    "labs_ranks",
+    "workshop", "practice", "studio", "guides", "courses", "labs", "clinics", "ranks", "guides_ranks", "courses_ranks",
+    "labs_ranks", "clinics_ranks",
 )  # fmt: skip
-GROUPS_OF_RANKS = ("ranks", "guides_ranks", "courses_ranks", "labs_ranks")
+GROUPS_OF_RANKS = ("ranks", "guides_ranks", "courses_ranks", "labs_ranks", "clinics_ranks")
 """Groups whose programs run on several ranks, one GPU each."""
 
 
