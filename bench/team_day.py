@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 from websockets.exceptions import WebSocketException
 
 from bench import team, team_parts
-from bench.day import choose_addresses, drop_report
+from bench.day import choose_addresses, drop_report, read_holders
 from bench.load import compute_percentiles, open_session
 from bench.team_parts import Place
 from profiledb.findings import digest, rulebook
@@ -57,12 +57,14 @@ class Hour:
         ages_s: age of the queue at each look.
         errors: views that showed an error, by page, and visits that were refused, by reason.
         memory: private MB of each process by part and number, at each look.
+        held: MB of each server by what holds them, at each look.
     """
 
     waits: list[tuple[float, float, str]] = field(default_factory=list)
     ages_s: list[float] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
     memory: list[dict[str, float]] = field(default_factory=list)
+    held: list[dict[str, float]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note_refusal(self, error: Exception) -> None:
@@ -133,21 +135,26 @@ def count_prepared(catalog: Catalog) -> int:
     return catalog.listing.count(Filters()) - len(catalog.listing.unjudged(version))
 
 
-def watch_memory(hour: Hour, every_s: float, ended: threading.Event) -> None:
-    """Note the memory of each process until the end."""
+def watch_memory(hour: Hour, place: Place, every_s: float, ended: threading.Event) -> None:
+    """Note the memory of each process, and what holds that of each server, until the end."""
     while not ended.wait(every_s):
         hour.memory.append(team_parts.measure_private())
+        hour.held.append({
+            f"server {number}, {holder}": size / 1e6
+            for number, port in enumerate(place.metrics)
+            for holder, size in read_holders(port).items()
+        })  # fmt: skip
 
 
 def format_growth(memory: list[dict[str, float]]) -> Iterator[str]:
-    """Return a line for each process that lives through the second half: its growth there by a line through the looks,
-    relative to the median, and the span between the smallest and the largest."""
+    """Return a line for each process or holder that lives through the second half: its median, its growth there by a
+    line through the looks, and the span between the smallest and the largest, in MB."""
     half = memory[len(memory) // 2 :]
     for name in sorted(set(half[0]).intersection(*half)):
         sizes = [one[name] for one in half]
-        slope, median = statistics.linear_regression(range(len(sizes)), sizes).slope, statistics.median(sizes)
-        growth, span = slope * (len(sizes) - 1) / median, (max(sizes) - min(sizes)) / median
-        yield f"| {name.rpartition(' ')[0]} | {median:.0f} | {growth:+.1%} | {span:.1%} |"
+        slope = statistics.linear_regression(range(len(sizes)), sizes).slope
+        growth, span = slope * (len(sizes) - 1), max(sizes) - min(sizes)
+        yield f"| {name} | {statistics.median(sizes):.0f} | {growth:+.1f} | {span:.1f} |"
 
 
 def format_waits(hour: Hour, seconds: float) -> Iterator[str]:
@@ -180,7 +187,7 @@ def measure(root: Path, options: argparse.Namespace) -> Iterator[str]:
         with ThreadPoolExecutor(options.sessions + 2) as pool:
             looking = pool.submit(watch_queue, hour, newest, catalog, ended)
             every_s = options.files / options.a_second / _SAMPLES
-            weighing = pool.submit(watch_memory, hour, every_s, ended)
+            weighing = pool.submit(watch_memory, hour, place, every_s, ended)
             visits = [pool.submit(visit, place, hour, newest, options, seed, ended) for seed in range(options.sessions)]
             try:
                 seconds = drop_reports(place, options, ended)
@@ -198,8 +205,9 @@ def measure(root: Path, options: argparse.Namespace) -> Iterator[str]:
         p50, p95 = compute_percentiles(hour.ages_s)
         yield f"age of the queue: p50 {p50:.1f} s, p95 {p95:.1f} s, at most {max(hour.ages_s):.1f} s"
         yield "cores: " + ", ".join(f"{part} {one / seconds:.2f}" for part, one in spent.most_common())
-        yield "| process | MB | growth in the second half | span |\n|---|---:|---:|---:|"
+        yield "| process, holder | MB | growth in the second half | span |\n|---|---:|---:|---:|"
         yield from format_growth(hour.memory)
+        yield from format_growth(hour.held)
         yield from team_parts.format_numbers(team_parts.measure_memory())
         team.wait_until_settled(place, 1800, options.files + 1)
         yield f"settled: {dict(team_parts.count_states(place))}"

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import psutil
 
-from bench.pages import MAIN, Server, run_server
+from bench.pages import MAIN, Server, find_free_port, run_server
 from profiledb import config
 from profiledb.library.library import Library
 from profiledb.library.locations import open_library
@@ -38,6 +38,7 @@ class Place:
         servers: its servers.
         inbox: folder or bucket for reports.
         settings: environment of its processes, except their folders of copies.
+        metrics: port of each server for its figures; none of a folder.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Place:
     servers: tuple[Server, ...]
     inbox: Path
     settings: Mapping[str, str]
+    metrics: tuple[int, ...] = ()
 
     def open_library(self) -> Library:
         """Open its library as a separate process does."""
@@ -82,18 +84,16 @@ def run_team(
         _take_in(first, prepared=prepared)
         for number in range(workers):
             stack.enter_context(run_worker(settings | {"WARPDECK_CACHE": str(root / f"worker_{number}")}))
-        running = tuple(
-            stack.enter_context(
-                run_server(
-                    settings | {"WARPDECK_CACHE": str(root / f"server_{number}")}, {"address": "127.0.0.1"}, main
-                )
-            )
-            for number in range(servers)
-        )
+        metrics = tuple(find_free_port() for _ in range(servers))
+        own = [
+            {"WARPDECK_CACHE": str(root / f"server_{number}"), "WARPDECK_METRICS": str(port)}
+            for number, port in enumerate(metrics)
+        ]
+        running = tuple(stack.enter_context(run_server(settings | one, {"address": "127.0.0.1"}, main)) for one in own)
         nginx = needs.find_nginx()
         assert nginx
         address = stack.enter_context(behind(nginx, running, root))
-        yield Place("team", address, running, inbox, first)
+        yield Place("team", address, running, inbox, first, metrics)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program, repeat_as_graph
 from bench.fault_programs.mixed import make_layers, make_training
 from bench.fault_programs.training import learn
 
@@ -249,17 +249,8 @@ def tiny_network(loop: Loop, mended: bool) -> None:
         torch.autograd.backward(functional.mse_loss(network(batch), batch))
         optimizer.step()
 
-    graph = None
-    if mended and ON_GPU:
-        beside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        with torch.cuda.stream(beside):
-            for _ in range(3):
-                step()
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            step()
+    repeat = repeat_as_graph(step, wanted=mended)
     loop.name = "physics step {}"
     for _ in loop:
         for _ in range(10):
-            graph.replay() if graph else step()
+            repeat()

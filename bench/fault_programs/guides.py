@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader
 
 from bench.fault_programs.field import Lion
 from bench.fault_programs.language import Tokens
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program, repeat_as_graph
 from bench.fault_programs.mixed import make_layers
 from bench.fault_programs.models import GPT, Flowers, UNet
 from bench.fault_programs.services import iterate_without_ranges
@@ -262,19 +262,10 @@ def deep_q(loop: Loop, mended: bool) -> None:
         with torch.no_grad():
             torch._foreach_lerp_(averages, weights, 0.005)
 
-    graph = None
-    if mended and ON_GPU:
-        beside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        with torch.cuda.stream(beside):
-            for _ in range(3):
-                update()
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            update()
+    repeat = repeat_as_graph(update, wanted=mended)
     for _ in iterate_without_ranges(loop):
         for _ in range(16):
-            graph.replay() if graph else update()
+            repeat()
 
 
 @program("allocation_in_each_step")

@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader
 
 from bench.fault_programs.courses import pin
 from bench.fault_programs.guides import score
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program, repeat_as_graph
 from bench.fault_programs.mixed import make_layers
 from bench.fault_programs.models import GPT, Denoiser, Stamps, Upscaler, sum_up
 from bench.fault_programs.services import iterate_without_ranges
@@ -175,21 +175,12 @@ def arm_planner(loop: Loop, mended: bool) -> None:
         plan.copy_(plan.roll(-1, 0))
 
     with torch.no_grad():
-        graph = None
-        if mended and ON_GPU:
-            beside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-            with torch.cuda.stream(beside):
-                for _ in range(3):
-                    command()
-            torch.cuda.synchronize()
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                command()
+        repeat = repeat_as_graph(command, wanted=mended)
         loop.name = "grasp {}"
         for _ in loop:
             for _ in range(12):
                 with annotate("command"):
-                    graph.replay() if graph else command()
+                    repeat()
 
 
 @program("single_precision")

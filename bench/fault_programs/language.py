@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program, repeat_as_graph
 from bench.fault_programs.trainers import train_with_hugging_face
 
 
@@ -92,19 +92,12 @@ def speech_decoder(loop: Loop, mended: bool) -> None:
             state.copy_(x)
         token.copy_((x @ words.weight.T).argmax(1))
 
-    graph = None
-    if mended and ON_GPU:
-        for _ in range(3):
-            emit()
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            emit()
+    repeat = repeat_as_graph(emit, wanted=mended)
     loop.name = "utterance {}"
     for _ in loop:
         with annotate("greedy_search"):
             for _ in range(24):
-                graph.replay() if graph else emit()
+                repeat()
 
 
 @program("decoding_one_by_one")

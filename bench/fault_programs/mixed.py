@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program, repeat_as_graph
 from bench.fault_programs.training import learn
 
 
@@ -56,17 +56,11 @@ def particles(loop: Loop, mended: bool) -> None:
         speed.add_(force.clamp(-1, 1), alpha=1e-3).mul_(0.999)
         place.add_(speed, alpha=1e-3)
 
-    graph = None
-    if mended and ON_GPU:
-        move()
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            move()
+    repeat = repeat_as_graph(move, wanted=mended)
     loop.name = "frame {}"
     for _ in loop:
         for _ in range(40):
-            graph.replay() if graph else move()
+            repeat()
 
 
 @program("shapes_that_recompile")

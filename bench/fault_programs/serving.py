@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program, repeat_as_graph
 
 
 @program("decoding_without_graph")
@@ -34,18 +34,11 @@ def translator(loop: Loop, mended: bool) -> None:
             x = x + feed(x)
         token.copy_(functional.normalize(x, dim=-1))
 
-    graph = None
-    if mended and ON_GPU:
-        for _ in range(3):
-            translate()
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            translate()
+    repeat = repeat_as_graph(translate, wanted=mended)
     loop.name = "sentence {}"
     for _ in loop:
         for _ in range(16):
-            graph.replay() if graph else translate()
+            repeat()
 
 
 @program("allocation_in_each_step")

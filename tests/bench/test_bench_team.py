@@ -42,12 +42,13 @@ def test_a_day_of_a_team_in_an_hour(tmp_path: Path) -> None:
     assert text.endswith("settled: {'ready': 13}"), text
     assert "0 views with an error" in text, text
     assert re.search(r"^\| all \| [1-9]\d+ \|", text, re.MULTILINE), text
-    assert re.search(r"^\| server \| \d+ \| [+-]", text, re.MULTILINE), text
+    assert re.search(r"^\| server \d+ \| \d+ \| [+-]", text, re.MULTILINE), text
+    assert re.search(r"^\| server 1, resident \| \d+ \| [+-]", text, re.MULTILINE), text
 
 
 def test_growth_is_that_of_processes_that_live_through_the_second_half() -> None:
     memory = [{"server 1": 100.0}, {"server 1": 100.0}, {"server 1": 100.0, "worker 2": 50.0}, {"server 1": 110.0}]
-    assert list(team_day.format_growth(memory)) == ["| server | 105 | +9.5% | 9.5% |"]
+    assert list(team_day.format_growth(memory)) == ["| server 1 | 105 | +10.0 | 10.0 |"]
 
 
 @pytest.fixture
