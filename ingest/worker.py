@@ -28,6 +28,7 @@ from profiledb.library.inbox import Inbox
 from profiledb.library.inbox.file_stamp import read_state
 from profiledb.library.library import Library
 from profiledb.library.spaces import find_space
+from profiledb.library.storage import LOOKS
 from profiledb.library.worker_lock import LOCK
 from profiledb.report.file_names import NSYS_ENDINGS
 from profiledb.report.sidecar import DROPPED
@@ -170,13 +171,18 @@ class Worker:
         intake = SidecarIntake.from_jobs(self.library, self.inbox, jobs)
         sidecars = select_sidecars(paths, known, intake)
         converters = self.list_converters()
-        fresh = [
-            note_ended_attempts(
-                Job(str(path), path.name, mark, "waiting", tools=converters), count_ended_attempts(before, mark)
-            )
-            for path in paths
-            if path not in sidecars and (mark := self._find_fresh(path, before := known.get(str(path)), converters))
-        ]
+        files = [path for path in paths if path not in sidecars]
+        fresh = []
+        for at in range(0, len(files), LOOKS):
+            several = [(path, known.get(str(path))) for path in files[at : at + LOOKS]]
+            self.library.look_at({job.report_id for _, job in several if job and job.report_id})
+            fresh += [
+                note_ended_attempts(
+                    Job(str(path), path.name, mark, "waiting", tools=converters), count_ended_attempts(before, mark)
+                )
+                for path, before in several
+                if (mark := self._find_fresh(path, before, converters))
+            ]
         count = 0
         if fresh:
             count = self.take_all(fresh, known)

@@ -9,6 +9,9 @@ from profiledb.library.report_folder import ReportFolder
 from profiledb.library.version import TextStore
 from profiledb.report.manifest import Manifest
 
+LOOKS = 500
+"""Reports whose files callers look up at once (``Storage.look_at``)."""
+
 
 class Storage(TextStore, Protocol):
     """The files of all reports. May be shared by threads.

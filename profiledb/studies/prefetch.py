@@ -28,6 +28,7 @@ from profiledb.findings.rule import Rule
 from profiledb.library.catalog import TIMELINE
 from profiledb.library.library import Library
 from profiledb.library.locations import open_library
+from profiledb.library.storage import LOOKS
 from profiledb.query import answer_store, header, request, views
 from profiledb.query.analysis import convert_frame
 from profiledb.report import stored_views
@@ -47,8 +48,6 @@ _LISTS_LOCK = 0x7761727067
 """Key of the lock in PostgreSQL that the process of a team holds while it prepares lists."""
 _REST = 25
 """How many times as long as a look at all summaries no other one follows."""
-_LOOKS = 500
-"""Reports whose files are looked up at once."""
 
 
 def prepare(library: Library, report_id: str) -> None:
@@ -95,8 +94,8 @@ def list_findings(library: Library, report_ids: Sequence[str], rules: Mapping[st
     """Write which rules fire in some reports, as far as they are judged, so that lists can filter by them."""
     version, links = digest.hash_rules(rules.values()), digest.read_links(library.catalog.links.all)
     for at, report_id in enumerate(report_ids):
-        if at % _LOOKS == 0:
-            library.look_at(report_ids[at : at + _LOOKS])
+        if at % LOOKS == 0:
+            library.look_at(report_ids[at : at + LOOKS])
         found = digest.read_digest(library, report_id, links, rules)
         if found is not None:
             library.catalog.listing.put_findings(report_id, version, [one.rule for one in found])

@@ -52,6 +52,19 @@ def test_a_family_of_samples_lies_in_a_folder_of_its_own(tmp_path: Path, empty_l
     assert {job.name: job.state for job in empty_library.catalog.jobs()}["rank0.timings.csv"] == "ready"
 
 
+def test_a_sweep_asks_once_for_the_files_of_many_reports(
+    inbox: Path, empty_library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A query for each took a sweep of 50,000 files from 5 to 17 s of processor."""
+    paths = [made(inbox / f"{number}.sqlite", 2 + number) for number in range(3)]
+    worker = Worker(empty_library, config.load(inbox=inbox, library=empty_library.folder), FolderInbox(inbox), print)
+    assert worker.take(paths) == 3
+    asked: list[set[str]] = []
+    monkeypatch.setattr(empty_library.storage, "look_at", asked.append)
+    assert worker.take(paths) == 0
+    assert asked == [{report.id for report in empty_library.list()}]
+
+
 def test_same_content_under_two_names_is_one_report(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
     shutil.copy(made(inbox / "a.sqlite"), inbox / "b.sqlite")
     done = ingest(inbox, empty_library.folder)
