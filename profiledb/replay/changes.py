@@ -317,7 +317,8 @@ CHANGES = {
         ),
         Change(
             "balanced_ranks", "All ranks have the same work",
-            "Each has the mean of their host work, and of the time of their kernels and copies.", balanced_ranks,
+            "Each has the mean of their host work and, between two collectives, of the time of kernels and copies.",
+            balanced_ranks,
         ),
         Change(
             "overlapped_collectives", "Collectives run while the gradients of other layers are computed",

@@ -1,5 +1,6 @@
 """Changes to collectives: ranks with equal work, and fewer and larger messages."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,8 @@ MOST_MERGED = 10_000
 
 
 def balanced_ranks(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Give all ranks the mean of their host work, and the mean of the time of their kernels and copies.
+    """Give all ranks the mean of their host work and, between two collectives of all, of the time of their kernels and
+    copies. A rank with none of these between two collectives gets none.
 
     Calls of a rank are those of the threads that launch on its GPU. Time in which a call waits is no work.
     """
@@ -35,13 +37,31 @@ def balanced_ranks(graph: Graph, part: Part, _: str) -> Graph | None:
     took = {
         device: int(np.maximum(gap[mine], 0).sum() + graph.cost[mine & calls].sum()) for device, mine in host.items()
     }
-    busy = {device: int(length[works & (operations.device == device)].sum()) for device in chain_of}
     for device, mine in host.items():
         idle = took[device] - np.mean([*took.values()])
         gap[mine & (gap > 0)] = _shorten_gaps(gap[mine & (gap > 0)], float(idle))
-        ours = works & (operations.device == device)
-        length[ours] = (length[ours] * (np.mean([*busy.values()]) / max(1, busy[device]))).astype(np.int64)
+    phase = _number_phases(graph, [*chain_of])
+    work = {device: works & (operations.device == device) for device in chain_of}
+    busy = {
+        device: np.bincount(phase[ours], weights=length[ours], minlength=int(phase.max()) + 1)
+        for device, ours in work.items()
+    }
+    mean = np.mean([*busy.values()], axis=0)
+    for device, ours in work.items():
+        length[ours] = (length[ours] * (mean / np.maximum(1, busy[device]))[phase[ours]]).astype(np.int64)
     return replace(graph, gap=gap, length=length)
+
+
+def _number_phases(graph: Graph, devices: Sequence[int]) -> Integers:
+    """Return for each operation how many collectives of all these GPUs its own GPU has launched before it."""
+    operations = graph.recording.operations
+    phase = np.zeros(len(operations), np.int64)
+    joint = np.array([group for group in graph.partners if len(group) == len(devices)], np.int64).ravel()
+    for device in devices:
+        ours = operations.device == device
+        bounds = np.sort(operations.call[joint[operations.device[joint] == device]])
+        phase[ours] = np.searchsorted(bounds, operations.call[ours])
+    return phase
 
 
 def _shorten_gaps(gap: Integers, by: float) -> Integers:
