@@ -18,7 +18,8 @@ FAULTS: Mapping[str, Fault] = {
     "optimizer_per_parameter": Fault(frozenset({"optimizer_per_parameter"}), r"optimizer|foreach|fused adam"),
     "optimizer_on_cpu": Fault(frozenset({"optimizer_on_cpu"}), r"optimizer|D2H|device-to-host"),
     "same_data_each_step": Fault(
-        frozenset({"copies_exceed_compute", "no_overlap", "round_trips"}), r"H2D|host-to-device|transfer"
+        frozenset({"copies_exceed_compute", "no_overlap", "round_trips", "weights_from_host"}),
+        r"H2D|host-to-device|transfer",
     ),
     "double_precision": Fault(frozenset({"double_precision"}), r"fp64|double"),
     "checkpointing_without_need": Fault(frozenset({"recomputation"}), r"recomput|checkpoint"),
@@ -71,7 +72,7 @@ FAULTS: Mapping[str, Fault] = {
         frozenset({"communication_on_compute_stream", "communication_overlap", "exposed_communication"}), r"overlap"
     ),
     "activations_through_host": Fault(
-        frozenset({"pageable_copies", "slow_peer_copies"}), r"pageable|D2H|device-to-host"
+        frozenset({"messages_through_host", "pageable_copies", "slow_peer_copies"}), r"pageable|D2H|device-to-host"
     ),
     "low_precision_unused": Fault(frozenset({"low_precision_unused"}), r"bf16|fp16|half|mixed|precision"),
     "tokens_recomputed": Fault(frozenset({"tokens_recomputed", "prompts"}), r"(kv|prefix)[- ]?cache|recomput|prefill"),

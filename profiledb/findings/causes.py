@@ -27,7 +27,7 @@ from profiledb.findings.finding import Finding
 from profiledb.findings.rule import LEVELS, Rule
 from profiledb.findings.rule_runner import Part
 
-CAUSE, PLACE, SYMPTOM = LEVELS[:3]
+CAUSE, PLACE, SYMPTOM, FRAME = LEVELS
 RANGE = "range"
 """The fact of a finding that names its range."""
 
@@ -129,7 +129,7 @@ def nest_remarks(found: Iterable[Finding]) -> list[Finding]:
 
 def _find_least_taken(one: Finding, gets: int) -> float:
     """Return the part of a finding's saving that another one takes at least if it is nested under that one."""
-    if one.rule.level != LEVELS[-1]:
+    if one.rule.level != FRAME:
         return 0.5
     return LEAST_OF_PLACE if gets else 0.0
 

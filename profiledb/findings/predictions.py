@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from profiledb.findings.causes import LEAST_OF_PLACE
+from profiledb.findings.causes import FRAME, LEAST_OF_PLACE
 from profiledb.findings.finding import SLASH, Finding, Prediction, Together
 from profiledb.findings.program import list_names
 from profiledb.findings.rule import LEVELS, PLACE
@@ -22,9 +22,22 @@ def predict(found: Iterable[Finding], savings: Savings, window_ns: int | None) -
 
     Findings with the same change have the same saving, so they are nested under one of them: a cause before a place,
     then the one that obtained most time. One whose change saves ``MORE`` times as much as that of the finding above it
-    takes its place. ``window_ns`` is the time that savings are a share of.
+    takes its place. A frame leaves the finding above it if that one's change saves less than a quarter of what nobody
+    claims of the frame. ``window_ns`` is the time that savings are a share of.
     """
-    return _promote(_nest_same_changes([_predict_finding(one, savings, window_ns or 0) for one in found]))
+    return _free_frames(_promote(_nest_same_changes([_predict_finding(one, savings, window_ns or 0) for one in found])))
+
+
+def _free_frames(found: Sequence[Finding]) -> list[Finding]:
+    by_name = {one.rule.name: one for one in found}
+
+    def is_free(one: Finding) -> bool:
+        above = by_name.get(one.parent or "")
+        if above is None or above.prediction is None or one.rule.level != FRAME:
+            return False
+        return (above.saving_ns or 0) < LEAST_OF_PLACE * (one.own_saving_ns or 0)
+
+    return [replace(one, parent=None) if is_free(one) else one for one in found]
 
 
 def _promote(found: Sequence[Finding]) -> list[Finding]:

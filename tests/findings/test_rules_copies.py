@@ -9,7 +9,7 @@ from profiledb.findings import rulebook
 from profiledb.findings.sentences import strip_sentence
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
-from tests.support.gaps import by_hand
+from tests.support.gaps import MS, by_hand
 from tests.support.judged_rules import Span, bare, judged, pct, rows, spans, union, window
 from tests.support.memory_reports import PID, call, copy
 from tests.support.page_reports import H100, Publish, insert, kernel
@@ -107,6 +107,62 @@ def test_what_is_copied_before_the_first_kernel_may_be_weights(library: Library,
     assert (first.verdict, between.verdict) == ("fires", "fires")
     assert "DataLoader" not in first.rule.advised(first.cause, ["PyTorch"])[0]
     assert "DataLoader" in between.rule.advised(between.cause, ["PyTorch"])[0]
+
+
+def test_messages_through_the_host(library: Library, small: Any, nsys_samples: Library) -> None:
+    """After 20 ms of compute, a copy to the host takes 2 ms and the main thread then waits 10 ms, while another thread
+    that waits for sockets writes to one: 12 of 40 ms. Without that, or if the copy has a few bytes, it waits for
+    something else."""
+
+    def send(function: str = "writev", size: int = 4 << 20, written: int = 25 * MS, polls: str = "epoll_wait") -> Any:
+        values = {70: "pthread_cond_timedwait", 71: function, 72: polls}
+        names = [{"string_id": number, "value": value} for number, value in values.items()]
+        waits = [
+            made.osrt(1, 70, 22 * MS, 32 * MS), made.osrt(2, 71, written, written + MS, made.WORKER),
+            made.osrt(3, 72, 23 * MS, 24 * MS, made.WORKER),
+        ]  # fmt: skip
+        calls = [call(100, 1, 0, 5), call(1, 4, 19 * MS, 22 * MS), call(101, 1, 32 * MS + 5, 32 * MS + 10)]
+        moved = [copy(1, 20 * MS, 22 * MS, size, (2, 0))]
+        report = small(
+            [(10, 20 * MS), (33 * MS, 40 * MS + 10)], memop=moved, api_call=calls, osrt_call=waits, string=names
+        )
+        return judged(library, report, "messages_through_host")
+
+    found = send()
+    assert (found.verdict, found.saving_ns, found.value) == ("fires", 12 * MS, pytest.approx(30.0))
+    assert (found.facts["gaps"], found.facts["bytes"]) == (1, 4 << 20)
+    assert '`init_process_group("nccl")`' in found.rule.advised(found.cause, ["PyTorch"])[0]
+    others = [send("read"), send(size=1000), send(written=34 * MS), send(polls="poll")]
+    assert [(one.verdict, one.saving_ns) for one in others] == [("clear", 0)] * 4, "the last writes a file"
+    assert send("sendmsg", polls="poll").verdict == "fires"
+    assert judged(nsys_samples, SERIAL, "messages_through_host").verdict == "cannot_judge"
+
+
+def test_weights_that_go_to_the_gpu_in_each_pass(library: Library, small: Any) -> None:
+    """Four passes of 16 layers: a copy of 20 µs, 1 µs later (no gap) a kernel of 10 µs, and 9 µs until the next
+    copy, for which the CPU works: 29 of 40 µs a layer. Sizes that repeat exactly after five copies are batches."""
+
+    def send(sizes: list[int], times: int = 64, memory_bytes: int = 1 << 30) -> Any:
+        kernels, moved, calls = [], [], []
+        for at in range(times):
+            begin = 1000 + 40_000 * at
+            moved.append(copy(1000 + at, begin, begin + 20_000, sizes[at % len(sizes)], (0, 2)))
+            calls.append(call(1000 + at, 4, begin - 500, begin + 20_000))
+            kernels.append((begin + 21_000, begin + 31_000))
+            calls.append(call(100 + at, 1, begin + 20_100, begin + 20_500))
+        report = small(kernels, (H200 | {"memory_bytes": memory_bytes},), memop=moved, api_call=calls)
+        return judged(library, report, "weights_from_host")
+
+    layer = [4 << 20, 1 << 20, 1 << 20, 2 << 20, 8 << 20]
+    found = send([32 << 20, *layer, *layer, *layer])
+    assert (found.verdict, found.cause, found.facts["copies"], found.facts["passes"]) == ("fires", None, 16, 4)
+    assert found.facts["bytes"] == (32 << 20) + 3 * sum(layer)
+    assert found.saving_ns == 64 * 20_000 + 63 * 9_000
+    assert found.value == pytest.approx(100 * found.saving_ns / (64 * 40_000 - 9_000))
+    assert 'model.to("cuda")' in found.rule.advised(found.cause, ["PyTorch"])[0]
+    assert send([32 << 20, *layer, *layer, *layer], memory_bytes=100 << 20).cause == "large"
+    others = [send(layer), send([4 << 20] * 16), send([32 << 20, *layer, *layer, *layer], 40)]
+    assert [(one.verdict, one.saving_ns) for one in others] == [("clear", 0)] * 3, "batches, one size, two passes"
 
 
 def test_slow_copies(nsys_samples: Library) -> None:
@@ -284,6 +340,10 @@ def test_allocation_in_loop(nsys_samples: Library, library: Library, publish: An
     frees = [call(2000 + n, 60, n * 100 * us + 61 * us, n * 100 * us + 62 * us) for n in range(1, 20)]
     both = judged(library, by_hand(publish, kernels, api_call=calls + frees, string=names), "allocation_in_loop")
     assert (both.cause, both.facts["allocated"], both.saving_ns) == ("churn", None, 19 * 61 * us)
+    names += [{"string_id": 61, "value": "cudaStreamBeginCapture_v10000"}]
+    begins = [call(3000 + n, 61, n * 100 * us - 200, n * 100 * us - 100) for n in range(1, 20)]
+    graphs = judged(library, by_hand(publish, kernels, api_call=calls + frees + begins, string=names), both.rule.name)
+    assert (graphs.cause, graphs.saving_ns) == ("captures", both.saving_ns)
     beside = [(n * 100 * us - 5 * us, n * 100 * us - us, n * 100 * us, n * 100 * us + 50 * us) for n in range(1, 20)]
     hidden = [call(1000 + n, 3, n * 100 * us + 5 * us, n * 100 * us + 35 * us) for n in range(1, 20)]
     held = judged(library, by_hand(publish, beside, api_call=hidden), "allocation_in_loop")

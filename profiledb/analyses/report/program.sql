@@ -97,6 +97,11 @@ WITH named AS MATERIALIZED (
 ), has AS MATERIALIZED (
     SELECT traits, list_has_any(traits, ['PyTorch', 'JAX', 'XLA', 'TensorFlow', 'TensorRT']) AS is_model
     FROM (SELECT coalesce(list(DISTINCT trait), []) AS traits FROM found)
+), exchange AS (  -- a stage sends and receives; a scatter does one of both
+    SELECT NOT has_rows('range') OR EXISTS (
+            SELECT global_tid FROM range JOIN range_path USING (path_id)
+            WHERE name IN ('NCCL:ncclSend', 'NCCL:ncclRecv') GROUP BY global_tid HAVING count(DISTINCT name) = 2
+        ) AS goes_both_ways
 ), derived AS ( -- traits that only hint at another one take its name
     SELECT CASE found.trait WHEN 'all-reduce' THEN IF(in_forward, 'tensor parallel', 'DDP')
             WHEN 'reduce-scatter' THEN 'FSDP' WHEN 'send' THEN 'pipeline parallel'
@@ -105,15 +110,16 @@ WITH named AS MATERIALIZED (
             WHEN 'all-reduce' THEN IF(in_forward, ', in the forward pass, too', ', the only collective of a training')
             WHEN 'reduce-scatter' THEN ', and an all-gather' WHEN 'send' THEN ', and no all-to-all' ELSE '' END
             AS evidence
-    FROM found CROSS JOIN has CROSS JOIN forward_reduce CROSS JOIN world CROSS JOIN classed
+    FROM found CROSS JOIN has CROSS JOIN forward_reduce CROSS JOIN world CROSS JOIN classed CROSS JOIN exchange
     WHERE CASE
             WHEN found.trait = 'vLLM' THEN NOT list_contains(traits, 'SGLang') OR NOT starts_with(evidence, 'kernel')
             WHEN found.trait = 'TensorRT' THEN NOT list_has_any(traits, ['vLLM', 'SGLang'])
             WHEN found.trait IN ('training', 'checkpointing', 'foreach optimizer', 'fused optimizer') THEN is_model
             WHEN found.trait IN ('decode', 'prefill') THEN is_model AND NOT list_contains(traits, 'training') AND (
-                    attends OR NOT starts_with(evidence, 'range') OR NOT list_contains(traits, 'PyTorch')
+                    attends OR NOT regexp_matches(evidence, '^range|matrix products')
+                    OR NOT list_contains(traits, 'PyTorch')
                     OR list_has_any(traits, ['torch.compile', 'CUDA graphs', 'vLLM', 'SGLang', 'TensorRT'])
-                )  -- else it decodes images or the like
+                )  -- else it decodes images, fits planes, or the like
             WHEN found.trait = 'all-reduce' THEN list_has_all(traits, ['PyTorch', 'training'])
                 AND NOT list_has_any(traits, [
                     'DDP', 'all-gather', 'reduce-scatter', 'send', 'FSDP', 'DeepSpeed', 'tensor parallel',
@@ -121,7 +127,7 @@ WITH named AS MATERIALIZED (
                 ])
             WHEN found.trait = 'reduce-scatter' THEN list_has_all(traits, ['PyTorch', 'training', 'all-gather'])
                 AND NOT list_has_any(traits, ['FSDP', 'DDP', 'DeepSpeed', 'tensor parallel', 'split layers'])
-            WHEN found.trait = 'send' THEN list_has_all(traits, ['PyTorch', 'training'])
+            WHEN found.trait = 'send' THEN goes_both_ways AND list_has_all(traits, ['PyTorch', 'training'])
                 AND NOT list_has_any(traits, ['all-to-all', 'FSDP', 'tensor parallel', 'split layers'])
             WHEN found.trait = 'split layers' THEN ranks > 1
             WHEN found.trait = 'nhwc' THEN list_contains(traits, 'PyTorch')

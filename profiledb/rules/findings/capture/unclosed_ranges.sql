@@ -3,7 +3,8 @@
 -- The number of ranges in the selection that the capture saw open but never close. They end with the data, as nsys
 -- itself ends push/pop ranges with the session, so their times mean nothing, and steps among them do not count. One per
 -- thread is normal if the capture ends inside a range. If nsys failed to process events, the ends of these ranges may
--- be among them (cause `lost`). Every event of a trace is complete and may end with it.
+-- be among them (cause `lost`). Every event of a trace is complete and may end with it. NCCL's own ranges do not count:
+-- the program cannot close them.
 -- needs: range
 -- includes: selection, finding
 -- selects: part
@@ -26,16 +27,19 @@
 SELECT 0 AS value, 0 AS ranges, 100.0 * 0 / nullif(count(*), 0) AS share_pct,
     CASE WHEN EXISTS (FROM diagnostic WHERE tells_lost_events(text)) THEN 'lost'
         ELSE 'push' END AS cause, NULL AS path, NULL AS evidence
-FROM selected_range AS one CROSS JOIN report
+FROM selected_range AS one JOIN range_path USING (path_id) CROSS JOIN report
 HAVING count(*) FILTER (
-    NOT closed OR style = 'PushPop' AND kind <> 'torch' AND one.end_ns = duration_ns AND one.end_ns > one.start_ns
+    (NOT closed OR style = 'PushPop' AND kind <> 'torch' AND one.end_ns = duration_ns AND one.end_ns > one.start_ns)
+    AND NOT starts_with(range_path.name, 'NCCL:')
 ) = 0;
 
 WITH open AS (
     SELECT path, style, selected_range.start_ns, selected_range.end_ns
     FROM selected_range JOIN range_path USING (path_id) CROSS JOIN report
-    WHERE NOT closed OR style = 'PushPop' AND report.kind <> 'torch' AND selected_range.end_ns = report.duration_ns
-        AND selected_range.end_ns > selected_range.start_ns
+    WHERE NOT starts_with(range_path.name, 'NCCL:') AND (
+            NOT closed OR style = 'PushPop' AND report.kind <> 'torch'
+            AND selected_range.end_ns = report.duration_ns AND selected_range.end_ns > selected_range.start_ns
+        )
 ), total AS (SELECT (SELECT count(*) FROM open) AS ranges, (SELECT count(*) FROM selected_range) AS every
 ), by_path AS (
     SELECT path, count(*) AS ranges, min(start_ns) AS start_ns, min_by(end_ns, start_ns) AS end_ns

@@ -3,7 +3,8 @@
 -- The time of communication without compute on any stream, as a share of the active span (first to last operation of
 -- each GPU), on streams where communication and other kernels each take `least_pct` percent of the kernel time or more.
 -- A stream of its own removes no wait for another rank: if the report has the other ranks, the saving is without waits,
--- which `rank_imbalance` judges.
+-- which `rank_imbalance` judges: without the time until the last GPU starts the same collective, and without the time
+-- beyond the quickest tenth of a kind.
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
@@ -42,6 +43,10 @@ WITH mark AS (SELECT name_id FROM kernel_name WHERE is_communication(short, clas
     WHERE 100 * least(comm_ns, ns - comm_ns) >= $least_pct::DOUBLE * ns AND ns > 0
 ), comm AS MATERIALIZED (SELECT * FROM finding_communication SEMI JOIN mixed USING (device_id, stream_id)
 ), taken AS (FROM finding_cover('comm', 'finding_compute')
+), moving AS MATERIALIZED ( -- noqa: ST03
+    SELECT comm.* REPLACE (coalesce(until_ns, comm.start_ns) AS start_ns)
+    FROM comm LEFT JOIN (SELECT kernel_id, until_ns FROM finding_joint_collective) USING (kernel_id)
+), moved AS (FROM finding_cover('moving', 'finding_compute')
 ), shown AS (
     SELECT {
             'name': 'stream ' || stream_id, 'ns': comm_ns::BIGINT, 'value': 100.0 * comm_ns / ns, 'device': device_id,
@@ -49,11 +54,12 @@ WITH mark AS (SELECT name_id FROM kernel_name WHERE is_communication(short, clas
         } AS piece
     FROM mixed ORDER BY comm_ns DESC, device_id, stream_id LIMIT 10
 )
-SELECT 100.0 * bare_ns / nullif(finding_window.ns, 0) AS value,
-    (bare_ns * CASE WHEN finding_window.gpus > 1 THEN 1 - coalesce(waits.pct, 0) / 100 ELSE 1 END)::BIGINT AS saving_ns,
-    bare_ns,
+SELECT 100.0 * taken.bare_ns / nullif(finding_window.ns, 0) AS value,
+    CASE WHEN finding_window.gpus > 1 THEN least(moved.bare_ns, taken.bare_ns * (1 - coalesce(waits.pct, 0) / 100))
+        ELSE taken.bare_ns END::BIGINT AS saving_ns,
+    taken.bare_ns,
     waits.pct AS waits_pct, CASE WHEN waits.pct IS NULL THEN NULL WHEN finding_window.gpus = 1 THEN 'waits'
         ELSE 'waits here' END AS cause,
     (SELECT count(*) FROM mixed) AS streams, (SELECT count(*) FROM comm) AS collectives,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.device, piece.stream) FROM shown) AS evidence
-FROM finding_window CROSS JOIN taken CROSS JOIN finding_collective_wait AS waits;
+FROM finding_window CROSS JOIN taken CROSS JOIN moved CROSS JOIN finding_collective_wait AS waits;

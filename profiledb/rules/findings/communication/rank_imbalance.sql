@@ -47,16 +47,7 @@ SELECT 0::DOUBLE AS value,
     NULL AS last_gpu, NULL AS last_pct, NULL AS evidence
 FROM finding_window WHERE ns > 0 AND NOT EXISTS (FROM finding_communication);
 
-WITH numbered AS (
-    SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns,
-        row_number() OVER (PARTITION BY device_id, short ORDER BY start_ns, kernel_id) AS nth,
-        count(*) OVER (PARTITION BY device_id, short) AS runs
-    FROM finding_communication
-), alike AS (
-    SELECT short FROM numbered GROUP BY short HAVING min(runs) = max(runs) AND count(DISTINCT device_id) > 1
-), joined AS (
-    SELECT numbered.*, least(end_ns, max(start_ns) OVER same) AS until_ns, min(start_ns) OVER same AS first_ns
-    FROM numbered SEMI JOIN alike USING (short) WINDOW same AS (PARTITION BY short, nth)
+WITH joined AS MATERIALIZED (FROM finding_joint_collective
 ), computed AS (
     SELECT joined.*, greatest(joined.start_ns, least(until_ns, coalesce(before.end_ns, joined.start_ns))) AS from_ns
     FROM joined ASOF LEFT JOIN finding_compute AS before
@@ -64,7 +55,7 @@ WITH numbered AS (
 ), launch AS (  -- of compute, and when the CPU was free for it: a synchronization before may wait for the collective
     SELECT device_id, kernel.start_ns, call.end_ns AS launched_ns, call.global_tid AS tid
     FROM selected_kernel AS kernel JOIN api_call AS call USING (call_id)
-    WHERE EXISTS (FROM alike)
+    WHERE EXISTS (FROM joined)
         AND kernel.name_id NOT IN (SELECT name_id FROM kernel_name WHERE is_communication(short, class))
 ), followed AS (
     SELECT computed.*, launched_ns, tid FROM computed

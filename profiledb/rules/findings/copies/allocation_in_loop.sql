@@ -5,7 +5,8 @@
 -- memory take long, and most wait for the GPU, which then has nothing queued. Without them the CPU reaches each later
 -- launch earlier, and gaps shrink by as much (`finding_ahead`). The saving covers both halves. Allocation from pools
 -- (`cudaMallocAsync`) does not count. Memory grows if this half allocates device memory `least` times or more and frees
--- it less than half as often. Gaps of up to `gap_ns` in which such a call returns count as explained in full.
+-- it less than half as often. The cause is `captures` if at least half of these allocations are made while the thread
+-- captures a CUDA graph. Gaps of up to `gap_ns` in which such a call returns count as explained in full.
 -- needs: kernel or graph_launch
 -- needs: api_call
 -- includes: finding, work, memory, waiting
@@ -35,6 +36,8 @@
 -- advice: [growth, PyTorch, not training] Look for tensors that outlive their step: outputs in a list, caches, states passed from step to step. Sizes that keep changing grow memory, too: the caching allocator finds no free block and asks CUDA for more.
 -- advice: [growth, PyTorch, training] Look for tensors that outlive their step: losses in a list with their graph (`loss.item()` or `.detach()` instead), outputs in a list, caches, states passed from step to step. The caching allocator then finds no free block and asks CUDA for more memory.
 -- advice: [growth, not PyTorch] Free what a step no longer needs, or allocate once before the loop and reuse it.
+-- advice: [captures, PyTorch] Capture each graph once, before the loop: a capture empties the cache first, and takes new memory.
+-- advice: [captures, not PyTorch] Capture each graph once, before the loop: its memory is allocated in the capture.
 -- advice: [churn] -> allocate_once
 -- change: without_allocations
 -- source: CUDA C++ Best Practices (allocation synchronizes); 2 % and the second half: ours
@@ -86,6 +89,13 @@ WITH edge AS MATERIALIZED (
     SELECT tid, s, function, any_value(ns) AS ns FROM call WHERE late GROUP BY ALL
 ), main AS (
     SELECT function, count(*) AS calls FROM late_call GROUP BY function ORDER BY sum(ns) DESC, function LIMIT 1
+), edge_of_capture AS (
+    SELECT global_tid AS tid, start_ns AS t, function LIKE '%StreamBeginCapture%' AS begins
+    FROM api_call JOIN api_function USING (name_id) WHERE regexp_matches(function, 'Stream(Begin|End)Capture')
+), captured AS (
+    SELECT count(*) AS allocated FROM late_call ASOF JOIN edge_of_capture AS capture
+        ON capture.tid = late_call.tid AND late_call.s >= capture.t
+    WHERE begins AND regexp_matches(late_call.function, '^(cu(da)?|hip)(Malloc|MemAlloc|MemCreate)')
 ), late AS (
     SELECT count(*) AS calls, avg(ns) AS call_ns,
         count(*) FILTER (regexp_matches(function, '^(cu(da)?|hip)(Malloc|MemAlloc|MemCreate)')
@@ -110,8 +120,9 @@ SELECT 100.0 * total.lost_ns / nullif(half.ns, 0) AS value,
     CASE WHEN half.ns IS NULL THEN 'The selection has no kernels.' END AS unjudged, saving_ns, explains_ns,
     told.calls, call_ns,
     main.function, CASE WHEN main.calls < told.calls THEN main.calls END AS function_calls,
-    total.lost_ns, CASE WHEN grows THEN 'growth' ELSE 'churn' END AS cause,
-    CASE WHEN grows THEN allocated END AS allocated, CASE WHEN grows THEN freed END AS freed,
+    total.lost_ns, CASE WHEN grows THEN 'growth'
+        WHEN told.allocated > 0 AND 2 * captured.allocated >= told.allocated THEN 'captures' ELSE 'churn' END AS cause,
+    CASE WHEN grows THEN told.allocated END AS allocated, CASE WHEN grows THEN freed END AS freed,
     CASE WHEN grows AND grown.bytes > 0 THEN grown.bytes::BIGINT END AS grown_bytes,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
-FROM total CROSS JOIN told CROSS JOIN half CROSS JOIN grown LEFT JOIN main ON true;
+FROM total CROSS JOIN told CROSS JOIN half CROSS JOIN grown CROSS JOIN captured LEFT JOIN main ON true;

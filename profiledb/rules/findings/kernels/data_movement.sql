@@ -5,7 +5,8 @@
 -- them into others, or a better layout, removes all of it. The kernel that takes most of it tells the cause:
 -- `concatenation` if it is one of `torch.cat`, or if its grid grows by the same number of blocks `copies` times or
 -- more, by at most `most_pct` percent each time, because a tensor is copied whenever something is joined to it;
--- `atomics` if it adds up rows (`index_add`, `scatter_add`) and takes `atomics_ns` or more on average.
+-- `atomics` if it adds up rows (`index_add`, `scatter_add`) and takes `atomics_ns` or more on average; `sort` if it
+-- sorts, which nothing fuses.
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
@@ -33,10 +34,13 @@
 -- advice: [concatenation, else] Write results into a preallocated buffer instead of joining arrays, which copies all of them each time.
 -- advice: [atomics, PyTorch] Sum each row's elements without atomics, for which additions to the same row wait: a sum over a dimension if rows are regular (`x.view(rows, -1).sum(1)`), else `torch.segment_reduce` over sorted rows.
 -- advice: [atomics, else] Sum each row's elements without atomics, for which additions to the same row wait: sort by row, and reduce each segment.
--- advice: [not concatenation, not atomics] -> fuse
--- advice: [not concatenation, not atomics, PyTorch, channels last] Keep the layout through the model: no `.contiguous()`, `.float()` or `permute` around each layer.
--- advice: [not concatenation, not atomics, else, PyTorch] Keep the layout through the model: `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
--- advice: [not CuPy, not Numba] Keep one precision through a block, and write results where they are read: `out=`, views, preallocated buffers.
+-- advice: [sort, PyTorch] Sort less in {place|the step}: `torch.topk` if a few values suffice, one sort of all rows (`x.sort(dim=-1)`) instead of one for each, keys of 32 bits or fewer, and what is sorted once instead of again.
+-- advice: [else, sort, CuPy] Sort less in {place|the loop}: `cupy.partition` or `cupy.argpartition` if a few values suffice, one sort of all rows (`axis=-1`) instead of one for each, keys of 32 bits or fewer.
+-- advice: [else, sort] Sort less in {place|the loop}: select if a few values suffice, sort all rows at once instead of one after the other, keys of 32 bits or fewer.
+-- advice: [not concatenation, not atomics, not sort] -> fuse
+-- advice: [not concatenation, not atomics, not sort, PyTorch, channels last] Keep the layout through the model: no `.contiguous()`, `.float()` or `permute` around each layer.
+-- advice: [not concatenation, not atomics, not sort, else, PyTorch] Keep the layout through the model: `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
+-- advice: [not CuPy, not Numba, not sort] Keep one precision through a block, and write results where they are read: `out=`, views, preallocated buffers.
 -- source: XProf (data shuffle operations 30 % of the time)
 SELECT 0::DOUBLE AS value, NULL AS cause, 0 AS saving_ns, 0 AS move_ns, other_ns, 0 AS launches, NULL AS kernel,
     NULL AS grown, NULL AS evidence
@@ -82,7 +86,8 @@ SELECT CASE WHEN 100 * taken.ns < $least_pct::DOUBLE * finding_window.ns THEN 0
         ELSE 100.0 * move_ns / nullif(all_ns, 0) END AS value,
     (
         SELECT CASE WHEN name LIKE 'CatArray%' OR EXISTS (FROM growth) THEN 'concatenation'
-            WHEN demangled LIKE '%ReduceAdd%' AND ns >= $atomics_ns::BIGINT * launches THEN 'atomics' END
+            WHEN demangled LIKE '%ReduceAdd%' AND ns >= $atomics_ns::BIGINT * launches THEN 'atomics'
+            WHEN class = 'sort' THEN 'sort' END
         FROM main
     ) AS cause, taken.ns AS saving_ns, taken.ns AS move_ns,
     CASE WHEN EXISTS (

@@ -102,7 +102,22 @@ SELECT CASE WHEN 2 * sum(beyond_ns) >= sum(ns) AND 4 * sum(ns) >= (SELECT sum(ns
     THEN 100.0 * sum(beyond_ns) / sum(ns) END AS pct
 FROM kind;
 
--- The time that these cover, and the part of it in which the GPU computes nothing.
+-- The collectives that several GPUs run: the nth of a name on each is one. Names whose counts differ between GPUs are
+-- left out, because they would be paired wrongly. From its start until `until_ns` a GPU waits for the last one; the
+-- first one starts at `first_ns`.
+CREATE OR REPLACE VIEW finding_joint_collective AS
+WITH numbered AS (
+    SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns,
+        row_number() OVER (PARTITION BY device_id, short ORDER BY start_ns, kernel_id) AS nth,
+        count(*) OVER (PARTITION BY device_id, short) AS runs
+    FROM finding_communication
+), alike AS (
+    SELECT short FROM numbered GROUP BY short HAVING min(runs) = max(runs) AND count(DISTINCT device_id) > 1
+)
+SELECT numbered.*, least(end_ns, max(start_ns) OVER same) AS until_ns, min(start_ns) OVER same AS first_ns
+FROM numbered SEMI JOIN alike USING (short) WINDOW same AS (PARTITION BY short, nth);
+
+-- The time that collectives cover, and the part of it in which the GPU computes nothing.
 CREATE OR REPLACE VIEW finding_exposed AS FROM finding_cover('finding_communication', 'finding_compute');
 
 -- Copies and memsets of the selection with their calls. `held` is the reason why the CPU waits in the call, as in
