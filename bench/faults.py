@@ -15,7 +15,9 @@ class Fault:
 FAULTS: Mapping[str, Fault] = {
     "many_synchronizations": Fault(frozenset({"sync_bound"}), r"synchroni[sz]|sync[- ](bound|stall|cost)"),
     "odd_vocabulary": Fault(frozenset({"misaligned_products"}), r"misalign|unaligned|alignment|tensor[- ]core"),
-    "optimizer_per_parameter": Fault(frozenset({"optimizer_per_parameter"}), r"optimizer|foreach|fused adam"),
+    "optimizer_per_parameter": Fault(
+        frozenset({"optimizer_per_parameter", "graph_breaks"}), r"optimizer|foreach|fused adam"
+    ),
     "optimizer_on_cpu": Fault(frozenset({"optimizer_on_cpu"}), r"optimizer|D2H|device-to-host"),
     "same_data_each_step": Fault(
         frozenset({"copies_exceed_compute", "no_overlap", "round_trips", "weights_from_host"}),

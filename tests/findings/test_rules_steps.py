@@ -3,11 +3,12 @@
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import pytest
 
 from profiledb.findings import judge, rulebook, sentences
+from profiledb.findings.finding import Finding
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.second import steps as told
@@ -159,6 +160,29 @@ def test_tail(capture: Capture, library: Library, nsys_samples: Library) -> None
     most = statistics.quantiles(fixed, n=20, method="inclusive")[-1]
     assert clear.value == pytest.approx(min(*slow, most) / statistics.median(fixed))
     assert sampled(nsys_samples, "dataloader_fixed", "step_tail").verdict == "cannot_judge"
+
+
+def test_steps_that_launch_more_and_more(capture: Capture, library: Library) -> None:
+    """15 steps of 100 or 140 µs in turns; the nth has 10 + n kernels of 1 µs, the same number in the second report."""
+    lasts = [US * (100 + 40 * (n % 2)) for n in range(15)]
+    ends = [0, *accumulate(lasts)]
+    ranges = [(start, end, f"step_{n}") for n, (start, end) in enumerate(pairwise(ends))]
+
+    def measure(*counts: int) -> Finding:
+        kernels = [
+            (start + 5 + 2 * US * at, start + 20 + 2 * US * at, start + 20 + 2 * US * at + US, "one")
+            for (start, *_), count in zip(ranges, counts, strict=True)
+            for at in range(count)
+        ]
+        return judged(library, capture(ranges, kernels), "step_growth")
+
+    found = measure(*range(10, 25))
+    assert (found.verdict, found.cause) == ("fires", "more")
+    assert (found.facts["first_operations"], found.facts["last_operations"]) == (12, 22)
+    assert found.value == pytest.approx(100 * (22 - 12) / 12)
+    assert found.at_most_ns == pytest.approx(sum(ns * (1 - 10 / (10 + n)) for n, ns in enumerate(lasts)), abs=1)
+    assert "handle.remove()" in found.rule.advised(found.cause, ["PyTorch", "training"])[0]
+    assert measure(*[10] * 15).verdict == "clear"
 
 
 @pytest.mark.parametrize("slow", [(1, 3, 5), (2, 4, 7, 9), (18, 19), (1, 3, 18)])
