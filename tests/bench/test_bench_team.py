@@ -43,7 +43,7 @@ def test_a_day_of_a_team_in_an_hour(tmp_path: Path) -> None:
     assert "0 views with an error" in text, text
     assert re.search(r"^\| all \| [1-9]\d+ \|", text, re.MULTILINE), text
     assert re.search(r"^\| server \d+ \| \d+ \| [+-]", text, re.MULTILINE), text
-    assert re.search(r"^\| server 1, resident \| \d+ \| [+-]", text, re.MULTILINE), text
+    assert re.search(r"^\| server 0, resident \| \d+ \| [+-]", text, re.MULTILINE), text
 
 
 def test_growth_is_that_of_processes_that_live_through_the_second_half() -> None:

@@ -236,7 +236,7 @@ def state_graphs(ask: Ask) -> Statement | None:
     rows = ask("gpu_busy")
     busy_ns, copies_ns, kernels_ns = (float(rows[name].sum()) for name in ("busy_ns", "copying_ns", "kernel_ns"))
     graphs_ns = busy_ns - copies_ns - kernels_ns
-    if not busy_ns or 2 * graphs_ns < busy_ns:  # else copies come first (state_transfers), or kernels
+    if 20 * kernels_ns > busy_ns or not busy_ns or busy_ns < 2 * copies_ns:  # else copies come first (state_transfers)
         return None
     text = (
         f"**CUDA graphs take {words.duration(graphs_ns)}, {words.percent(100 * graphs_ns / busy_ns)} of the busy"

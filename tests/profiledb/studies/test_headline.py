@@ -177,6 +177,8 @@ def test_copies_that_take_more_than_kernels() -> None:
     graphs = BUSY.assign(copying_ns=[1e6, NONE], kernel_ns=[0.0, NONE])
     (whole,) = told(gpu_busy=graphs, copies=DIRECTIONS)
     assert whole.text.startswith("**CUDA graphs take 3.00 ms, 75.0 % of the busy time.**"), "they are no kernels"
+    few = graphs.assign(kernel_ns=[0.1e6, NONE])
+    assert told(gpu_busy=few)[0].text.startswith("**CUDA graphs take 2.90 ms, 72.5 %"), "a few kernels beside them"
     (mostly,) = told(gpu_busy=graphs.assign(copying_ns=[3e6, NONE]), copies=DIRECTIONS)
     assert mostly.text.startswith("**Copies take 3.00 ms, CUDA graphs 1.00 ms.**")
     alone = BUSY.assign(copying_ns=[4e6, NONE], kernel_ns=[0.0, NONE])

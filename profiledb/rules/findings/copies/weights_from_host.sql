@@ -78,7 +78,7 @@ WITH copy AS MATERIALIZED (
 ), lost AS (FROM finding_cover('taken', 'finding_compute')
 ), total AS (
     SELECT arg_max(copies, bytes) AS copies, max(bytes) AS bytes,
-        (SELECT count(*) FROM sent) // nullif(sum(copies), 0) AS passes
+        (SELECT count(*) FROM sent) // nullif(sum(copies)::BIGINT, 0) AS passes
     FROM pass
 ), room AS (SELECT max(memory_bytes) AS bytes FROM gpu
 ), code AS (SELECT coalesce(sum(ns), 0)::BIGINT AS host_ns FROM piece WHERE reason = 'host code'

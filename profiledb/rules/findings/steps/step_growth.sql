@@ -1,12 +1,12 @@
 -- title: Steps get slower
 -- question: Does the step time grow during the run?
--- The growth of the median step time from the first to the last third of the steps that count (see "Outlier steps"), in
--- the process that grows most. It is 0 unless step times rise with the number of the step (rank correlation of at least
--- `correlation`). If times scatter, but steps launch more and more (rank correlation of at least `steadily`), the growth
--- is that of the time for which their operations keep the GPU busy. The rule needs at least 9 steps. The saving is the time that steps take above the first one, by the
--- line through both medians, which is never below the shortest step; of steps that launch more, the share of each that
--- goes to operations beyond the fewest. Growth comes before the places in which steps
--- spend it.
+-- The growth of the median step time from the first to the last third of the steps that count (see "Outlier steps"),
+-- in the process that grows most. It is 0 unless step times rise with the number of the step (rank correlation of at
+-- least `correlation`). If times scatter, but steps launch more and more (rank correlation of at least `steadily`),
+-- the growth is that of the time for which their operations keep the GPU busy. The rule needs at least 9 steps. The
+-- saving is the time that steps take above the first one, by the line through both medians, which is never below the
+-- shortest step; of steps that launch more, the share of each that goes to operations beyond the fewest. Growth comes
+-- before the places in which steps spend it.
 -- needs: range
 -- includes: waiting
 -- selects: part
@@ -73,6 +73,7 @@ WITH step AS MATERIALIZED (
 )
 SELECT growth AS value, CASE WHEN steps IS NULL THEN 'The selection has fewer than 9 steps.' END AS unjudged,
     above.ns AS saving_ns, steps, first_ns, last_ns, CASE WHEN by_load THEN first_operations END AS first_operations,
-    CASE WHEN by_load THEN last_operations END AS last_operations, true AS is_cause, CASE WHEN by_load THEN 'more' END AS cause,
+    CASE WHEN by_load THEN last_operations END AS last_operations, true AS is_cause,
+    CASE WHEN by_load THEN 'more' END AS cause,
     (SELECT list(piece ORDER BY place DESC) FROM shown) AS evidence
 FROM above LEFT JOIN worst ON true;
