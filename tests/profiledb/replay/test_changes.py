@@ -143,6 +143,28 @@ def two_ranks(late_ns: int = 40_000) -> Recording:
     return recording([calls[i] for i in order], moved)
 
 
+def test_balanced_ranks_share_the_work_between_two_collectives() -> None:
+    """Twice, the first of two GPUs computes for 40 µs before a collective, for which the second one waits, and both for
+    10 µs after it. Before the first one 20 µs are left of 40, in between both have 30, and at the end both have 10."""
+    calls, operations = list[Call](), list[Operation]()
+
+    def launch(rank: int, at: int, start: int, end: int, class_: str = "matmul") -> None:
+        operations.append(Operation(start, end, len(calls), rank, rank, class_=class_))
+        calls.append(Call(LAUNCH, at, at + 1_000, rank))
+
+    for now in (0, 100_000):
+        launch(0, now + 1_000, now + 5_000, now + 45_000)
+        launch(1, now + 2_500, now + 6_000, now + 56_000, "communication")
+        launch(0, now + 4_000, now + 46_000, now + 56_000, "communication")
+        launch(0, now + 7_000, now + 57_000, now + 67_000)
+        launch(1, now + 8_500, now + 57_500, now + 67_500)
+    order = sorted(range(len(operations)), key=lambda j: operations[j].start)
+    edited = apply(recording(calls, [operations[j] for j in order]), "balanced_ranks")
+    assert edited is not None
+    lasts = dict(zip(order, edited.length.tolist(), strict=True))
+    assert [lasts[j] for j in (0, 3, 4, 5, 8, 9)] == [20_000, 6_000, 30_000, 24_000, 10_000, 10_000]
+
+
 def test_balanced_ranks_come_together() -> None:
     recorded = two_ranks()
     out = lengths(apply(recorded, "balanced_ranks"))
