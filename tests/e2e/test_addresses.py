@@ -141,7 +141,12 @@ def test_back_and_forward_show_what_was_there(page: Page, address: str, library:
     expect_overview(page, first)
     choose(page, second)
     expect_overview(page, second)
-    picker(page).blur()  # as long as somebody may type in it, Streamlit's box can keep its text
+    # As long as somebody may type in it, Streamlit's box can keep its text, and it may take the focus again.
+    page.evaluate("""() => {
+        const leave = () => document.activeElement?.blur();
+        leave();
+        document.addEventListener("focusin", leave);
+    }""")
     page.go_back()
     expect_overview(page, first)
     expect(picker(page)).to_have_value(re.compile(re.escape(first.name)))
