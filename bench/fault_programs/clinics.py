@@ -23,7 +23,7 @@ from torch.nn import functional
 from torch.utils.data import DataLoader
 
 from bench.fault_programs.courses import pin
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program, repeat_as_graph
 from bench.fault_programs.models import Block
 from bench.fault_programs.services import iterate_without_ranges
 from bench.fault_programs.trainers import fit_with_lightning
@@ -203,21 +203,12 @@ def voice_prosthesis(loop: Loop, mended: bool) -> None:
         for when in times:
             made.add_(blocks(made + given + when), alpha=1.0 / 32.0)
 
-    graph = None
     with torch.no_grad():
-        if mended and ON_GPU:
-            beside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-            with torch.cuda.stream(beside):
-                for _ in range(3):
-                    flow()
-            torch.cuda.synchronize()
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                flow()
+        repeat = repeat_as_graph(flow, wanted=mended)
         for number in iterate_without_ranges(loop):
             given.copy_(signals[number])
             noise.normal_()
-            graph.replay() if graph else flow()
+            repeat()
             made.float().cpu()
 
 

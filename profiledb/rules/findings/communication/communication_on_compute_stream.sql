@@ -46,6 +46,7 @@ WITH mark AS (SELECT name_id FROM kernel_name WHERE is_communication(short, clas
 ), moving AS MATERIALIZED ( -- noqa: ST03
     SELECT comm.* REPLACE (coalesce(until_ns, comm.start_ns) AS start_ns)
     FROM comm LEFT JOIN (SELECT kernel_id, until_ns FROM finding_joint_collective) USING (kernel_id)
+    WHERE (SELECT gpus FROM finding_window) > 1
 ), moved AS (FROM finding_cover('moving', 'finding_compute')
 ), shown AS (
     SELECT {

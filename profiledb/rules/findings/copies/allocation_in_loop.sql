@@ -86,7 +86,9 @@ WITH edge AS MATERIALIZED (
         sum(CASE WHEN e > a AND duration_ns <= $gap_ns::BIGINT THEN duration_ns ELSE lost_ns END)::BIGINT AS explains_ns
     FROM gap
 ), late_call AS (
-    SELECT tid, s, function, any_value(ns) AS ns FROM call WHERE late GROUP BY ALL
+    SELECT tid, s, function, any_value(ns) AS ns, regexp_matches(function, '^(cu(da)?|hip)(Malloc|MemAlloc|MemCreate)')
+            AND NOT regexp_matches(function, 'Host|Managed') AS allocates
+    FROM call WHERE late GROUP BY ALL
 ), main AS (
     SELECT function, count(*) AS calls FROM late_call GROUP BY function ORDER BY sum(ns) DESC, function LIMIT 1
 ), edge_of_capture AS (
@@ -95,11 +97,10 @@ WITH edge AS MATERIALIZED (
 ), captured AS (
     SELECT count(*) AS allocated FROM late_call ASOF JOIN edge_of_capture AS capture
         ON capture.tid = late_call.tid AND late_call.s >= capture.t
-    WHERE begins AND regexp_matches(late_call.function, '^(cu(da)?|hip)(Malloc|MemAlloc|MemCreate)')
+    WHERE begins AND allocates
 ), late AS (
     SELECT count(*) AS calls, avg(ns) AS call_ns,
-        count(*) FILTER (regexp_matches(function, '^(cu(da)?|hip)(Malloc|MemAlloc|MemCreate)')
-            AND NOT regexp_matches(function, 'Host|Managed')) AS allocated,
+        count(*) FILTER (allocates) AS allocated,
         count(*) FILTER (regexp_matches(function, '^(cu(da)?|hip)(Free|MemFree|MemRelease)')
             AND NOT regexp_matches(function, 'Host')) AS freed
     FROM late_call

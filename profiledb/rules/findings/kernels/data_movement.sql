@@ -34,9 +34,9 @@
 -- advice: [concatenation, else] Write results into a preallocated buffer instead of joining arrays, which copies all of them each time.
 -- advice: [atomics, PyTorch] Sum each row's elements without atomics, for which additions to the same row wait: a sum over a dimension if rows are regular (`x.view(rows, -1).sum(1)`), else `torch.segment_reduce` over sorted rows.
 -- advice: [atomics, else] Sum each row's elements without atomics, for which additions to the same row wait: sort by row, and reduce each segment.
--- advice: [sort, PyTorch] Sort less in {place|the step}: `torch.topk` if a few values suffice, one sort of all rows (`x.sort(dim=-1)`) instead of one for each, keys of 32 bits or fewer, and what is sorted once instead of again.
--- advice: [else, sort, CuPy] Sort less in {place|the loop}: `cupy.partition` or `cupy.argpartition` if a few values suffice, one sort of all rows (`axis=-1`) instead of one for each, keys of 32 bits or fewer.
--- advice: [else, sort] Sort less in {place|the loop}: select if a few values suffice, sort all rows at once instead of one after the other, keys of 32 bits or fewer.
+-- advice: [sort, PyTorch] Sort less in {place|the step}: take `torch.topk` if you need a few values, sort all rows in one call (`x.sort(dim=-1)`), use keys of 32 bits or fewer, and keep what you have sorted.
+-- advice: [else, sort, CuPy] Sort less in {place|the loop}: take `cupy.partition` or `cupy.argpartition` if you need a few values, sort all rows in one call (`axis=-1`), and use keys of 32 bits or fewer.
+-- advice: [else, sort] Sort less in {place|the loop}: select if you need a few values, sort all rows in one call, and use keys of 32 bits or fewer.
 -- advice: [not concatenation, not atomics, not sort] -> fuse
 -- advice: [not concatenation, not atomics, not sort, PyTorch, channels last] Keep the layout through the model: no `.contiguous()`, `.float()` or `permute` around each layer.
 -- advice: [not concatenation, not atomics, not sort, else, PyTorch] Keep the layout through the model: `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
