@@ -204,7 +204,7 @@ def measure_worker(library: Library, settings: Settings) -> Iterator[str]:
     yield format_cost("worker, a sweep of the inbox", look)
     yield format_cost("worker, a further look", look)
     shutil.copy(NEW, inbox.root / "one-more.sqlite")
-    watch.sweep_next()
+    watch.sweeps.make_due()
     yield format_cost("worker, a sweep with a file more", lambda: worker.look(watch, []))
     files.close()
 

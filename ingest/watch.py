@@ -14,16 +14,13 @@ from profiledb.library.inbox import Inbox, Kind
 from profiledb.library.inbox.file_stamp import State
 from profiledb.library.inbox.folder import PAUSE_S as QUICK_S
 from profiledb.report.file_names import is_accepted
+from profiledb.sweep_schedule import SweepSchedule
 
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
 
 DEEPEST = 64
 """Levels of folders below the inbox that are searched."""
-SWEEP_SHARE = 25
-"""A sweep, which looks at everything, waits for this many times the processor time that the last one took."""
-CHEAP_S = 0.05
-"""A sweep that takes less processor time than this is made at each look."""
 MOST_CHANGES = 10_000
 """Changed paths that are remembered between two looks; after more, the next look is a sweep."""
 
@@ -40,8 +37,8 @@ class Watch:
         patience_s: seconds without a change after which a file counts as finished, unless its content shows that.
 
     After a look, ``restless`` is True if some file is not finished yet, so that another look is due soon, and ``swept``
-    if the look was a sweep. ``wake`` is set when the folder changed. ``skipped`` holds the entries that the last sweep
-    passed over, each with the reason (skipped_files.py).
+    if the look was a sweep; ``sweeps`` tells when the next one is due. ``wake`` is set when the folder changed.
+    ``skipped`` holds the entries that the last sweep passed over, each with the reason (skipped_files.py).
     """
 
     def __init__(self, inbox: Inbox, patience_s: float) -> None:
@@ -53,7 +50,7 @@ class Watch:
         self.swept = True
         self._seen: dict[Path, _StableState] = {}
         self._pending: set[Path] = set()
-        self._sweep_at = 0.0
+        self.sweeps = SweepSchedule()
         self._whole: set[Path] = set()
         self._changed: set[Path] = set()
         self._observer: BaseObserver | None = None
@@ -78,21 +75,17 @@ class Watch:
         try:
             yield self.finished()
         except BaseException:
-            self.sweep_next()  # the caller did not import the new files
+            self.sweeps.make_due()  # the caller did not import the new files
             raise
-        if self.swept and (cost_s := time.thread_time() - began) > CHEAP_S:
-            self._sweep_at = time.monotonic() + SWEEP_SHARE * cost_s
-
-    def sweep_next(self) -> None:
-        """Look at everything the next time."""
-        self._sweep_at = 0.0
+        if self.swept:
+            self.sweeps.note(time.thread_time() - began)
 
     def finished(self) -> list[Path]:
         """Return finished files and Parquet folders, oldest first: all after a sweep, else those that are new."""
         moment = time.monotonic()
         whole = {self._whole.pop() for _ in range(len(self._whole))}
         changed = {self._changed.pop() for _ in range(len(self._changed))}
-        self.swept = moment >= self._sweep_at or len(changed) >= MOST_CHANGES
+        self.swept = self.sweeps.is_due() or len(changed) >= MOST_CHANGES
         ready: list[tuple[int, Path]] = []
         if self.swept:
             self.inbox.renew()

@@ -139,7 +139,7 @@ class Worker:
         A person who wants a file to be tried again has its record removed: everything is looked at then.
         """
         if self.library.catalog.count_files() < self._files:
-            watch.sweep_next()
+            watch.sweeps.make_due()
         with watch.look() as paths:
             count = self.take(paths + more, is_all=watch.swept)
             if watch.swept:

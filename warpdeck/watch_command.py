@@ -98,7 +98,7 @@ class FolderPush:
                 except ServerAwayError as error:
                     terminal.say(f"{terminal.describe_error(error)} Trying again in {AGAIN_S:.0f} s.", sys.stderr)
                     self._away_until = time.monotonic() + AGAIN_S
-                    self.watch.sweep_next()
+                    self.watch.sweeps.make_due()
                     return
                 except ConversionError as error:
                     terminal.say(f"{path.name}: {terminal.describe_error(error)}", sys.stderr)

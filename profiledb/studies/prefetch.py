@@ -41,13 +41,12 @@ from profiledb.studies.trends import summary_refresh
 from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.team_summary_store import open_summaries
 from profiledb.studies.verdicts import store_verdicts
+from profiledb.sweep_schedule import SweepSchedule
 from profiledb.timeline.store import Timelines
 
 _log = logging.getLogger("warpdeck")
 _LISTS_LOCK = 0x7761727067
 """Key of the lock in PostgreSQL that the process of a team holds while it prepares lists."""
-_REST = 25
-"""How many times as long as a look at all summaries no other one follows."""
 
 
 def prepare(library: Library, report_id: str) -> None:
@@ -160,7 +159,7 @@ def main(arguments: Sequence[str]) -> int:
     library = open_library(settings)
     library.use_one_thread()
     has_views = has_old_findings = False
-    next_sweep = 0.0
+    sweeps = SweepSchedule()
     while True:
         answer = order = orders.get()
         if order != LISTS and not has_views:
@@ -173,10 +172,10 @@ def main(arguments: Sequence[str]) -> int:
                 list_old_findings(library)
                 has_old_findings = True
             began = time.monotonic()
-            is_sweep = began >= next_sweep
+            is_sweep = sweeps.is_due()
             answer = LISTS if do_lists(library, sweep=is_sweep) else BUSY
             if is_sweep and answer == LISTS:
-                next_sweep = time.monotonic() + _REST * (time.monotonic() - began)
+                sweeps.note(time.monotonic() - began)
         else:
             prepare_all(library, order)
         print(answer, file=answers, flush=True)

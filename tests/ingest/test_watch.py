@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest import watch as module
 from ingest.watch import Watch
+from profiledb import sweep_schedule
 from profiledb.library.inbox.folder import FolderInbox
 from tests.conftest import wait_until
 
@@ -76,8 +76,8 @@ def test_a_move_from_elsewhere_says_nothing(watch: Watch, tmp_path: Path) -> Non
 
 
 def test_between_two_sweeps_only_what_changed_is_looked_at(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CHEAP_S", -1.0)
-    monkeypatch.setattr(module, "SWEEP_SHARE", 1e9)
+    monkeypatch.setattr(sweep_schedule, "CHEAP_S", -1.0)
+    monkeypatch.setattr(sweep_schedule, "SHARE", 1e9)
     root = watch.inbox.root
     for name in (".a", ".b", "slow.sqlite"):
         (root / name).write_bytes(b"x")
@@ -102,15 +102,15 @@ def test_between_two_sweeps_only_what_changed_is_looked_at(watch: Watch, monkeyp
     (root / "link.sqlite").symlink_to(old)
     (root / "slow.sqlite").unlink()
     wait_until(lambda: look() == [] and not watch.restless)
-    watch.sweep_next()
+    watch.sweeps.make_due()
     assert look() == [old, new, root / "folder" / "deep" / "c.sqlite"]
     assert watch.swept
     assert list(watch.skipped.values()) == ["link"]
 
 
 def test_a_look_that_failed_is_followed_by_a_sweep(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CHEAP_S", -1.0)
-    monkeypatch.setattr(module, "SWEEP_SHARE", 1e9)
+    monkeypatch.setattr(sweep_schedule, "CHEAP_S", -1.0)
+    monkeypatch.setattr(sweep_schedule, "SHARE", 1e9)
     with watch.look():
         pass
     with watch.look():

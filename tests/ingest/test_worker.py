@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from ingest import fingerprints, tools
-from ingest import watch as watch_module
 from ingest.watch import Watch
 from ingest.worker import Worker
-from profiledb import config
+from profiledb import config, sweep_schedule
 from profiledb.library.catalog import Job
 from profiledb.library.inbox.folder import FolderInbox
 from profiledb.library.library import Library
@@ -235,8 +234,8 @@ def test_looks_between_two_sweeps_take_in_what_is_new(
     inbox: Path, empty_library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A report, a sidecar that came before it, and a file that somebody wants to try again."""
-    monkeypatch.setattr(watch_module, "CHEAP_S", -1.0)
-    monkeypatch.setattr(watch_module, "SWEEP_SHARE", 1e9)
+    monkeypatch.setattr(sweep_schedule, "CHEAP_S", -1.0)
+    monkeypatch.setattr(sweep_schedule, "SHARE", 1e9)
     inbox.mkdir(exist_ok=True)
     worker = Worker(empty_library, config.load(inbox=inbox, samples="off"), FolderInbox(inbox), lambda _: None)
     watch = Watch(worker.inbox, patience_s=0)

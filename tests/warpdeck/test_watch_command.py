@@ -102,7 +102,7 @@ def test_a_report_that_the_server_refuses_is_sent_again_when_it_has_changed(
     cut.write_bytes(b"NVR\0" + bytes(64))
     with FolderPush(folder, Server(running, "")) as watched:
         look(watched, lambda: capsys.readouterr().err.startswith("cut.ncu-rep: "))
-        watched.watch.sweep_next()
+        watched.watch.sweeps.make_due()
         watched.push_finished()
         assert capsys.readouterr() == ("", "")
 
