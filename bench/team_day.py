@@ -3,7 +3,8 @@
 ``python -m bench.team_day`` starts PostgreSQL, S3 (rclone), two servers behind nginx and four workers on this machine.
 100 people open a page or two (``--visit``), leave, and come again. It prints the waits of views by part of the run,
 the age of the queue, the processor time of each part in cores, which tells the machine that a pace needs, and how much
-the memory of each process grew over the second half.
+the memory of each process grew over the second half. Each open tab holds the titles of the newest reports, which its
+pickers offer (``session.OFFERED``): with ``--before``, as many are there from the start, as after some hours.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ PAUSE_S = 17.0
 """Mean of the seconds that a person reads a page; 100 people open some 20,000 pages in an hour."""
 VISIT = 2
 """Pages that a person opens before leaving."""
+BEFORE = 1
+"""Files that are in the library at the start."""
 PARTS = 6
 """Parts of the run whose waits are printed apart."""
 _LOOK_S = 2.0
@@ -179,8 +182,10 @@ def measure(root: Path, options: argparse.Namespace) -> Iterator[str]:
     inbox = root / "inbox"
     (root / "team").mkdir()
     inbox.mkdir()
-    drop_report(inbox, options.files)  # the library is not empty at the start
-    with team_parts.run_team(root / "team", inbox, options.servers, options.workers) as place:
+    for number in range(options.before):
+        drop_report(inbox, options.files + number)
+    few = options.before == BEFORE  # workers prepare many, the newest first
+    with team_parts.run_team(root / "team", inbox, options.servers, options.workers, prepared=few) as place:
         catalog, hour, ended = place.open_library().catalog, Hour(), threading.Event()
         newest, before = Newest(catalog), Counter(team_parts.measure_cpu_s())
         newest.read_again()
@@ -209,14 +214,15 @@ def measure(root: Path, options: argparse.Namespace) -> Iterator[str]:
         yield from format_growth(hour.memory)
         yield from format_growth(hour.held)
         yield from team_parts.format_numbers(team_parts.measure_memory())
-        team.wait_until_settled(place, 1800, options.files + 1)
+        team.wait_until_settled(place, 1800, options.files + options.before)
         yield f"settled: {dict(team_parts.count_states(place))}"
 
 
 def main() -> None:
     """Print the results."""
     parser = argparse.ArgumentParser(prog="python -m bench.team_day", description=__doc__)
-    for name, usual in (("files", FILES), ("sessions", SESSIONS), ("visit", VISIT), ("servers", 2), ("workers", 4)):
+    numbers = {"files": FILES, "sessions": SESSIONS, "visit": VISIT, "servers": 2, "workers": 4, "before": BEFORE}
+    for name, usual in numbers.items():
         parser.add_argument(f"--{name}", type=int, default=usual)
     parser.add_argument("--a-second", type=float, default=A_SECOND, help="files that arrive in a second")
     parser.add_argument("--pause", type=float, default=PAUSE_S, help="mean seconds between two clicks of a person")

@@ -27,6 +27,7 @@ def _number_titles(told: tuple[tuple[str, str, str | None, str | None], ...], ow
     return {key: f"{title}  ·  {key[:8]}" if number[title] > 1 else title for key, title in plain.items()}
 
 
+@lru_cache(maxsize=4096)  # each session keeps the titles of its lists, so that they share the texts
 def _join_title(name: str, gpu: str | None, captured: str | None, *, this: bool) -> str:
     when = fmt.when(captured) if captured else None
     parts = [name, "this report" if this else None, gpu, when]

@@ -74,7 +74,7 @@ def read_digest(library: Library, report_id: str, linked: Links, rules: Mapping[
     return found if told == _compute_key(library, report_id, linked, rules.values()) else None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1000)  # some pages of lists
 def _parse_file(path: Path, stamp: int) -> tuple[str, tuple[Found, ...]]:  # noqa: ARG001 (part of the key)
     """Return the key and the rows of a file, with an empty key if it is damaged. Raises OSError if it does not
     exist."""

@@ -48,7 +48,8 @@ class Filters:
     """Which reports are listed; an empty field does not filter.
 
     A report has all of the labels and rules, one of the kinds and one of the GPUs. Each word of the text occurs in its
-    names, id, GPU, command or labels, ignoring case. ``judged_by`` is the version of the rules.
+    names, id, GPU, command or labels, ignoring case. ``judged_by`` is the version of the rules. ``since`` and
+    ``until`` are days or moments, with a time zone, between which the capture began.
     """
 
     text: str = ""
@@ -218,9 +219,10 @@ def _list_conditions(filters: Filters) -> Iterator[tuple[str, Sequence[str]]]:
     for rule in filters.rules:
         yield f"EXISTS (SELECT 1 FROM finding WHERE {_SAME} AND rule = ? AND version = ?)", [rule, filters.judged_by]
     if filters.since:
-        yield "captured_at >= ?", [filters.since.isoformat()]
+        yield "captured_at >= ?", [_format_bound(filters.since)]
     if filters.until:
-        yield "captured_at > '' AND substr(captured_at, 1, 10) <= ?", [filters.until.isoformat()]
+        whole = "captured_at" if isinstance(filters.until, datetime) else "substr(captured_at, 1, 10)"
+        yield f"captured_at > '' AND {whole} <= ?", [_format_bound(filters.until)]
     flags = {name: 1 for name in (_SUBJECTS.get(filters.subject or ""), filters.has_operators and "operators") if name}
     flags |= {} if filters.is_sample is None else {"sample": int(filters.is_sample)}
     for name, value in flags.items():
@@ -308,6 +310,11 @@ def read_manifest(row: Mapping[str, Any]) -> Manifest:
 def _clean_text(text: str) -> str:
     """Replace characters that a database does not store: NUL and lone surrogates."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode()
+
+
+def _format_bound(when: date) -> str:
+    """Return a day, or a moment as the list has it."""
+    return _normalize_time(when.isoformat()) if isinstance(when, datetime) else when.isoformat()
 
 
 def _normalize_time(iso: str | None) -> str:

@@ -19,8 +19,8 @@ OLDER = "made by an older version: drop its source again."
 OLDER_HINT = "Labels and links stay. The worker brings it up to date by itself where it can."
 FIRST_SAMPLE = "transformer_training.nsys-rep"
 """The sample that is imported first and is at hand until a visitor opens another report: all main pages show it."""
-MOST_READ = 50_000
-"""Manifests that a process caches: one more report makes lists read all of them again."""
+MOST_READ = 5_000
+"""Manifests that a process keeps parsed, 3 kB each. Pages and lists ask for a few; few callers read all."""
 
 
 @dataclass(frozen=True)

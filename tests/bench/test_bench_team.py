@@ -36,7 +36,7 @@ def test_people_look_at_a_team_while_files_are_dropped(postgres: Server, tmp_pat
 @pytest.mark.slow("a benchmark of a team")
 @pytest.mark.usefixtures("nginx", "postgres")
 def test_a_day_of_a_team_in_an_hour(tmp_path: Path) -> None:
-    options = argparse.Namespace(files=12, a_second=0.6, sessions=3, pause=2.0, visit=2, servers=1, workers=1)
+    options = argparse.Namespace(files=12, before=1, a_second=0.6, sessions=3, pause=2.0, visit=2, servers=1, workers=1)
     text = "\n".join(team_day.measure(tmp_path, options))
     assert text.startswith("12 files in "), text
     assert text.endswith("settled: {'ready': 13}"), text

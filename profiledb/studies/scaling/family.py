@@ -7,17 +7,24 @@ run, traces of different ranks whose captures overlap are (``together``).
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
+from profiledb.library.report_list import Filters
 from profiledb.query import analysis
 from profiledb.report import sidecar
 
 TRACE = " (trace)"
 """Follows the name of a run of traces: nsys may have captured the same job."""
+MOST_RANKS = 10_000
+"""Reports among which the other ranks of a run are looked for."""
+_TOGETHER = timedelta(hours=1)
+"""The ranks of a run begin their captures within this time of each other."""
 _ENDING = re.compile(r"\.(nsys-rep|qdrep|sqlite)$", re.IGNORECASE)
 _RANK = re.compile(r"[._-]+rank[._-]?(\d{1,6})$", re.IGNORECASE)
 _COUNT = re.compile(r"[._-]*x?(?<!\d)([1-9]\d{0,4})(gpus?|ranks?|nodes?)?$", re.IGNORECASE)
@@ -203,11 +210,21 @@ def find_ranks(library: Library, manifest: Manifest) -> list[str]:
     chosen = read_named(library, manifest)
     if chosen.rank is None:
         return []
-    others = [one for one in library.list() if one.id != manifest.id and one.kind == manifest.kind]
-    named = [read_named(library, one) for one in others if _can_be_rank(one)]
+    others = {one.id: one for one in _list_candidates(library, manifest, chosen) if one.id != manifest.id}
+    named = [read_named(library, one) for one in others.values() if one.kind == manifest.kind and _can_be_rank(one)]
     every = join_overlapping([chosen, *named])
     mates = {one.rank: one.id for one in every[1:] if one.run == every[0].run and one.rank not in (None, chosen.rank)}
     return [mates[rank] for rank in sorted(mates, key=lambda rank: rank or 0)]
+
+
+def _list_candidates(library: Library, manifest: Manifest, chosen: Named) -> Iterator[Manifest]:
+    """Yield the reports whose names hold that of the run, and those captured at the time if that tells the run."""
+    yield from library.catalog.listing.page(Filters(text=chosen.run.removesuffix(TRACE)), most=MOST_RANKS)
+    if chosen.during:
+        with suppress(ValueError, OverflowError):
+            when = datetime.fromisoformat(manifest.captured_at or "")
+            near = Filters(since=when - _TOGETHER, until=when + _TOGETHER)
+            yield from library.catalog.listing.page(near, most=MOST_RANKS)
 
 
 def _can_be_rank(manifest: Manifest) -> bool:

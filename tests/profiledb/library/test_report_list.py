@@ -3,7 +3,7 @@
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -75,6 +75,10 @@ def ids(found: list[Manifest]) -> str:
         (Filters(since=date(2026, 2, 1)), "ca"),
         (Filters(since=date(2026, 2, 1), until=date(2026, 2, 1)), "c"),
         (Filters(until=date(2026, 2, 28)), "c"),
+        (Filters(until=datetime(2026, 2, 1, 10, tzinfo=UTC)), "c"),
+        (Filters(until=datetime(2026, 2, 1, 9, 59, tzinfo=UTC)), ""),
+        (Filters(since=datetime(2026, 2, 1, 10, tzinfo=UTC), until=datetime(2026, 2, 1, 11, tzinfo=UTC)), "c"),
+        (Filters(since=datetime(2026, 2, 1, 10, 1, tzinfo=UTC)), "a"),
         (Filters(subject=TIMELINE), "ca"),
         (Filters(subject=LAUNCHES), "b"),
         (Filters(has_operators=True), "c"),
