@@ -74,7 +74,8 @@ FAULTS: Mapping[str, Fault] = {
         frozenset({"communication_on_compute_stream", "communication_overlap", "exposed_communication"}), r"overlap"
     ),
     "activations_through_host": Fault(
-        frozenset({"messages_through_host", "pageable_copies", "slow_peer_copies"}), r"pageable|D2H|device-to-host"
+        frozenset({"messages_through_host", "pageable_copies", "pickled_tensors", "slow_peer_copies"}),
+        r"pageable|D2H|device-to-host",
     ),
     "low_precision_unused": Fault(frozenset({"low_precision_unused"}), r"bf16|fp16|half|mixed|precision"),
     "tokens_recomputed": Fault(frozenset({"tokens_recomputed", "prompts"}), r"(kv|prefix)[- ]?cache|recomput|prefill"),
