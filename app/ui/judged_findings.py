@@ -19,6 +19,8 @@ from profiledb.studies.verdicts import judge_and_share
 
 TITLES = {"high": "High", "medium": "Medium", "low": "Low", "warning": "Warning", "note": "Note"}
 """Display title of each severity."""
+JUDGING = "Judging the report…"
+"""Text while a report is judged that nobody has prepared: seconds for a large one."""
 _STARTUP = "findings-startup"
 """Widget key of the toggle that includes start-up."""
 _STARTUP_TOO = "Findings judge the whole selection, start-up included."

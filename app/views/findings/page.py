@@ -14,7 +14,8 @@ from profiledb.words import code
 def draw_page() -> None:
     manifest = session.report()
     part = judged_findings.draw_covered(manifest)
-    findings = judged_findings.judge_report(manifest, startup=part is None)
+    with st.spinner(judged_findings.JUDGING):
+        findings = judged_findings.judge_report(manifest, startup=part is None)
     fires = [one for one in findings if one.verdict == "fires"]
     open_ = [one for one in findings if one.verdict == "cannot_judge"]
     clear = [one for one in findings if one.verdict == "clear"]

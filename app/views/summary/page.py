@@ -67,7 +67,8 @@ def _draw_first_sentence(manifest: Manifest, *, startup: bool) -> None:
 def _draw_findings(manifest: Manifest, ask: Ask, *, startup: bool) -> None:
     """Draw the rows of findings with links to read on; or statements, where no finding costs time."""
     with ui.boundary():
-        findings = judged.judge_report(manifest, startup=startup)
+        with st.spinner(judged.JUDGING):
+            findings = judged.judge_report(manifest, startup=startup)
         if judge.select_worthwhile(findings):
             top_findings.draw_rows(manifest.id, findings)
             statements.draw_links(manifest.id, ask, all_findings=True)
