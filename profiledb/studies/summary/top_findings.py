@@ -16,6 +16,7 @@ MOST = 3
 IDLE = "gpu_idle"
 HOT = "hot_kernel"
 LITTLE = "low"
+_SAME_ADVICE = "The change advised above helps here, too."
 FUNCTIONS = "functions"
 """The fact of a finding that names functions from CPU samples."""
 
@@ -121,17 +122,14 @@ def find_idle_remark(findings: Iterable[Finding]) -> str:
 def format_item(finding: Finding, before: Sequence[Finding] = (), slowed: Iterable[str] = ()) -> str:
     """Return a finding as an item of a list: its sentence, what mending it saves, its first advice.
 
-    Left out is what the findings ``before`` it say, too: their first advice, and the profiler's overhead, which
-    ``slowed`` may have told already.
+    Left out is what the findings ``before`` it say, too: their first advice, to which it refers if it has no other, and
+    the profiler's overhead, which ``slowed`` may have told already.
     """
     told = {*slowed, *(one.slowed.sentence() for one in before if one.slowed)}
     is_told = finding.slowed is not None and finding.slowed.sentence() in told
     saved = [f"{one}." for one in [sentences.describe_saving(finding)] if one]
     advised = {one for other in before for one in sentences.list_general_advice(other)[:1]}
-    advice = [
-        one
-        for one, rule in zip(sentences.fill_advice(finding), sentences.list_general_advice(finding), strict=True)
-        if rule not in advised
-    ]
+    every = list(zip(sentences.fill_advice(finding), sentences.list_general_advice(finding), strict=True))
+    advice = [one for one, rule in every if rule not in advised] or ([_SAME_ADVICE] if every else [])
     says = sentences.says(replace(finding, slowed=None) if is_told else finding)
     return " ".join([f"- {says}", *saved, *advice[:1]])

@@ -290,6 +290,10 @@ def test_the_same_advice_is_said_once() -> None:
     assert first == sentences.fill_advice(chains)[0]
     assert top_findings.format_item(moves).endswith(first)
     assert top_findings.format_item(moves, [chains]).endswith(second)
+    every = (Finding(rule, "fires", value=30.0) for rule in rules.values())
+    single = next(one for one in every if len(sentences.list_general_advice(one)) == 1)
+    assert top_findings.format_item(single).endswith(sentences.fill_advice(single)[0])
+    assert top_findings.format_item(single, [single]).endswith("The change advised above helps here, too.")
 
 
 @pytest.mark.integration
