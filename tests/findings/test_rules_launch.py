@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from profiledb.findings import sentences
+from profiledb.findings import judge, rulebook, sentences
 from profiledb.library.library import Library
 from tests.second import idle
 from tests.second.raw import Call, Capture
@@ -291,6 +291,30 @@ def test_slow_launches(nsys_samples: Library, library: Library, publish: Publish
     assert finding.value == pytest.approx(100 * 59 / 320)
     assert sampled(nsys_samples, "launches_tiny", "slow_launches").verdict == "clear"
     assert sampled(nsys_samples, "launches_graph", "slow_launches").verdict == "cannot_judge"
+
+
+def test_launches_that_wait_for_their_kernels(library: Library, publish: Publish) -> None:
+    """By hand, a launch each 100 µs: kernels of 50 µs start 10 µs after their call begins, which lasts 5 µs longer than
+    they do. Of short ones the CPU waits for less time than the GPU is idle: it takes longer anyway."""
+    us = 1_000
+
+    def launch(times: int = 100, ran: int = 50, late: int = 5) -> str:
+        return by_hand(publish, [
+            (at, at + (10 + ran + late) * us, at + 10 * us, at + (10 + ran) * us)
+            for at in range(0, times * 100 * us, 100 * us)
+        ])  # fmt: skip
+
+    found = judged(library, launch(), "blocking_launches")
+    assert (found.verdict, found.saving_ns, found.facts["late_pct"]) == ("fires", 99 * 50 * us, 100.0)
+    assert found.value == pytest.approx(100 * 99 * 50 / (99 * 100 + 50))
+    assert "CUDA_LAUNCH_BLOCKING" in found.rule.advised(found.cause, ["PyTorch"])[0]
+    assert judged(library, launch(ran=10), "blocking_launches").saving_ns == 100 * 15 * us
+    others = [judged(library, launch(*options), "blocking_launches") for options in ((19,), (100, 50, -1))]
+    assert [(one.verdict, one.saving_ns) for one in others] == [("clear", 0)] * 2
+    every = judge.judge(library, library.find(launch()), {}, rulebook.load().values())
+    fires = [(one.rule.name, one.parent) for one in every if one.verdict == "fires" and one.rule.costs]
+    assert fires[0] == ("blocking_launches", None)
+    assert {parent for _, parent in fires[1:]} <= {"blocking_launches"}, fires
 
 
 def test_graph_breaks(nsys_samples: Library, library: Library, publish: Publish) -> None:
