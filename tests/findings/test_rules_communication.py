@@ -63,7 +63,7 @@ def small(publish: Publish) -> Callable[..., str]:
 def test_tensors_that_are_pickled_for_collectives(library: Library, publish: Publish) -> None:
     """By hand, 37 ms a round: 10 ms of compute, a copy to the host of 2 ms, 10 ms of pickling, 2 ms to the GPU, 1 ms of
     NCCL, 2 ms back, 10 ms of unpickling. Other sizes, two messages, and none of NCCL are something else."""
-    size, name_of = 4 << 20, {True: "ncclDevKernel_AllGather", False: "gather"}
+    size = 4 << 20
 
     def gather(extra: int = 408, rounds: int = 4, *, nccl: bool = True) -> Finding:
         kernels, copies, calls = [], [], []
@@ -76,25 +76,24 @@ def test_tensors_that_are_pickled_for_collectives(library: Library, publish: Pub
             t, first = 37 * MS * i + 10, 10 * i
             launch(first, 1, t, t + 10 * MS)
             launch(first + 3, 9, t + 24 * MS + 10, t + 25 * MS)
-            for j, (a, b, sent, kinds) in enumerate([
-                (10, 12, size, (2, 0)), (22, 24, size + extra, (0, 2)), (25, 27, size + extra, (2, 0)),
-            ]):  # fmt: skip
-                number = first + (1, 2, 4)[j]
-                copies.append(copy(number, t + a * MS, t + b * MS, sent, kinds))
-                calls.append(call(number, 4, t + a * MS, t + b * MS))
+            for nth, a, b, sent, kinds in (
+                (1, 10, 12, size, (2, 0)), (2, 22, 24, size + extra, (0, 2)), (4, 25, 27, size + extra, (2, 0)),
+            ):  # fmt: skip
+                copies.append(copy(first + nth, t + a * MS, t + b * MS, sent, kinds))
+                calls.append(call(first + nth, 4, t + a * MS, t + b * MS))
         launch(10 * rounds, 1, 37 * MS * rounds + 10, (37 * rounds + 2) * MS + 10)
         work = sorted((one["start_ns"], one["end_ns"]) for one in (*kernels, *copies))
 
         def fill(db: duckdb.DuckDBPyConnection) -> None:
-            kind = "communication" if nccl else "other"
-            insert(db, "kernel_name", [{"name_id": 9, "short": name_of[nccl], "demangled": "k", "class": kind}])
+            name, kind = ("ncclDevKernel_AllGather", "communication") if nccl else ("gather", "other")
+            insert(db, "kernel_name", [{"name_id": 9, "short": name, "demangled": name, "class": kind}])
             made.fill(db, work[-1][1], tuple(work), kernel=kernels, memop=copies, api_call=calls)
 
         return judged(library, publish(fill), "pickled_tensors")
 
     found = gather()
     assert (found.verdict, found.saving_ns) == ("fires", 4 * (26 * MS - 10))
-    assert found.value == pytest.approx(100 * found.saving_ns / (150 * MS))
+    assert found.value == pytest.approx(100 * 4 * (26 * MS - 10) / (150 * MS))
     assert (found.facts["messages"], found.facts["bytes"]) == (4, 4 * (3 * size + 2 * 408))
     assert found.facts["code_ns"] == 4 * (20 * MS - 10)
     assert "all_gather_into_tensor" in found.rule.advised(found.cause, ["PyTorch"])[0]
