@@ -13,6 +13,7 @@ from tests.support.gaps import MS, by_hand
 from tests.support.judged_rules import Span, bare, judged, pct, rows, spans, union, window
 from tests.support.memory_reports import PID, call, copy
 from tests.support.page_reports import H100, Publish, insert, kernel
+from tests.support.torch_samples import RANKS, needs_torch_samples
 
 SERIAL, OVERLAPPED = "streams_serial.nsys-rep", "streams_overlapped.nsys-rep"
 LINK = 32e9 * 16 / 8 * 128 / 130
@@ -163,6 +164,36 @@ def test_weights_that_go_to_the_gpu_in_each_pass(library: Library, small: Any) -
     assert send([32 << 20, *layer, *layer, *layer], memory_bytes=100 << 20).cause == "large"
     others = [send(layer), send([4 << 20] * 16), send([32 << 20, *layer, *layer, *layer], 40)]
     assert [(one.verdict, one.saving_ns) for one in others] == [("clear", 0)] * 3, "batches, one size, two passes"
+
+
+def test_pages_that_move_on_faults(library: Library, small: Any) -> None:
+    """Two moves of 2 ms within a kernel of 10 ms, and one of 1 ms after 5 ms without work. Prefetches do not count."""
+
+    def move(cause: int, last: int | None = None) -> Any:
+        times = [(1 * MS, 3 * MS), (4 * MS, 6 * MS), (15 * MS, 16 * MS)]
+        causes = (cause, cause, cause if last is None else last)
+        moved = [
+            copy(i, a, b, 1 << 20, (0, 2), operation="[CUDA memcpy Unified Host-to-Device]", call_id=None,
+                 copy_kind=11, migration_cause=why)
+            for i, ((a, b), why) in enumerate(zip(times, causes, strict=True))
+        ]  # fmt: skip
+        calls = [call(100, 1, 0, 5), call(101, 1, 20 * MS - 20, 20 * MS - 10)]
+        report = small([(10, 10 * MS + 10), (20 * MS, 30 * MS)], memop=moved, api_call=calls)
+        return judged(library, report, "page_migrations")
+
+    found = move(2)
+    assert (found.verdict, found.cause, found.saving_ns) == ("fires", None, 10 * MS - 10)
+    assert found.value == pytest.approx(100 * (10 * MS - 10) / (30 * MS - 10))
+    assert (found.facts["moves"], found.facts["bytes"], found.facts["inside_ns"]) == (3, 3 << 20, 4 * MS)
+    assert "cudaMemPrefetchAsync" in found.rule.advised(found.cause, ["CUDA C++"])[0]
+    assert (move(4).cause, move(2, 4).cause) == ("evicted", None)
+    prefetched = move(1)
+    assert (prefetched.verdict, prefetched.saving_ns) == ("clear", 0)
+
+
+@needs_torch_samples
+def test_a_trace_of_pytorch_does_not_tell_whether_pages_move(torch_samples: Library) -> None:
+    assert judged(torch_samples, RANKS[0], "page_migrations").verdict == "cannot_judge"
 
 
 def test_slow_copies(nsys_samples: Library) -> None:

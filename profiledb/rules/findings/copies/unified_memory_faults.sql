@@ -15,9 +15,7 @@
 -- column: fault_ns | ns | | time in which GPUs handle them
 -- says: GPUs handle {faults} page {faults|fault|faults} of unified memory for {fault_ns}, {value} of the time.
 -- clear: Unified memory page faults take {value} of the time.
--- advice: [OpenACC or OpenMP offload] Copy by directives instead of faults (`data` regions, `update`; without `-gpu=mem:managed`), or move pages ahead with `cudaMemPrefetchAsync`.
--- advice: [else] Move pages before the first kernel needs them: `cudaMemPrefetchAsync`, `cudaMemAdvise` for read-only data, or `cudaMalloc` and explicit copies.
--- advice: Within a step, touch a page from one side only: put results that the CPU reads every time into pinned memory.
+-- advice: -> move_pages_first
 -- source: nsys um_* reports (no threshold); 5 %: ours
 SELECT 0::DOUBLE AS value, NULL AS unjudged, 0 AS saving_ns, 0 AS faults, 0 AS fault_ns, NULL AS evidence
 FROM finding_window
