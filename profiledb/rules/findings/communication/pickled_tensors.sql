@@ -3,7 +3,7 @@
 -- The share of each GPU's active span (first to last operation) in which it computes nothing while tensors become bytes
 -- for collectives of objects, such as PyTorch's `all_gather_object`, and become tensors again. A copy to the host of
 -- `least_bytes` or more is such a message if the next one goes to the GPU with at most `extra_bytes` more: the tensor
--- with the header of a pickle. Both copies count, all others of the larger size, their calls, and the CPU's code in gaps
+-- with the header of a pickle. Both copies count, all others of the larger size, their calls, and the code in gaps
 -- that begin or end with one of them. Fewer than `least_messages`, or a program without collectives, do not count.
 -- The trace has no contents: that the bytes are pickles is inferred from their number.
 -- needs: memop
