@@ -19,7 +19,7 @@ OLDER = "made by an older version: drop its source again."
 OLDER_HINT = "Labels and links stay. The worker brings it up to date by itself where it can."
 FIRST_SAMPLE = "transformer_training.nsys-rep"
 """The sample that is imported first and is at hand until a visitor opens another report: all main pages show it."""
-MOST_READ = 5_000
+MOST_READ = 1_000
 """Manifests that a process keeps parsed, 3 kB each. Pages and lists ask for a few; few callers read all."""
 
 
