@@ -21,7 +21,7 @@ from profiledb.report import sidecar
 
 TRACE = " (trace)"
 """Follows the name of a run of traces: nsys may have captured the same job."""
-MOST_RANKS = 10_000
+_MOST_RANKS = 10_000
 """Reports among which the other ranks of a run are looked for."""
 _TOGETHER = timedelta(hours=1)
 """The ranks of a run begin their captures within this time of each other."""
@@ -219,12 +219,12 @@ def find_ranks(library: Library, manifest: Manifest) -> list[str]:
 
 def _list_candidates(library: Library, manifest: Manifest, chosen: Named) -> Iterator[Manifest]:
     """Yield the reports whose names hold that of the run, and those captured at the time if that tells the run."""
-    yield from library.catalog.listing.page(Filters(text=chosen.run.removesuffix(TRACE)), most=MOST_RANKS)
+    yield from library.catalog.listing.page(Filters(text=chosen.run.removesuffix(TRACE)), most=_MOST_RANKS)
     if chosen.during:
         with suppress(ValueError, OverflowError):
             when = datetime.fromisoformat(manifest.captured_at or "")
             near = Filters(since=when - _TOGETHER, until=when + _TOGETHER)
-            yield from library.catalog.listing.page(near, most=MOST_RANKS)
+            yield from library.catalog.listing.page(near, most=_MOST_RANKS)
 
 
 def _can_be_rank(manifest: Manifest) -> bool:
