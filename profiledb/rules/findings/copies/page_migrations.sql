@@ -47,7 +47,8 @@ WITH moved AS MATERIALIZED (
         } AS piece
     FROM moved ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
 )
-SELECT 100.0 * lost.ns / nullif(finding_window.ns, 0) AS value, NULL AS unjudged, lost.ns AS saving_ns, moves, bytes,
+SELECT CASE WHEN kind = 'nsys' THEN 100.0 * lost.ns / nullif(finding_window.ns, 0) END AS value,
+    'Only Nsight Systems records moves of unified memory.' AS unjudged, lost.ns AS saving_ns, moves, bytes,
     lost.ns AS moving_ns, lost.ns - lost.bare_ns AS inside_ns, CASE WHEN is_full THEN 'evicted' END AS cause,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
-FROM finding_window CROSS JOIN lost CROSS JOIN total;
+FROM finding_window CROSS JOIN report CROSS JOIN lost CROSS JOIN total;
