@@ -21,6 +21,6 @@ class SweepSchedule:
         self._due_at = 0.0
 
     def note(self, cost_s: float) -> None:
-        """Note that a sweep has just ended, which took so many seconds, of the processor or on the clock."""
+        """Postpone the next sweep, now that one has taken so many seconds, of the processor or on the clock."""
         if cost_s > CHEAP_S:
             self._due_at = time.monotonic() + SHARE * cost_s

@@ -46,11 +46,9 @@ WITH poller AS (
     WHERE reason = 'OS runtime call'
 ), gap AS (SELECT DISTINCT gap_id, device_id, start_ns, end_ns FROM piece
 ), copy AS MATERIALIZED (
-    SELECT held.memop_id, device_id, held.bytes, copy_kind, memop.global_pid, held.start_ns AS held_ns, memop.start_ns,
-        memop.end_ns
-    FROM finding_held_copy AS held JOIN (SELECT memop_id, global_pid, start_ns, end_ns FROM memop) AS memop
-        USING (memop_id)
-    WHERE kind = 'memcpy' AND copy_kind IN (1, 2) AND held.bytes >= $least_bytes::BIGINT
+    SELECT memop_id, device_id, bytes, copy_kind, global_pid, start_ns AS held_ns, copy_start_ns AS start_ns,
+        copy_end_ns AS end_ns
+    FROM finding_held_copy WHERE kind = 'memcpy' AND copy_kind IN (1, 2) AND bytes >= $least_bytes::BIGINT
 ), met AS (
     SELECT gap.*, memop_id, pid_of(global_pid) AS pid FROM gap JOIN copy
         ON copy.device_id = gap.device_id AND copy.end_ns = gap.start_ns AND copy_kind = 2

@@ -37,9 +37,8 @@ WHERE ns > 0 AND (
     );
 
 WITH copy AS MATERIALIZED (
-    SELECT held.memop_id, device_id, held.bytes, copy_kind, held.start_ns AS held_ns, memop.start_ns, memop.end_ns
-    FROM finding_held_copy AS held JOIN (SELECT memop_id, start_ns, end_ns FROM memop) AS memop USING (memop_id)
-    WHERE kind = 'memcpy' AND copy_kind IN (1, 2) AND held.bytes >= $least_bytes::BIGINT
+    SELECT memop_id, device_id, bytes, copy_kind, start_ns AS held_ns, copy_start_ns AS start_ns, copy_end_ns AS end_ns
+    FROM finding_held_copy WHERE kind = 'memcpy' AND copy_kind IN (1, 2) AND bytes >= $least_bytes::BIGINT
 ), led AS (
     SELECT memop_id, device_id, bytes, copy_kind, lead({'kind': copy_kind, 'bytes': bytes}) OVER (
             PARTITION BY device_id ORDER BY start_ns, memop_id

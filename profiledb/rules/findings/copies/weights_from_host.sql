@@ -41,10 +41,9 @@ WHERE ns > 0 AND (EXISTS (FROM program_sign WHERE trait = 'training') OR NOT EXI
     ));
 
 WITH copy AS MATERIALIZED (
-    SELECT memop_id, device_id, stream_id, title, bytes, held.start_ns AS held_ns, memop.start_ns, memop.end_ns,
-        row_number() OVER (PARTITION BY device_id ORDER BY memop.start_ns, memop_id) AS place
-    FROM finding_held_copy AS held JOIN (SELECT memop_id, start_ns, end_ns FROM memop) AS memop USING (memop_id)
-    WHERE kind = 'memcpy' AND copy_kind = 1 AND bytes >= $least_bytes::BIGINT
+    SELECT memop_id, device_id, stream_id, title, bytes, start_ns AS held_ns, copy_start_ns AS start_ns,
+        copy_end_ns AS end_ns, row_number() OVER (PARTITION BY device_id ORDER BY copy_start_ns, memop_id) AS place
+    FROM finding_held_copy WHERE kind = 'memcpy' AND copy_kind = 1 AND bytes >= $least_bytes::BIGINT
 ), rare AS (
     SELECT device_id, bytes FROM copy GROUP BY device_id, bytes HAVING count(*) >= $passes::BIGINT
     QUALIFY row_number() OVER (PARTITION BY device_id ORDER BY count(*), bytes DESC) = 1

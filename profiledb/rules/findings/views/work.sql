@@ -122,11 +122,13 @@ CREATE OR REPLACE VIEW finding_exposed AS FROM finding_cover('finding_communicat
 
 -- Copies and memsets of the selection with their calls. `held` is the reason why the CPU waits in the call, as in
 -- `copy_kinds`, or NULL if it does not, or the report has no such call. The CPU waits from `start_ns` to `end_ns`: from
--- the start of the call to the later end of both, cut to the time in which the GPU has work.
+-- the start of the call to the later end of both, cut to the time in which the GPU has work. The copy itself runs from
+-- `copy_start_ns` to `copy_end_ns`.
 CREATE OR REPLACE VIEW finding_held_copy AS
 WITH copy AS (
     SELECT one.memop_id, one.device_id, one.stream_id, one.direction, one.kind, one.copy_kind, one.src_kind,
-        one.dst_kind, one.bytes, one.duration_ns, one.peak_bytes_per_s, one.limited_by, function,
+        one.dst_kind, one.bytes, one.duration_ns, one.peak_bytes_per_s, one.limited_by, one.global_pid, function,
+        one.start_ns AS copy_start_ns, one.end_ns AS copy_end_ns,
         greatest(low, least(one.start_ns, coalesce(call.start_ns, one.start_ns))) AS start_ns,
         least(high, greatest(one.end_ns, coalesce(call.end_ns, one.end_ns))) AS end_ns,
         call.end_ns - call.start_ns AS call_ns,
