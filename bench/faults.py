@@ -85,6 +85,11 @@ FAULTS: Mapping[str, Fault] = {
     "round_trips": Fault(frozenset({"round_trips"}), r"round[- ]trip|D2H|H2D|transfer"),
     "no_overlap": Fault(frozenset({"no_overlap"}), r"overlap|stream|serializ"),
     "unified_memory_faults": Fault(frozenset({"unified_memory_faults"}), r"unified|managed|page[- ]fault|migrat"),
+    "page_migrations": Fault(
+        frozenset({"page_migrations", "unified_memory_faults"}), r"unified|managed|page[- ]fault|migrat"
+    ),
+    "blocking_launches": Fault(frozenset({"blocking_launches"}), r"blocking|LAUNCH_BLOCKING"),
+    "data_parallel": Fault(frozenset({"data_parallel"}), r"data ?parallel"),
     "graph_breaks": Fault(frozenset({"graph_breaks", "elementwise_chains"}), r"graph break|compile"),
     "step_growth": Fault(frozenset({"step_growth"}), r"grow|slow(er|s) over|trend|drift"),
     "step_outliers": Fault(

@@ -42,6 +42,8 @@ FURTHER = {
     "plasma.unified_memory_faults": ("--cuda-um-cpu-page-faults=true", "--cuda-um-gpu-page-faults=true"),
 }
 """Further options of programs whose fault only the switches of threads or the faults of pages show."""
+SEVERAL_GPUS = ("product_reviews.data_parallel",)
+"""Programs of one process that uses all GPUs."""
 WHOLE = ("llama.unfused_elementwise",)
 """Programs that are captured from their start, as people do who do not know their steps."""
 
@@ -59,6 +61,11 @@ class Half:
     def stem(self) -> Path:
         """Path of its files without their ending."""
         return self.folder / f"{self.name}.{'good' if self.mended else 'bad'}"
+
+    @property
+    def needs_all(self) -> bool:
+        """Return True if it runs on all GPUs."""
+        return self.ranks > 1 or self.name in SEVERAL_GPUS
 
     @property
     def program(self) -> list[str]:
@@ -117,7 +124,7 @@ def capture_all(halves: Sequence[Half], until: float, *, per_rank: bool) -> list
         gpus.put(str(gpu))
 
     def capture_one(half: Half) -> str | None:
-        gpu = gpus.get() if half.ranks == 1 else None
+        gpu = None if half.needs_all else gpus.get()
         try:
             if time.monotonic() > until:
                 return f"{half.stem.name}: no time left"
@@ -147,8 +154,8 @@ def capture_all(halves: Sequence[Half], until: float, *, per_rank: bool) -> list
         measure(half)
         capture(half)
 
-    ranks = any(half.ranks > 1 for half in halves)
-    with ThreadPoolExecutor(1 if ranks else max(1, count_gpus())) as pool:
+    one_by_one = any(half.needs_all for half in halves)
+    with ThreadPoolExecutor(1 if one_by_one else max(1, count_gpus())) as pool:
         return [told for told in pool.map(capture_one, halves) if told]
 
 
@@ -181,7 +188,7 @@ def main() -> int:
     ]
     until = time.monotonic() + given.seconds
     failed = []
-    one, several = ([half for half in halves if (half.ranks > 1) == many] for many in (False, True))
+    one, several = ([half for half in halves if half.needs_all == many] for many in (False, True))
     for chosen in (one, several):
         failed += capture_all(chosen, until, per_rank=given.per_rank and chosen is several)
     (folder / "failed.txt").write_text("\n\n".join(failed))
