@@ -30,6 +30,7 @@ from bench.pages import run_server
 from bench.trends import NEW, SERIES, SUMMARY, fill_catalog, put_report, time_cpu_s
 from ingest import fingerprints
 from ingest.queue import Queue
+from ingest.report_upgrades import ReportUpgrades
 from ingest.team_worker import TeamWorker
 from ingest.watch import Watch
 from profiledb import config
@@ -203,6 +204,8 @@ def measure_worker(library: Library, settings: Settings) -> Iterator[str]:
 
     yield format_cost("worker, a sweep of the inbox", look)
     yield format_cost("worker, a further look", look)
+    upgrades = ReportUpgrades(library, settings, inbox, worker.runner)
+    yield format_cost("leading worker, search for reports to upgrade", upgrades.upgrade_next)
     shutil.copy(NEW, inbox.root / "one-more.sqlite")
     watch.sweeps.make_due()
     yield format_cost("worker, a sweep with a file more", lambda: worker.look(watch, []))

@@ -20,6 +20,7 @@ from profiledb.config import Settings
 from profiledb.library.catalog import Manifest
 from profiledb.library.inbox import Inbox
 from profiledb.library.library import Library
+from profiledb.library.report_list import Filters
 from profiledb.library.version import OLDEST_SCHEMA
 from profiledb.words import visible
 
@@ -56,11 +57,11 @@ class ReportUpgrades:
         return True
 
     def _find_next(self) -> Manifest | None:
-        older = [one for one in self.library.list() if one.is_older and one.schema_version >= OLDEST_SCHEMA]
-        if not older:
+        listing = self.library.catalog.listing
+        if not (older := set(listing.ids(Filters(is_older=True))) - self._tried):
             return None
-        skipped = self._list_reports_with_source() | self._tried
-        return next((one for one in older if one.id not in skipped), None)
+        reports = listing.get(older - self._list_reports_with_source()).values()
+        return next((one for one in reports if one.schema_version >= OLDEST_SCHEMA), None)
 
     def _list_reports_with_source(self) -> set[str]:
         """Return the reports whose source file lies where the worker converts it again."""

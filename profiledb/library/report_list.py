@@ -63,6 +63,7 @@ class Filters:
     subject: Subject | None = None
     has_operators: bool = False
     is_sample: bool | None = None
+    is_older: bool = False
 
 
 ALL = Filters()
@@ -227,6 +228,8 @@ def _list_conditions(filters: Filters) -> Iterator[tuple[str, Sequence[str]]]:
     flags |= {} if filters.is_sample is None else {"sample": int(filters.is_sample)}
     for name, value in flags.items():
         yield f"{name} = {value:d}", ()
+    if filters.is_older:
+        yield f"schema_version < {SCHEMA_VERSION:d}", ()
 
 
 def get_kind(report: Manifest) -> str:

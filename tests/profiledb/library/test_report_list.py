@@ -62,6 +62,7 @@ def ids(found: list[Manifest]) -> str:
         (Filters(text="!"), ""),
         (Filters(text="SS_GPU"), "c"),
         (Filters(text="older"), "c"),
+        (Filters(is_older=True), "c"),
         (Filters(text="'; --\0\ud800"), ""),
         (Filters(kinds=("ncu",)), "b"),
         (Filters(kinds=("Chrome trace", "ncu")), "cb"),
