@@ -26,6 +26,7 @@ from app.web.server_announcement import ServerAnnouncement
 from app.web.upload_store import get_upload_store
 from profiledb import terminal
 from profiledb.errors import ConfigError, RefusedError
+from profiledb.monitoring import allocator
 from profiledb.shutdown_deadline import set_shutdown_deadline
 
 
@@ -51,7 +52,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
         get_upload_store().close()
 
 
-memory.limit_arenas()
+allocator.limit_arenas()
 try:
     startup.prepare_server()
     monitoring.check_settings()

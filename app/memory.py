@@ -1,8 +1,8 @@
 """Measure which parts of this server hold memory, and make the allocators return free memory to the system.
 
-Pages run in a thread each. glibc gives each thread an arena of its own and returns only the top of an arena, so memory
-that pages free stays resident, spread over many arenas (mallopt(3), malloc_trim(3)). DuckDB's allocator, jemalloc,
-returns free pages only while it serves requests, unless it has background threads: an idle server held 300 MB.
+Pages run in a thread each, for which the C allocator keeps what they free (profiledb/monitoring/allocator.py). DuckDB's
+allocator, jemalloc, returns free pages only while it serves requests, unless it has background threads: an idle server
+held 300 MB.
 """
 
 import asyncio
@@ -18,48 +18,17 @@ import pyarrow as pa
 from app import session
 from app.ui import figure_cache
 from app.web import visitors
-
-_M_ARENA_MAX = -8
-_ARENAS = 2
-_TRIM_S = 60.0
-
-
-class _MallInfo(ctypes.Structure):
-    """``struct mallinfo2`` (glibc 2.33): bytes by kind."""
-
-    _fields_ = tuple(
-        (name, ctypes.c_size_t)
-        for name in (
-            "arena",
-            "ordblks",
-            "smblks",
-            "hblks",
-            "hblkhd",
-            "usmblks",
-            "fsmblks",
-            "uordblks",
-            "fordblks",
-            "keepcost",
-        )
-    )
-
-
-def limit_arenas() -> None:
-    """Make all threads share two arenas of glibc's allocator, if it is glibc's. Call it before threads start."""
-    if (library := _find_glibc()) is not None:
-        library.mallopt(_M_ARENA_MAX, _ARENAS)
+from profiledb.monitoring import allocator
 
 
 async def keep_trimmed() -> None:
     """Return free memory to the system every minute, for as long as the server runs."""
-    library = _find_glibc()
     with duckdb.connect(config={"threads": 1}) as db:
         while True:
             # A setting of the process that every newly opened database turns off again.
             await asyncio.to_thread(db.execute, "SET allocator_background_threads = true")
-            if library is not None:
-                await asyncio.to_thread(library.malloc_trim, 0)
-            await asyncio.sleep(_TRIM_S)
+            await asyncio.to_thread(allocator.trim)
+            await asyncio.sleep(allocator.TRIM_S)
 
 
 def measure_holders() -> dict[str, float]:
@@ -86,9 +55,8 @@ def measure_holders() -> dict[str, float]:
     }
     if (pages := _measure_duckdb_pages()) is not None:
         sizes["duckdb_pages"] = float(pages)
-    if (library := _find_glibc()) is not None:
-        info = library.mallinfo2()
-        sizes |= {"malloc": float(info.uordblks + info.hblkhd), "malloc_free": float(info.fordblks)}
+    if (heap := allocator.measure_heap()) is not None:
+        sizes |= dict(zip(("malloc", "malloc_free"), map(float, heap), strict=True))
     return sizes
 
 
@@ -113,14 +81,3 @@ def _find_jemalloc() -> Any:
         return ctypes.CDLL(_duckdb.__file__).duckdb_je_mallctl
     except (OSError, AttributeError):
         return None
-
-
-@cache
-def _find_glibc() -> ctypes.CDLL | None:
-    """Return the C library if it is a glibc with ``mallinfo2``, else None."""
-    try:
-        library = ctypes.CDLL("libc.so.6")
-        library.mallinfo2.restype = _MallInfo
-    except (OSError, AttributeError):
-        return None
-    return library

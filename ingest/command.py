@@ -31,6 +31,7 @@ from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from profiledb.library.locations import open_inbox, open_library, refuse_newer
 from profiledb.library.visitor import WORKER
+from profiledb.monitoring import allocator
 from profiledb.report.sidecar import DROPPED
 from profiledb.shutdown_deadline import set_shutdown_deadline
 from profiledb.terminal import FAILED
@@ -63,6 +64,7 @@ def _run_worker(arguments: argparse.Namespace, settings: Settings, forks: ForkCl
     end = EndEvent()
     if not arguments.once:
         _handle_end_signals(end, until_stdin_closes=arguments.until_stdin_closes)
+        allocator.start_trimming()
     pause_s = 0 if arguments.once else settings.scan_s
     library = _retry_action(lambda: _open_library(settings).asked_by(WORKER), end, pause_s)
     if library is None:

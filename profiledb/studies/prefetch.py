@@ -29,6 +29,7 @@ from profiledb.library.catalog import TIMELINE
 from profiledb.library.library import Library
 from profiledb.library.locations import open_library
 from profiledb.library.storage import LOOKS
+from profiledb.monitoring import allocator
 from profiledb.query import answer_store, header, request, views
 from profiledb.query.analysis import convert_frame
 from profiledb.report import stored_views
@@ -147,6 +148,7 @@ def main(arguments: Sequence[str]) -> int:
     Each line is answered by the same one when it is done. The process ends at once when standard input is closed, as it
     is when the starter ends.
     """
+    allocator.start_trimming()
     settings = config.load(library=arguments[0])
     if settings.database:  # a report that nobody prepares costs the servers of a team more than this takes
         priority.step_back(priority.CONVERSION)
