@@ -22,8 +22,8 @@ from profiledb.replay.recording import COPY, KERNEL, MEMSET, Flags, Integers
 LEAST_WAITS = 5
 """Minimum number of waits of a name from which the framework's time around them is told."""
 READING_NS = 20_000
-"""Maximum time that a framework takes around a read of a few bytes: on H100 hosts under nsys 12 to 14 µs in CuPy's
-`get`, 12 to 20 µs in PyTorch's `item`."""
+"""Maximum time that a framework takes around a wait, or a read of a few bytes: on H100 hosts under nsys 12 to 14 µs in
+CuPy's `get`, 12 to 20 µs in PyTorch's `item`."""
 COUNTING, CHOOSING = "DeviceReduce", ("DeviceCompactInit", "DeviceSelectSweep", "write_indices")
 """Beginnings of the names of kernels that count the positions of a mask, before the CPU reads the number, and that list
 them after it: CUB's, which PyTorch's `nonzero` launches."""
@@ -33,7 +33,7 @@ def without_waits(graph: Graph, part: Part, _: str) -> Graph | None:
     """Remove all waits of the host for the GPU, searches for positions whose number it reads, and conditions that it
     reads.
 
-    Other results of a few bytes are read later, many at once.
+    Other results of a few bytes are read later, many at once; larger ones are copied without a wait.
     """
     return _remove_waits(graph, part, part.calls)
 
@@ -61,12 +61,14 @@ def without_waits_by(graph: Graph, part: Part, value: str) -> Graph | None:
 def _remove_waits(graph: Graph, part: Part, chosen: Flags, *, one_by_one: bool = False) -> Graph | None:
     reads = chosen & _find_reads(graph, part)
     waits = chosen & mask_kinds(graph.recording.calls, ("device wait", *STREAM_WAITS))
-    kept = keep_other_waits(graph, waits | reads)
+    results = chosen & _find_results(graph, part) & find_waiting(graph)
+    kept = keep_other_waits(graph, waits | reads | results)
     if len(kept) == len(graph.waits):
         return None
     after = find_after_reads(graph, reads) & waits
     cost = graph.cost.copy()
-    cost[reads] = np.minimum(cost[reads], LAUNCH_NS)
+    copied = reads | results
+    cost[copied] = np.minimum(cost[copied], LAUNCH_NS)
     cost[waits] = 0
     gap = _remove_wrappers(graph, waits & ~after)
     if one_by_one:
@@ -121,10 +123,20 @@ def _find_named(graph: Graph, beginnings: str | tuple[str, ...]) -> Flags:
 
 def _find_reads(graph: Graph, part: Part) -> Flags:
     """Return the calls that copy a few bytes to the host."""
+    return _find_copying(graph, part, graph.recording.operations.bytes <= FEW_BYTES)
+
+
+def _find_results(graph: Graph, part: Part) -> Flags:
+    """Return the calls that copy more bytes to the host."""
+    return _find_copying(graph, part, graph.recording.operations.bytes > FEW_BYTES)
+
+
+def _find_copying(graph: Graph, part: Part, chosen: Flags) -> Flags:
+    """Return the calls that copy to the host by these operations."""
     operations = graph.recording.operations
-    few = (operations.kind == COPY) & operations.to_host & (operations.bytes <= FEW_BYTES) & part.operations
+    copies = chosen & (operations.kind == COPY) & operations.to_host & part.operations
     found = np.zeros(len(graph.chain), np.bool_)
-    found[operations.call[few & (operations.call >= 0)]] = True
+    found[operations.call[copies & (operations.call >= 0)]] = True
     return found
 
 
@@ -173,8 +185,8 @@ def _remove_reading(graph: Graph, gap: Integers, gone: Flags) -> Integers:
 def _remove_wrappers(graph: Graph, waits: Flags) -> Integers:
     """Return the gaps without the framework's work around each of these waits.
 
-    That is at least the least host time around any wait of the name (its 5th percentile), beyond the median gap of a
-    chain.
+    That is the least host time around any wait of the name (its 5th percentile) beyond the median gap of a chain, and
+    ``READING_NS`` at most: the rest is work of the program, which happens to follow each of its waits.
     """
     calls, gap = graph.recording.calls, graph.gap.copy()
     for one in np.unique(graph.chain[waits]):
@@ -186,7 +198,7 @@ def _remove_wrappers(graph: Graph, waits: Flags) -> Integers:
             if len(here) < LEAST_WAITS:
                 continue
             before, after = (np.maximum(graph.gap[mine[here + step]], 0) for step in (0, 1))
-            wrapper = max(0, int(np.percentile(before + after, 5)) - usual)
+            wrapper = min(READING_NS, max(0, int(np.percentile(before + after, 5)) - usual))
             first = np.minimum(before, wrapper)
             gap[mine[here]] -= first
             gap[mine[here + 1]] -= np.minimum(after, wrapper - first)

@@ -50,6 +50,39 @@ def test_the_framework_s_time_around_a_wait_goes_with_it() -> None:
     assert around == [1_000, 1_000, 1_000, 46_000, 1_000]
 
 
+def test_work_after_each_wait_is_no_framework_s() -> None:
+    """The program works for 100 µs after each wait, as if it were a part of it: 20 µs at most are the framework's."""
+    calls, operations, now = list[Call](), list[Operation](), 0
+    for _ in range(6):
+        now = launch_six(calls, operations, now)
+        calls.append(Call(WAIT, now, now + 2_000))
+        now += 102_000
+    recorded = recording(calls, operations)
+    edited = apply(recorded, "without_waits")
+    assert edited is not None
+    earlier = recorded.calls.start[-1] - lengths(edited).call_begin[-1]
+    assert earlier == 5 * (2_000 + 20_000), "of the five waits before the last one"
+
+
+def test_larger_results_are_copied_without_a_wait() -> None:
+    """Six times: a kernel of 40 µs, and a copy of 1 MB to the host whose call returns with it; then 10 µs of Python."""
+    calls, operations, now = list[Call](), list[Operation](), 0
+    for _ in range(6):
+        operations.append(Operation(now + 3_000, now + 43_000, len(calls)))
+        calls.append(Call(LAUNCH, now, now + 2_000))
+        copied = Operation(now + 43_000, now + 53_000, len(calls), kind="copy", bytes=1_000_000, to_host=True)
+        operations.append(copied)
+        calls.append(Call(COPY, now + 3_000, now + 54_000))
+        now += 64_000
+    operations.append(Operation(now + 3_000, now + 4_000, len(calls)))
+    recorded = recording([*calls, Call(LAUNCH, now, now + 2_000)], operations)
+    edited = apply(recorded, "without_waits")
+    assert edited is not None
+    # A call that waits for nothing takes 5 µs of its 51. The copies stay.
+    assert lengths(edited).call_begin[-1] == 6 * (64_000 - 51_000 + 5_000)
+    assert np.count_nonzero(edited.length == 10_000) == 6
+
+
 def reading(around: int, *, then_waits: bool = False) -> Recording:
     """Six times: six kernels launched 1 µs apart, and a read of 4 bytes with so much time of the host around it.
 
