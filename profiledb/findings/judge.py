@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from profiledb import words
 from profiledb.errors import NotCapturedError
 from profiledb.findings import causes, predictions, program, rule_runner
-from profiledb.findings.causes import LEAST_OF_PLACE, PLACE
+from profiledb.findings.causes import PLACE
 from profiledb.findings.finding import HIGH_PCT, Finding, Verdict
 from profiledb.findings.program import Program
 from profiledb.findings.rule import EVIDENCE, LEVELS, OWN, Rule
@@ -31,9 +31,8 @@ STEPS = "steps"
 ROOF = "profile_at_roof"
 MOST_OF_IT_PCT = 50.0
 """Share of the measured kernel time at its roof from which that comes first."""
-LEAST_IN_RANGE = 0.4
-"""Share of a place's saving from which a cause in the same range, which reads data before it works on them, precedes
-it; elsewhere ``LEAST_OF_PLACE`` is enough."""
+LEAST_BEFORE = 0.5
+"""Share of the saving of a place, symptom or frame from which a cause precedes it: what the cause leaves is less."""
 OF_PART = frozenset(
     {
         "communication_overlap", "fluctuating_use", "graphs_hide_kernels", "hot_kernel", "memory_bound", "one_stream",
@@ -224,17 +223,10 @@ def _list_containers(one: Finding, top: Iterable[Finding], window: Window) -> It
         if (
             _rank_directness(other) > _rank_directness(one)
             and not other.leads
-            and weight >= _choose_least(other, one) * _weigh_saving(other)
+            and weight >= LEAST_BEFORE * _weigh_saving(other)
             and mine.intersection(causes.list_claimed(other.rule, window.parts))
         ):
             yield other
-
-
-def _choose_least(other: Finding, one: Finding) -> float:
-    """Return the share of a later level's saving from which a finding accounts for a large part of it."""
-    place = one.facts.get(causes.RANGE)
-    is_same = place and place == other.facts.get(causes.RANGE) and other.rule.level == PLACE
-    return LEAST_IN_RANGE if is_same else LEAST_OF_PLACE
 
 
 def _weigh_saving(finding: Finding) -> float:
