@@ -101,6 +101,43 @@ def test_tensors_that_are_pickled_for_collectives(library: Library, publish: Pub
     assert [(one.verdict, one.saving_ns) for one in others] == [("clear", 0)] * 5
 
 
+def test_one_process_that_drives_several_gpus(library: Library, publish: Publish) -> None:
+    """By hand, two GPUs, 10 ms a step: a broadcast of 1 ms, 2 ms of a kernel, a reduction from 8 to 9 ms, an update of
+    0.5 ms on the first GPU. From the broadcast's start to the reduction's end, each GPU computes for 2 of 9 ms."""
+    names = {8: "ncclDevKernel_Broadcast_RING_LL", 9: "ncclDevKernel_Reduce_Sum_f32_RING_LL", 10: "AllReduce_Sum_f32"}
+
+    def train(back: int = 9, steps: int = 4, processes: int = 1) -> Finding:
+        work = []
+        for step in range(steps):
+            at = 10 * step * MS
+            for gpu in (0, 1):
+                ran = [(8, at, at + MS), (1, at + 2 * MS, at + 4 * MS), (back, at + 8 * MS, at + 9 * MS)]
+                ran += [(1, at + 9 * MS + MS // 2, at + 10 * MS)] if gpu == 0 else []
+                work += [(gpu, *one) for one in ran]
+
+        def fill(db: duckdb.DuckDBPyConnection) -> None:
+            named = [{"name_id": key, "short": name, "demangled": name} for key, name in names.items()]
+            insert(db, "kernel_name", [one | {"class": "communication"} for one in named])
+            ran = [
+                kernel(i, name, a, b, device_id=gpu, global_pid=PID + gpu * (processes - 1))
+                for i, (gpu, name, a, b) in enumerate(work)
+            ]
+            made.fill(db, kernel=ran)
+            insert(db, "busy", [{"device_id": gpu, "start_ns": a, "end_ns": b} for gpu, _, a, b in work])
+
+        return judged(library, publish(fill), "data_parallel")
+
+    found = train()
+    lasts_ns = (40 + 39) * MS
+    assert (found.verdict, found.saving_ns) == ("fires", 4 * 2 * 7 * MS)
+    assert found.value == pytest.approx(100 * 4 * 2 * 7 * MS / lasts_ns)
+    assert [found.facts[name] for name in ("devices", "passes", "broadcasts")] == [2, 4, 8]
+    assert "DistributedDataParallel" in found.rule.advised(found.cause, ["PyTorch"])[0]
+    assert [(one.verdict, one.saving_ns) for one in (train(back=10), train(steps=2), train(processes=2))] == [
+        ("clear", 0)
+    ] * 3
+
+
 @needs_ddp
 def test_exposed_communication(ddp: Library, nsys_samples: Library) -> None:
     for sample in (RANK0, OVERLAP0):

@@ -5,7 +5,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from profiledb.findings import rulebook
+from profiledb.findings import rulebook, sentences
 from profiledb.findings.sentences import strip_sentence
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
@@ -95,6 +95,26 @@ def test_advice_knows_the_direction(library: Library, small: Any, direction: tup
     assert said in found.rule.advised(found.cause, ["PyTorch"])[0]
     change = rulebook.load()["pageable_copies"].list_changes(found.cause)
     assert bool(change) == (direction == (0, 2)), "the change is about copies to the GPU"
+
+
+@pytest.mark.parametrize(
+    ("back", "cause"), [((4, 4, 4), "both ways"), ((4, 4), "both ways"), ((4,), None), ((1, 1, 1), None)]
+)
+def test_copies_of_equal_sizes_both_ways_may_be_of_the_same_data(
+    library: Library, small: Any, back: tuple[int, ...], cause: str | None
+) -> None:
+    """Three copies of 4 MB go to the GPU; so many MB come back between them."""
+    moved, calls = [], [call(100, 1, 0, 10_000)]
+    for turn in range(3):
+        at = 1_000_000 * (1 + 2 * turn)
+        moved.append(copy(turn, at, at + 400_000, 4 << 20, (0, 2)))
+        calls.append(call(turn, 4, at - 5_000, at + 400_000))
+        if turn < len(back):
+            moved.append(copy(10 + turn, at + 900_000, at + 1_000_000, back[turn] << 20, (2, 0)))
+            calls.append(call(10 + turn, 4, at + 890_000, at + 1_000_000))
+    found = judged(library, small([(500_000, 900_000)], memop=moved, api_call=calls), "pageable_copies")
+    assert (found.verdict, found.cause) == ("fires", cause)
+    assert ("Leave on the GPU" in sentences.fill_advice(found)[0]) == (cause is not None)
 
 
 def test_what_is_copied_before_the_first_kernel_may_be_weights(library: Library, small: Any) -> None:

@@ -4,7 +4,10 @@ import pytest
 
 from profiledb.findings import sentences
 from profiledb.library.library import Library
+from tests.support import memory_reports as made
+from tests.support.gaps import by_hand, ranges
 from tests.support.judged_rules import judged
+from tests.support.page_reports import Publish
 from tests.support.range_captures import Capture
 
 GEMM = "void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1>(T1::Params)"
@@ -107,3 +110,23 @@ def test_miopen_converts_layouts_too(library: Library, capture: Capture) -> None
     found = judged(library, capture((), work, kinds, after=after), "layout_conversions")
     assert (found.verdict, found.saving_ns) == ("fires", 10_000)
     assert judged(library, capture((), work, kinds), "layout_conversions").value == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "saving_ns"), [("read", 20_000), ("clock_nanosleep", 4_000), ("pthread_cond_wait", 20_000)]
+)
+def test_the_os_call_that_loading_waits_in(library: Library, publish: Publish, function: str, saving_ns: int) -> None:
+    """By hand: 20 µs of loading, 16 of them in a call into the operating system. A thread that sleeps loads nothing."""
+    kernels = [(0, 10, 20, 40_020), (80_000, 80_005, 80_010, 110_020)]
+    noted = ranges((50_000, 70_000, "fetch"))
+    report = by_hand(
+        publish,
+        kernels,
+        osrt_call=[made.osrt(1, 70, 52_000, 68_000)],
+        string=[{"string_id": 70, "value": function}],
+        **noted,
+    )
+    found = judged(library, report, "data_loading")
+    assert (found.verdict, found.saving_ns) == ("fires" if saving_ns > 5_500 else "clear", saving_ns)
+    if found.verdict == "fires":
+        assert sentences.strip_sentence(found).endswith(f"meanwhile the CPU is in {function} in fetch.")

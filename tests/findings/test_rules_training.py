@@ -242,3 +242,30 @@ def test_parameters_that_come_back_were_updated(library: Library, publish: Publi
     assert (found.facts["down_bytes"], found.facts["range"]) == (4_000_000, None)
     assert judge((1_000_000, 800_000)).value == 0, "other sizes go back"
     assert judge((1_000_000, 1_000_000), 3).value == 0, "too few"
+
+
+@pytest.mark.parametrize(("of_backward", "saving_ns"), [(True, 12 * MS), (False, 0)])
+def test_gradients_that_hooks_send_belong_to_the_next_update(
+    library: Library, publish: Publish, of_backward: bool, saving_ns: int
+) -> None:
+    """By hand, without ranges: a backward pass whose thread copies four gradients of 1 ms to the CPU, 8 ms of host code
+    and four copies of 1 ms back. In another thread, the first four are none of gradients."""
+    moves, calls = [], []
+    for number in range(8):
+        at = (2 + number + (8 if number >= 4 else 0)) * MS
+        moves.append(made.copy(number, at, at + MS, 1_000_000, (2, 0) if number < 4 else (0, 2), call_id=number))
+        calls.append(made.call(number, 4, at - 100, at - 50 if number < 4 else at + MS))
+    work = [(0, 10, 100, 2 * MS), (18 * MS, 18 * MS + 10, 18 * MS + 100, 19 * MS)]
+
+    def inside(db: duckdb.DuckDBPyConnection) -> None:
+        insert(db, "thread", [{"global_tid": made.WORKER, "global_pid": made.PID, "name": "pt_autograd_0"}])
+        db.execute(f"UPDATE api_call SET global_tid = {made.WORKER} WHERE call_id = 100")
+        if of_backward:
+            db.execute(f"UPDATE api_call SET global_tid = {made.WORKER} WHERE call_id < 4")
+        else:
+            db.execute("DELETE FROM api_call WHERE call_id < 4")
+
+    found = judged(library, by_hand(publish, work, inside, memop=moves, api_call=calls), "optimizer_on_cpu")
+    assert found.saving_ns == pytest.approx(saving_ns, abs=500)
+    if of_backward:
+        assert (found.facts["down_bytes"], found.facts["up_bytes"]) == (4_000_000, 4_000_000)

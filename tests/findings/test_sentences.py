@@ -24,7 +24,8 @@ NEVER_ONE = {
     ("graphs_in_loop", "captures"), ("dense_embedding_gradients", "numbers"), ("unsteady_steps", "unsettled"),
     ("tokens_recomputed", "passes"), ("prompts", "prompts"), ("prompts", "blocks"),
     ("os_blocking", "reads"), ("weights_from_host", "copies"), ("weights_from_host", "passes"),
-    ("step_growth", "last_operations"), ("pickled_tensors", "messages"),
+    ("step_growth", "last_operations"), ("pickled_tensors", "messages"), ("data_parallel", "devices"),
+    ("data_parallel", "passes"), ("data_parallel", "broadcasts"),
 }  # fmt: skip
 """Counts of which a rule fires, or is clear, for several only."""
 WARM = "12.0 % of the selected time is warm-up:"

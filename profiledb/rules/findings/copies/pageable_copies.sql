@@ -5,7 +5,9 @@
 -- data is staged, and reaches only part of the link's bandwidth. Pinned copies take time, too: fixing this saves all of
 -- it only if they then overlap kernels. The time counts up to the end of the copy and its call, and at most the copy's
 -- time on the GPU plus that of its bytes at 1 GB/s. A longer call waits for earlier GPU work, as `.item()` does: see
--- "CPU and GPU wait for each other". The cause is `before kernels` if all of them end before the GPU computes.
+-- "CPU and GPU wait for each other". The cause is `before kernels` if all of them end before the GPU computes. It is
+-- `both ways` if as many copies of the same sizes go to the GPU as come from it, with `alike_pct` percent of the bytes:
+-- the same data may go to and fro, or input and results are of one size.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
@@ -14,6 +16,7 @@
 -- unit: %
 -- fires: above
 -- param: threshold = 2 fires at or above this share of the active span
+-- param: alike_pct = 90 share of the bytes both ways in equally many copies of the same sizes, percent
 -- column: copies | count | | asynchronous copies with pageable memory
 -- column: bytes | bytes | | bytes copied
 -- column: bare_ns | ns | | time in which they or their calls run and the GPU computes nothing
@@ -21,10 +24,11 @@
 -- says: For {bare_ns} ({value} of the time) the GPU computes nothing because of {copies} async {copies|copy|copies} of pageable memory: {bytes} at {rate}.
 -- says: For {bare_ns} ({value} of the time) the GPU computes nothing because of async copies of pageable memory.
 -- clear: The GPU waits {value} of the time for async copies of pageable memory.
+-- advice: [both ways] Leave on the GPU whatever returns to it, such as a state: as many copies of the same sizes go to the GPU as come from it. If these are different data, pin their memory.
 -- advice: [to host] -> pin_results
 -- advice: [before kernels] Leave these copies out of the capture if they happen once, as when weights move to the GPU: all of them precede the first kernel. Otherwise pin their host memory.
--- advice: [not to host, not before kernels] -> pin
--- change: [not to host] pinned_copies
+-- advice: [not to host, not before kernels, not both ways] -> pin
+-- change: [not to host, not both ways] pinned_copies
 -- source: Nsight Systems rule cuda_memcpy_async (srcKind or dstKind 0 is pageable); share of the time and 1 GB/s, slower than all pageable copies at hand: ours
 SELECT 0::DOUBLE AS value, NULL AS unjudged, 0 AS saving_ns, NULL AS cause, 0 AS copies, NULL AS bytes, 0 AS bare_ns,
     NULL AS rate, NULL AS evidence
@@ -40,6 +44,13 @@ WITH held AS MATERIALIZED (  -- a byte at 1 GB/s takes 1 ns
         2 * sum(duration_ns) FILTER (copy_kind = 2) > sum(duration_ns) AS back,
         max(end_ns) <= (SELECT min(start_ns) FROM finding_compute) AS ahead
     FROM held
+), sized AS (
+    SELECT bytes, count(*) FILTER (copy_kind = 1) AS there, count(*) FILTER (copy_kind = 2) AS back
+    FROM held GROUP BY bytes
+), alike AS (  -- one copy more or less at the edges of the capture
+    SELECT 100 * sum(bytes * (there + back)) FILTER (least(there, back) > 1 AND abs(there - back) <= 1)
+        >= $alike_pct::DOUBLE * sum(bytes * (there + back)) AS is_alike
+    FROM sized
 ), lost AS (FROM finding_cover('held', 'finding_compute')
 ), shown AS (
     SELECT {
@@ -53,7 +64,8 @@ WITH held AS MATERIALIZED (  -- a byte at 1 GB/s takes 1 ns
 )
 SELECT CASE WHEN total.copies > 0 OR untold.copies = 0 THEN 100.0 * bare_ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN untold.copies > 0 THEN 'The report has no calls of its copies.' END AS unjudged,
-    bare_ns AS saving_ns, CASE WHEN back THEN 'to host' WHEN ahead THEN 'before kernels' END AS cause,
+    bare_ns AS saving_ns, CASE WHEN is_alike THEN 'both ways' WHEN back THEN 'to host'
+        WHEN ahead THEN 'before kernels' END AS cause,
     total.copies, bytes, bare_ns, rate,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
-FROM finding_window CROSS JOIN total CROSS JOIN lost CROSS JOIN untold;
+FROM finding_window CROSS JOIN total CROSS JOIN alike CROSS JOIN lost CROSS JOIN untold;

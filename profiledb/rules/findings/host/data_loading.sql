@@ -1,20 +1,21 @@
 -- title: Data loading
 -- question: Does the GPU wait for input data?
--- The share of each GPU's active span (first to last operation) that it is idle while the thread that has yet to
--- launch the next operation is in a range named like data loading (next_batch, DataLoader, load_data, fetch, collate,
+-- The share of each GPU's active span (first to last operation) that it is idle while the thread that has yet to launch
+-- the next operation is in a range named like data loading (next_batch, DataLoader, load_data, fetch, collate,
 -- transform_image ...), or in a range inside one. Loading that overlaps the GPU's work costs nothing and does not
--- count, nor do gaps below `least_ns` in such ranges if they launch `kernels` or more each: they wait for launches.
--- Without a range of such a name, the gaps of `least_ns` or more count that end with a copy of `least_bytes` or more
--- to the GPU, if at least half of the steps have one, or without steps if there are `times`: the CPU makes input
--- there, unless the gap follows a copy to the host, whose data it may process, or copies as many bytes as come from
--- another GPU, which sends them through the host, is short enough to fill a buffer (`staged_bytes_per_s`), or precedes
--- the GPU's first kernel, like the copies of weights, or lies in a range within a step that follows kernels of that
--- step: the range names work on what the step has. Without either, the rule cannot judge, unless the GPU is hardly
--- idle at all; nor can it if ranges of such names launch most of the kernel time, like a range around a loop over a
--- DataLoader: the name then says nothing about the CPU. The cause is `made` if there are `made` such gaps per step or
--- more: a loader fills a batch in one. It is `works` if calls into the operating system were traced and the thread is
--- in none of them for half of the time or more: it then makes the input itself, and waits for no worker. If no range
--- has such a name and the loader has workers, such a thread may do anything, so the rule cannot judge.
+-- count, nor do gaps below `least_ns` in such ranges if they launch `kernels` or more each: they wait for launches. A
+-- thread that sleeps loads nothing (os_blocking). Without a range of such a name, the gaps of `least_ns` or more count
+-- that end with a copy of `least_bytes` or more to the GPU, if at least half of the steps have one, or without steps if
+-- there are `times`: the CPU makes input there, unless the gap follows a copy to the host, whose data it may process,
+-- or copies as many bytes as come from another GPU, which sends them through the host, is short enough to fill a buffer
+-- (`staged_bytes_per_s`), or precedes the GPU's first kernel, like the copies of weights, or lies in a range within a
+-- step that follows kernels of that step: the range names work on what the step has. Without either, the rule cannot
+-- judge, unless the GPU is hardly idle at all; nor can it if ranges of such names launch most of the kernel time, like
+-- a range around a loop over a DataLoader: the name then says nothing about the CPU. The cause is `made` if there are
+-- `made` such gaps per step or more: a loader fills a batch in one. It is `works` if calls into the operating system
+-- were traced and the thread is in none of them for half of the time or more: it then makes the input itself, and waits
+-- for no worker. If no range has such a name and the loader has workers, such a thread may do anything, so the rule
+-- cannot judge.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting, ranges, program
 -- selects: part
@@ -31,8 +32,11 @@
 -- param: made = 2 gaps per step from which input is made in the middle of steps, not loaded
 -- column: idle_ns | ns | | idle time of all GPUs during loading
 -- column: range | name | | data loading range with most of it, unless that is the whole step; * stands for its last number
+-- column: function | name | | OS call with most of it, if at least half
 -- column: step_ns | ns | | idle time per step
 -- column: steps | count | | steps that count
+-- says: The GPU waits for input {value} of the time ({idle_ns}, {step_ns} per step): meanwhile the CPU is in {function} in {range}.
+-- says: The GPU waits for input {value} of the time ({idle_ns}): meanwhile the CPU is in {function} in {range}.
 -- says: The GPU waits for input {value} of the time ({idle_ns}, {step_ns} per step): meanwhile the CPU is in {range}.
 -- says: The GPU waits for input {value} of the time ({idle_ns}): meanwhile the CPU is in {range}.
 -- says: The GPU waits for input {value} of the time ({idle_ns}, {step_ns} per step): meanwhile the CPU works before copies to the GPU.
@@ -53,8 +57,8 @@
 SELECT CASE WHEN 100 * (SELECT coalesce(sum(b - a), 0) FROM selected_hole(1)) < $threshold::DOUBLE * ns
         THEN 0::DOUBLE END AS value,
     'No range of the selection is called like data loading, for example next_batch.' AS unjudged, 0 AS saving_ns,
-    0 AS idle_ns, NULL AS cause, NULL AS range, steps, CASE WHEN gpus = 1 AND steps > 0 THEN 0 END AS step_ns,
-    NULL AS evidence
+    0 AS idle_ns, NULL AS cause, NULL AS range, NULL AS function, steps,
+    CASE WHEN gpus = 1 AND steps > 0 THEN 0 END AS step_ns, NULL AS evidence
 FROM finding_window
 CROSS JOIN (SELECT nullif(count(*), 0) AS steps FROM selected_counted_step('process') WHERE rank = 1)
 WHERE ns > 0 AND NOT EXISTS (FROM path_pattern WHERE is_loading(pattern))
@@ -106,14 +110,14 @@ WITH loading AS MATERIALIZED (
         SEMI JOIN loading USING (path_id) GROUP BY path_id
     ) JOIN (SELECT path_id, count(*) AS ranges FROM selected_range GROUP BY path_id) USING (path_id)
     WHERE kernels >= $kernels::INTEGER * ranges
+), awake AS (FROM selected_idle(2000, NULL) WHERE NOT coalesce(contains(function, 'sleep'), false)
 ), piece AS MATERIALIZED (
-    SELECT gap_id, device_id, s, e, ns, pattern, path_id, reason FROM selected_idle(2000, NULL) JOIN range USING (pre)
+    SELECT gap_id, device_id, s, e, ns, pattern, path_id, reason, function FROM awake JOIN range USING (pre)
     JOIN loading USING (path_id)
     WHERE reason <> 'launch latency'
         AND (duration_ns >= $least_ns::BIGINT OR path_id NOT IN (FROM launching))
     UNION ALL
-    SELECT gap_id, device_id, s, e, ns, pattern, path_id, reason FROM selected_idle(2000, NULL)
-    SEMI JOIN fed USING (gap_id)
+    SELECT gap_id, device_id, s, e, ns, pattern, path_id, reason, function FROM awake SEMI JOIN fed USING (gap_id)
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN path_pattern USING (path_id)
     WHERE reason IN ('host code', 'OS runtime call')
 ), total AS (
@@ -122,6 +126,9 @@ WITH loading AS MATERIALIZED (
     SELECT coalesce(sum(b - a), 0) AS ns FROM selected_hole(1)
 ), main AS (
     SELECT pattern FROM piece GROUP BY pattern ORDER BY sum(ns) DESC, pattern LIMIT 1
+), called AS (
+    SELECT function FROM piece WHERE reason = 'OS runtime call' GROUP BY function
+    HAVING 2 * sum(ns) >= (SELECT ns FROM total) ORDER BY sum(ns) DESC, function LIMIT 1
 ), whole AS (
     SELECT DISTINCT pattern FROM selected_range JOIN path_pattern USING (path_id)
     SEMI JOIN finding_step USING (start_ns, end_ns)
@@ -154,6 +161,7 @@ SELECT CASE WHEN told OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
         AS unjudged,
     total.ns AS saving_ns, total.ns AS idle_ns,
     cause, (SELECT pattern FROM main WHERE pattern NOT IN (FROM whole)) AS range,
+    (SELECT function FROM called) AS function,
     step.steps,
     CASE WHEN finding_window.gpus = 1 THEN total.ns / step.steps END::BIGINT AS step_ns,
     (SELECT list(shown ORDER BY ns DESC, gap_id) FROM longest) AS evidence

@@ -5,7 +5,8 @@
 -- like an update (optimizer, `Optimizer.step#AdamW.step`, adam, sgd ...) it either copies `least_bytes` or more from
 -- the GPU and about as much back, or runs PyTorch's update operators without a kernel. Between a backward pass and the
 -- next product it copies as much both ways, in at least `copies` copies each, half of the bytes in sizes that return.
--- Without such ranges and backward passes the rule cannot judge.
+-- Copies to the CPU that the backward pass before an update launches belong to it: hooks send each gradient as it
+-- comes. Without such ranges and backward passes the rule cannot judge.
 -- needs: kernel
 -- needs: api_call
 -- includes: finding, idle, waiting, training
@@ -39,7 +40,7 @@ FROM finding_update() HAVING count(*) = 0 AND NOT EXISTS (FROM finding_trained W
 
 WITH one AS MATERIALIZED (FROM finding_update()
 ), work AS MATERIALIZED (
-    SELECT update_id, kind, work.start_ns, work.end_ns, bytes, copy_kind
+    SELECT update_id, kind, work.start_ns, work.end_ns, bytes, copy_kind, false AS is_before
     FROM (
         SELECT kind, work.start_ns, work.end_ns, bytes, copy_kind, global_tid AS tid, call.start_ns AS s
         FROM (
@@ -49,6 +50,15 @@ WITH one AS MATERIALIZED (FROM finding_update()
             UNION ALL SELECT 'kernel', call_id, start_ns, end_ns, NULL, NULL FROM selected_graph_launch
         ) AS work JOIN (SELECT call_id, global_tid, start_ns FROM api_call) AS call USING (call_id)
     ) AS work ASOF JOIN one ON work.tid = one.tid AND s >= one.start_ns WHERE s < one.end_ns
+    UNION ALL
+    SELECT update_id, kind, sent.start_ns, sent.end_ns, bytes, 2, true
+    FROM (
+        SELECT copy.kind, copy.start_ns, copy.end_ns, copy.bytes, pid_of(global_tid) AS pid, call.start_ns AS s
+        FROM (FROM finding_trained WHERE is_backward AND kind = 'memcpy') AS copy
+        JOIN (SELECT memop_id AS id FROM selected_memop WHERE copy_kind = 2) USING (id)
+        JOIN (SELECT call_id, global_tid, start_ns FROM api_call) AS call USING (call_id)
+    ) AS sent ASOF JOIN (SELECT update_id, pid_of(tid) AS pid, start_ns FROM one) AS next
+        ON sent.pid = next.pid AND s <= next.start_ns
 ), ran AS (
     SELECT update_id, sum(end_ns - start_ns) FILTER (kind = 'kernel') AS kernel_ns,
         count(*) FILTER (kind = 'kernel') AS kernels,
@@ -84,7 +94,7 @@ WITH one AS MATERIALIZED (FROM finding_update()
     ASOF JOIN cpu ON idle.tid = cpu.tid AND s >= start_ns LEFT JOIN idle_pattern USING (pre) WHERE s < end_ns
 ), moved AS (
     SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM work SEMI JOIN cpu USING (update_id)
-    WHERE kind <> 'kernel'
+    WHERE kind <> 'kernel' AND NOT is_before
 ), main AS (
     SELECT pattern FROM piece GROUP BY pattern ORDER BY sum(ns) DESC, pattern LIMIT 1
 ), mean AS (
