@@ -150,14 +150,21 @@ def watch_memory(hour: Hour, place: Place, every_s: float, ended: threading.Even
 
 
 def format_growth(memory: list[dict[str, float]]) -> Iterator[str]:
-    """Return a line for each process or holder that lives through the second half: its median, its growth there by a
-    line through the looks, and the span between the smallest and the largest, in MB."""
+    """Return a line for each process or holder that lives through the second half, in MB: its median in each part of
+    the run, its growth over the second half by a line through the looks, and the span from smallest to largest."""
     half = memory[len(memory) // 2 :]
     for name in sorted(set(half[0]).intersection(*half)):
         sizes = [one[name] for one in half]
         slope = statistics.linear_regression(range(len(sizes)), sizes).slope
         growth, span = slope * (len(sizes) - 1), max(sizes) - min(sizes)
-        yield f"| {name} | {statistics.median(sizes):.0f} | {growth:+.1f} | {span:.1f} |"
+        yield f"| {name} | {_format_parts([one.get(name) for one in memory])} | {growth:+.1f} | {span:.1f} |"
+
+
+def _format_parts(sizes: list[float | None]) -> str:
+    """Return the median of each part of the run, with a dash for a part in which the process did not live."""
+    parts = [sizes[len(sizes) * part // PARTS : len(sizes) * (part + 1) // PARTS] for part in range(PARTS)]
+    living = [[size for size in part if size is not None] for part in parts]
+    return ", ".join(f"{statistics.median(part):.0f}" if part else "-" for part in living)
 
 
 def format_waits(hour: Hour, seconds: float) -> Iterator[str]:
@@ -210,7 +217,7 @@ def measure(root: Path, options: argparse.Namespace) -> Iterator[str]:
         p50, p95 = compute_percentiles(hour.ages_s)
         yield f"age of the queue: p50 {p50:.1f} s, p95 {p95:.1f} s, at most {max(hour.ages_s):.1f} s"
         yield "cores: " + ", ".join(f"{part} {one / seconds:.2f}" for part, one in spent.most_common())
-        yield "| process, holder | MB | growth in the second half | span |\n|---|---:|---:|---:|"
+        yield "| process, holder | MB by part of the run | growth in the second half | span |\n|---|---:|---:|---:|"
         yield from format_growth(hour.memory)
         yield from format_growth(hour.held)
         yield from team_parts.format_numbers(team_parts.measure_memory())
