@@ -163,15 +163,16 @@ def test_tail(capture: Capture, library: Library, nsys_samples: Library) -> None
 
 
 def test_steps_that_launch_more_and_more(capture: Capture, library: Library) -> None:
-    """15 steps of 100 or 140 µs in turns; the nth has 10 + n kernels of 1 µs, the same number in the second report."""
+    """15 steps of 100 or 140 µs in turns; the nth has 10 + n kernels of 1 µs, the same number in the second report, and
+    in the third they take longer from step to step."""
     lasts = [US * (100 + 40 * (n % 2)) for n in range(15)]
     ends = [0, *accumulate(lasts)]
     ranges = [(start, end, f"step_{n}") for n, (start, end) in enumerate(pairwise(ends))]
 
-    def measure(*counts: int) -> Finding:
+    def measure(*counts: int, longer_ns: int = 0) -> Finding:
         kernels = [
-            (start + 5 + 2 * US * at, start + 20 + 2 * US * at, start + 20 + 2 * US * at + US, "one")
-            for (start, *_), count in zip(ranges, counts, strict=True)
+            (start + 5 + 2 * US * at, start + 20 + 2 * US * at, start + 20 + 2 * US * at + US + n * longer_ns, "one")
+            for n, ((start, *_), count) in enumerate(zip(ranges, counts, strict=True))
             for at in range(count)
         ]
         return judged(library, capture(ranges, kernels), "step_growth")
@@ -183,6 +184,7 @@ def test_steps_that_launch_more_and_more(capture: Capture, library: Library) -> 
     assert found.at_most_ns == pytest.approx(sum(ns * (1 - 10 / (10 + n)) for n, ns in enumerate(lasts)), abs=1)
     assert "handle.remove()" in found.rule.advised(found.cause, ["PyTorch", "training"])[0]
     assert measure(*[10] * 15).verdict == "clear"
+    assert measure(*[10] * 15, longer_ns=60).verdict == "clear", "none of them launches more"
 
 
 @pytest.mark.parametrize("slow", [(1, 3, 5), (2, 4, 7, 9), (18, 19), (1, 3, 18)])

@@ -82,7 +82,7 @@ def test_the_filter_of_ncu_is_the_name_of_the_kernel(library: Library, capture: 
     assert "`ncu --set full -k one --launch-count 3 " in advice
     mangled = "UPDATE kernel_name SET short = 'gemm<float>'"
     (advice, *_) = sentences.fill_advice(judged(library, capture((), work, after=mangled), "hot_kernel"))
-    assert "-k regex:NAME --launch-count 3 " in advice
+    assert "-k regex:gemm --launch-count 3 " in advice
 
 
 @pytest.mark.parametrize(
@@ -130,3 +130,17 @@ def test_the_os_call_that_loading_waits_in(library: Library, publish: Publish, f
     assert (found.verdict, found.saving_ns) == ("fires" if saving_ns > 5_500 else "clear", saving_ns)
     if found.verdict == "fires":
         assert sentences.strip_sentence(found).endswith(f"meanwhile the CPU is in {function} in fetch.")
+
+
+@pytest.mark.parametrize(("function", "cause"), [("clock_nanosleep", "sleep"), ("read", None)])
+def test_a_range_that_sleeps_is_told_to_wait_for_an_event(
+    library: Library, publish: Publish, function: str, cause: str | None
+) -> None:
+    """By hand: 400 µs in a range, 380 of them in the call, while the GPU is idle."""
+    kernels = [(0, 10, 20, 40_020), (500_000, 500_005, 500_010, 550_020)]
+    noted = ranges((50_000, 450_000, "gather"))
+    slept = [made.osrt(1, 70, 60_000, 440_000)]
+    report = by_hand(publish, kernels, osrt_call=slept, string=[{"string_id": 70, "value": function}], **noted)
+    found = judged(library, report, "host_work")
+    assert (found.verdict, found.cause, found.facts["function"]) == ("fires", cause, function)
+    assert sentences.fill_advice(found)[0].startswith("Wait for an event") == (cause == "sleep")

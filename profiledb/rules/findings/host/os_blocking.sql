@@ -31,7 +31,7 @@
 -- advice: [queue, loader workers] Give the loader more workers, or make a batch cheaper: the launching thread waits in {function}, as threads of Python do that wait for a queue, here most likely for the next batch.
 -- advice: [else, lock or queue] Let the other thread run ahead, or avoid the lock in {part|the loop}: the launching thread waits in {function}. The timeline shows which thread holds it.
 -- advice: [file] Read files ahead, write them in another thread, and keep small ones in memory: {part|the loop} waits in {function}.
--- advice: [sleep] Wait for an event instead of sleeping or polling in {part|the loop}.
+-- advice: [sleep] -> wait_for_event
 -- advice: [unmapping, loader workers, not pinned memory] Have another thread copy and free the batches of the workers, which are in shared memory: `DataLoader(pin_memory=True)`. {part|The loop} waits in {function}.
 -- advice: [else, unmapping] Reuse large buffers in {part|the loop}, or free them in another thread: it waits in {function}, which returns memory to the system.
 -- advice: [other] Move these calls ({function}) out of {part|the loop}, or into another thread.

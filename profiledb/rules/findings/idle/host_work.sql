@@ -39,8 +39,9 @@
 -- clear: No range of the program keeps the GPU waiting for more than {value} of the time.
 -- advice: [unnamed gap, CUDA C++ or Fortran] Find out first which code of {place} this is: no range and no sample tells. Capture it with CPU samples (`nsys profile --sample=process-tree --backtrace=dwarf`).
 -- advice: [unnamed gap, not CUDA C++, not Fortran] Find out first which code of {place} this is: no range and no sample tells. Capture it with stacks of Python (`warpdeck profile --with python`, `nsys profile --python-sampling=true`). It is often input that this thread makes, `gc.collect()`, a callback, metrics, or a log.
+-- advice: [sleep] -> wait_for_event
 -- advice: [compiling] -> compile_once
--- advice: [not compiling, vLLM or SGLang] -> launch_less
+-- advice: [not compiling, not sleep, vLLM or SGLang] -> launch_less
 -- advice: [launches, else, JAX or XLA] -> launch_less
 -- advice: [in XLA, else, JAX or XLA] Do more in each call of {place}: loop over steps inside of it with `jax.lax.scan`. Leave its first calls, which compile and load, out of the capture.
 -- advice: [in XLA, else] Do more in each call of {place}.
@@ -54,7 +55,7 @@
 -- advice: [launches, else, PyTorch, eager] Cut the Python work between the launches of {place}: compile it (`torch.compile`), or use fewer and larger operations.
 -- advice: [launches, else] Do less on the CPU between the launches of {place}: fewer and larger operations.
 -- advice: [not compiling, not in XLA, else] Launch the next step before {place}, or move it to another thread: the GPU has nothing queued meanwhile.
--- advice: [not compiling, not in XLA, not whole step, not launches, not vLLM, not SGLang] Or run it only every N steps, in another process, or on the GPU.
+-- advice: [not compiling, not sleep, not in XLA, not whole step, not launches, not vLLM, not SGLang] Or run it only every N steps, in another process, or on the GPU.
 -- change: host_code={range}
 -- change: host_code={second}
 -- source: TensorRT-LLM metrics 3a-3c (exposed preparation: exposed / range > 0.50 and exposed / window > 0.05)
@@ -132,6 +133,7 @@ WITH piece AS MATERIALIZED (
 SELECT 100.0 * (coalesce(main.ns, 0) + coalesce(second.ns, 0)) / nullif(finding_window.ns, 0) AS value,
     coalesce(main.ns, 0) + coalesce(second.ns, 0) AS saving_ns, coalesce(main.ns, 0) + further.ns AS explains_ns,
     CASE WHEN is_compiling(main.pattern) THEN 'compiling'
+        WHEN contains((SELECT function FROM called), 'sleep') THEN 'sleep'
         WHEN launches AND between_launches AND NOT in_one_gap THEN 'launches'
         WHEN is_compiled_by_xla(main.pattern) THEN 'in XLA'
         WHEN launches AND in_one_gap AND NOT is_update(main.pattern) THEN CASE

@@ -57,6 +57,7 @@ WITH step AS MATERIALIZED (
         CASE WHEN coalesce(correlation, 0) >= $correlation::DOUBLE
             THEN greatest(0, 100.0 * (last_ns - first_ns) / nullif(first_ns, 0)) ELSE 0 END AS slower,
         CASE WHEN coalesce(load_correlation, 0) >= $steadily::DOUBLE AND slower < $threshold::DOUBLE
+                AND last_operations > first_operations  -- the correlation of equal numbers is NaN, above any other
             THEN greatest(0, 100.0 * (last_busy_ns - first_busy_ns) / nullif(first_busy_ns, 0)) ELSE 0 END AS busier,
         greatest(slower, busier) AS growth, busier > slower AS by_load
     FROM loop
