@@ -98,21 +98,23 @@ def test_advice_knows_the_direction(library: Library, small: Any, direction: tup
 
 
 @pytest.mark.parametrize(
-    ("back", "cause"), [((4, 4, 4), "both ways"), ((4, 4), "both ways"), ((4,), None), ((1, 1, 1), None)]
+    ("back", "goes_on", "cause"),
+    [(4, True, "both ways"), (4, False, None), (1, True, None)],
+    ids=["a state", "input and results", "other data"],
 )
-def test_copies_of_equal_sizes_both_ways_may_be_of_the_same_data(
-    library: Library, small: Any, back: tuple[int, ...], cause: str | None
+def test_data_that_returns_to_the_gpu(
+    library: Library, small: Any, back: int, goes_on: bool, cause: str | None
 ) -> None:
-    """Three copies of 4 MB go to the GPU; so many MB come back between them."""
-    moved, calls = [], [call(100, 1, 0, 10_000)]
-    for turn in range(3):
+    """Six times, 4 MB go to the GPU, a kernel runs, and so many MB come back; a second kernel may run then."""
+    moved, calls, kernels = [], [call(100, 1, 0, 10_000)], []
+    for turn in range(6):
         at = 1_000_000 * (1 + 2 * turn)
         moved.append(copy(turn, at, at + 400_000, 4 << 20, (0, 2)))
+        moved.append(copy(10 + turn, at + 900_000, at + 1_200_000, back << 20, (2, 0)))
         calls.append(call(turn, 4, at - 5_000, at + 400_000))
-        if turn < len(back):
-            moved.append(copy(10 + turn, at + 900_000, at + 1_000_000, back[turn] << 20, (2, 0)))
-            calls.append(call(10 + turn, 4, at + 890_000, at + 1_000_000))
-    found = judged(library, small([(500_000, 900_000)], memop=moved, api_call=calls), "pageable_copies")
+        calls.append(call(10 + turn, 4, at + 890_000, at + 1_200_000))
+        kernels += [(at + 500_000, at + 800_000), *([(at + 1_300_000, at + 1_500_000)] if goes_on else [])]
+    found = judged(library, small(kernels, memop=moved, api_call=calls), "pageable_copies")
     assert (found.verdict, found.cause) == ("fires", cause)
     assert ("Leave on the GPU" in sentences.fill_advice(found)[0]) == (cause is not None)
 

@@ -6,8 +6,8 @@
 -- it only if they then overlap kernels. The time counts up to the end of the copy and its call, and at most the copy's
 -- time on the GPU plus that of its bytes at 1 GB/s. A longer call waits for earlier GPU work, as `.item()` does: see
 -- "CPU and GPU wait for each other". The cause is `before kernels` if all of them end before the GPU computes. It is
--- `both ways` if as many copies of the same sizes go to the GPU as come from it, with `alike_pct` percent of the bytes:
--- the same data may go to and fro, or input and results are of one size.
+-- `both ways` if `alike_pct` percent of the bytes that come from the GPU go there by the next copy, of the same size, and
+-- kernels run between both: the same data may return. A loop that copies results at its end copies its next input then.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
@@ -16,7 +16,7 @@
 -- unit: %
 -- fires: above
 -- param: threshold = 2 fires at or above this share of the active span
--- param: alike_pct = 90 share of the bytes both ways in equally many copies of the same sizes, percent
+-- param: alike_pct = 80 share of the bytes to the CPU that may return, percent
 -- column: copies | count | | asynchronous copies with pageable memory
 -- column: bytes | bytes | | bytes copied
 -- column: bare_ns | ns | | time in which they or their calls run and the GPU computes nothing
@@ -24,7 +24,7 @@
 -- says: For {bare_ns} ({value} of the time) the GPU computes nothing because of {copies} async {copies|copy|copies} of pageable memory: {bytes} at {rate}.
 -- says: For {bare_ns} ({value} of the time) the GPU computes nothing because of async copies of pageable memory.
 -- clear: The GPU waits {value} of the time for async copies of pageable memory.
--- advice: [both ways] Leave on the GPU whatever returns to it, such as a state: as many copies of the same sizes go to the GPU as come from it. If these are different data, pin their memory.
+-- advice: [both ways] Leave on the GPU whatever returns to it, such as a state: after most copies to the CPU, and further kernels, as many bytes go back. If these are different data, pin their memory.
 -- advice: [to host] -> pin_results
 -- advice: [before kernels] Leave these copies out of the capture if they happen once, as when weights move to the GPU: all of them precede the first kernel. Otherwise pin their host memory.
 -- advice: [not to host, not before kernels, not both ways] -> pin
@@ -44,13 +44,18 @@ WITH held AS MATERIALIZED (  -- a byte at 1 GB/s takes 1 ns
         2 * sum(duration_ns) FILTER (copy_kind = 2) > sum(duration_ns) AS back,
         max(end_ns) <= (SELECT min(start_ns) FROM finding_compute) AS ahead
     FROM held
-), sized AS (
-    SELECT bytes, count(*) FILTER (copy_kind = 1) AS there, count(*) FILTER (copy_kind = 2) AS back
-    FROM held GROUP BY bytes
-), alike AS (  -- one copy more or less at the edges of the capture
-    SELECT 100 * sum(bytes * (there + back)) FILTER (least(there, back) > 1 AND abs(there - back) <= 1)
-        >= $alike_pct::DOUBLE * sum(bytes * (there + back)) AS is_alike
-    FROM sized
+), led AS (
+    SELECT device_id, bytes, copy_kind, end_ns, lead({'kind': copy_kind, 'bytes': bytes, 'start_ns': start_ns}) OVER (
+            PARTITION BY device_id ORDER BY start_ns, memop_id
+        ) AS back
+    FROM held
+), alike AS (
+    SELECT count(*) > 1 AND 100 * sum(bytes) >= $alike_pct::DOUBLE * any_value(down_bytes) AS is_alike
+    FROM (FROM led WHERE copy_kind = 2 AND back.kind = 1 AND back.bytes = bytes) AS led
+    ASOF JOIN (SELECT device_id, start_ns FROM finding_compute) AS compute
+        ON led.device_id = compute.device_id AND end_ns <= compute.start_ns
+    CROSS JOIN (SELECT sum(bytes) AS down_bytes FROM held WHERE copy_kind = 2)
+    WHERE compute.start_ns < back.start_ns
 ), lost AS (FROM finding_cover('held', 'finding_compute')
 ), shown AS (
     SELECT {
