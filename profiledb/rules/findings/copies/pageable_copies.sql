@@ -6,8 +6,9 @@
 -- it only if they then overlap kernels. The time counts up to the end of the copy and its call, and at most the copy's
 -- time on the GPU plus that of its bytes at 1 GB/s. A longer call waits for earlier GPU work, as `.item()` does: see
 -- "CPU and GPU wait for each other". The cause is `before kernels` if all of them end before the GPU computes. It is
--- `both ways` if `alike_pct` percent of the bytes that come from the GPU go there by the next copy, of the same size, and
--- kernels run between both: the same data may return. A loop that copies results at its end copies its next input then.
+-- `both ways` if `alike_pct` percent of the bytes that come from the GPU go there by the next copy, of the same size,
+-- and kernels run between both: the same data may return. A loop that copies results at its end copies its next input
+-- then.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
