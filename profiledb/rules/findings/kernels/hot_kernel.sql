@@ -27,7 +27,7 @@
 -- says: {kernel} takes {value} of the kernel time ({total_ns} in {launches} {launches|launch|launches}).
 -- clear: No kernel that matters takes more than {value} of the kernel time.
 -- advice: [few results] If the threads of {kernel} add into these {result_bytes} by atomics, they wait for each other: let each block add in shared memory first, and then its sums to the result.
--- advice: [not HIP] Profile {kernel} with `ncu --set full -k {filter} --launch-count 3 -o report PROGRAM`, then link that report in the Library: it shows what limits the kernel.
+-- advice: [not HIP] Profile {kernel} with `ncu --set full -k {filter|regex:NAME} --launch-count 3 -o report PROGRAM`, then link that report in the Library: it shows what limits the kernel.
 -- advice: [HIP] Profile {kernel} with `rocprof-compute profile`: it shows what limits the kernel.
 -- source: nsys-ai (one name over 50 % of the kernel time)
 WITH by_kernel AS (
@@ -68,8 +68,8 @@ SELECT CASE WHEN 100 * first_kernel.ns < $least_pct::DOUBLE * finding_window.ns
             OR first_kernel.ns < $least_ns::BIGINT * launches THEN 0
         ELSE 100.0 * first_kernel.ns / nullif(all_ns, 0) END AS value, name AS kernel,
     CASE WHEN regexp_full_match(short, '\w+') THEN short
-        ELSE coalesce('regex:' || nullif(regexp_extract(short, '\w+'), ''), 'regex:NAME') END AS filter,
-    first_kernel.ns AS total_ns, launches, (SELECT bytes FROM adding) AS result_bytes,
+        ELSE 'regex:' || nullif(regexp_extract(short, '\w+'), '') END AS filter, first_kernel.ns AS total_ns, launches,
+    (SELECT bytes FROM adding) AS result_bytes,
     CASE WHEN EXISTS (FROM adding) THEN 'few results' END AS cause,
     (SELECT list(piece ORDER BY piece.ns DESC) FROM shown) AS evidence
 FROM first_kernel CROSS JOIN finding_window;
