@@ -16,10 +16,12 @@ BLOCK, COUNT = 50_000, 400
 library = ctypes.CDLL("libc.so.6")
 library.malloc.restype, library.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
 {before}
+filled = threading.Barrier(8)
 def fill():
     blocks = [library.malloc(BLOCK) for _ in range(COUNT)]
     for block in blocks:
         ctypes.memset(block, 1, BLOCK)
+    filled.wait()  # else one thread takes what another has freed
     for block in blocks[:-1]:  # the last one is at the top, and keeps the arena from shrinking
         library.free(block)
 threads = [threading.Thread(target=fill) for _ in range(8)]
