@@ -1,8 +1,8 @@
 """Measure which parts of this server hold memory, and make the allocators return free memory to the system.
 
-Pages run in a thread each, for which the C allocator keeps what they free (profiledb/monitoring/allocator.py). DuckDB's
-allocator, jemalloc, returns free pages only while it serves requests, unless it has background threads: an idle server
-held 300 MB.
+Each page runs in a thread of its own, and the C allocator keeps memory that threads free
+(profiledb/monitoring/allocator.py). DuckDB's allocator, jemalloc, returns free pages only while it serves requests,
+unless it has background threads: an idle server held 300 MB.
 """
 
 import asyncio

@@ -21,6 +21,6 @@ class SweepSchedule:
         self._due_at = 0.0
 
     def note(self, cost_s: float) -> None:
-        """Postpone the next sweep, now that one has taken so many seconds, of the processor or on the clock."""
+        """Record the cost of a sweep in seconds, CPU or wall time; an expensive sweep postpones the next one."""
         if cost_s > CHEAP_S:
             self._due_at = time.monotonic() + SHARE * cost_s

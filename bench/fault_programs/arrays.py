@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.fault_programs.loop import ON_GPU, Loop, annotate, program
+from bench.fault_programs.loop import ON_GPU, Loop, annotate, load_numba_cuda, program
 
 
 @program("double_precision")
@@ -83,9 +83,7 @@ def spectral(loop: Loop, mended: bool) -> None:
 @program("same_data_each_step")
 def heat(loop: Loop, mended: bool) -> None:
     """Pass arrays of NumPy to a kernel, which Numba copies to the GPU and back in each call."""
-    if not hasattr(np, "row_stack"):  # numba-cuda asks for it, NumPy 2.5 has it no more
-        np.row_stack = np.vstack
-    from numba import cuda
+    cuda = load_numba_cuda()
 
     @cuda.jit
     def diffuse(old: Any, new: Any) -> None:

@@ -23,7 +23,7 @@ from torch.nn import functional
 from torch.utils.data import DataLoader
 
 from bench.fault_programs.courses import pin
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program, repeat_as_graph
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, load_numba_cuda, program, repeat_as_graph
 from bench.fault_programs.models import Block
 from bench.fault_programs.services import iterate_without_ranges
 from bench.fault_programs.trainers import fit_with_lightning
@@ -378,9 +378,7 @@ def echo_videos(loop: Loop, mended: bool) -> None:
 @program("hot_kernel")
 def back_projection(loop: Loop, mended: bool) -> None:
     """Compute sine and cosine of each angle again for each voxel in Numba; mended, read them from a table."""
-    if not hasattr(np, "row_stack"):  # numba-cuda asks for it, NumPy 2.5 has it no more
-        np.row_stack = np.vstack
-    from numba import cuda
+    cuda = load_numba_cuda()
 
     side, wide, turns, slices = 512, 768, 720, 32
     half, middle, zero, one, tabled = np.float32(side / 2), np.float32(wide / 2), np.float32(0), np.float32(1), mended

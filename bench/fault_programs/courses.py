@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader
 
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, load_numba_cuda, program
 from bench.fault_programs.models import UNet
 from bench.fault_programs.services import Reviews, iterate_without_ranges
 from bench.fault_programs.trainers import fit_with_lightning, train_with_hugging_face
@@ -239,9 +239,7 @@ def forest_scores(loop: Loop, mended: bool) -> None:
 @program("round_trips")
 def night_photos(loop: Loop, mended: bool) -> None:
     """Call Numba's kernels with arrays of NumPy, which go to the GPU and back for each; mended, once for each photo."""
-    if not hasattr(np, "row_stack"):  # numba-cuda asks for it, NumPy 2.5 has it no more
-        np.row_stack = np.vstack
-    from numba import cuda
+    cuda = load_numba_cuda()
 
     height, width, reach = 2048, 4096, 5
     zero, one, steep, flat = np.float32(0.0), np.float32(1.0), np.float32(-40.0), np.float32(-0.05)

@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader
 
 from bench.fault_programs.field import Lion
 from bench.fault_programs.language import Tokens
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program, repeat_as_graph
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, load_numba_cuda, program, repeat_as_graph
 from bench.fault_programs.mixed import make_layers
 from bench.fault_programs.models import GPT, Flowers, UNet
 from bench.fault_programs.services import iterate_without_ranges
@@ -311,9 +311,7 @@ def road_masks(loop: Loop, mended: bool) -> None:
 @program("hot_kernel")
 def seismic_shot(loop: Loop, mended: bool) -> None:
     """Take the first index of Numba's grid, which runs along a warp, for the row; mended, for the column."""
-    if not hasattr(np, "row_stack"):  # numba-cuda asks for it, NumPy 2.5 has it no more
-        np.row_stack = np.vstack
-    from numba import cuda
+    cuda = load_numba_cuda()
 
     side = 8192
     two, four, speed = np.float32(2.0), np.float32(4.0), np.float32(0.2)

@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader
 
 from bench.fault_programs.courses import pin
 from bench.fault_programs.guides import score
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program, repeat_as_graph
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, load_numba_cuda, program, repeat_as_graph
 from bench.fault_programs.mixed import make_layers
 from bench.fault_programs.models import GPT, Denoiser, Stamps, Upscaler, sum_up
 from bench.fault_programs.services import iterate_without_ranges
@@ -312,9 +312,7 @@ def handwriting(loop: Loop, mended: bool) -> None:
 @program("many_synchronizations")
 def wave_tank(loop: Loop, mended: bool) -> None:
     """Wait for each kernel of Numba by cuda.synchronize(), as first tutorials do; mended, at the end of each second."""
-    if not hasattr(np, "row_stack"):  # numba-cuda asks for it, NumPy 2.5 has it no more
-        np.row_stack = np.vstack
-    from numba import cuda
+    cuda = load_numba_cuda()
 
     side, pull, depth = 2048, np.float32(0.02), np.float32(0.4)
 

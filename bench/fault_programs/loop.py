@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import nvtx
 import torch
 
@@ -19,6 +20,15 @@ SMALL = 1 if ON_GPU else 16
 def load_cuda_runtime() -> Any:
     """Return the CUDA runtime that PyTorch loaded."""
     return torch.cuda.cudart()  # type: ignore[no-untyped-call]
+
+
+def load_numba_cuda() -> Any:
+    """Return ``numba.cuda``."""
+    if not hasattr(np, "row_stack"):  # numba-cuda asks for it, NumPy 2.5 has it no more
+        np.row_stack = np.vstack
+    from numba import cuda
+
+    return cuda
 
 
 def annotate(name: str) -> nvtx.annotate:

@@ -19,7 +19,7 @@ from torch.nn import functional
 from torch.utils.data import DataLoader
 
 from bench.fault_programs.courses import pin
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program, wait
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, load_numba_cuda, program, wait
 from bench.fault_programs.models import GPT, Block
 from bench.fault_programs.services import iterate_without_ranges
 from bench.fault_programs.trainers import fit_with_lightning
@@ -143,9 +143,7 @@ def money_laundering(loop: Loop, mended: bool) -> None:
 @program("low_occupancy")
 def pension_fund(loop: Loop, mended: bool) -> None:
     """Copy the mortality table to shared memory for each warp, a block by itself; mended, for each sixteen warps."""
-    if not hasattr(np, "row_stack"):  # numba-cuda asks for it, NumPy 2.5 has it no more
-        np.row_stack = np.vstack
-    from numba import cuda
+    cuda = load_numba_cuda()
 
     count, ages, states, years, futures, funds = 1 << 20, 120, 80, 60, 16, 8
     cells, threads = ages * states, 512 if mended else 32

@@ -19,7 +19,7 @@ from torch.nn import functional
 from torch.utils.data import DataLoader
 
 from bench.fault_programs.field import make_language_model
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, load_numba_cuda, program
 from bench.fault_programs.mixed import make_layers
 from bench.fault_programs.models import Block, DepthBlock, Sweeps, Tracker, match
 from bench.fault_programs.services import iterate_without_ranges
@@ -228,9 +228,7 @@ def exam(loop: Loop, mended: bool) -> None:
 
 def make_slide_kernels(side: int, reach: int) -> tuple[Any, Any, Any]:
     """Return kernels of Numba that smooth a slide, and count its levels by one histogram or one for each block."""
-    if not hasattr(np, "row_stack"):  # numba-cuda asks for it, NumPy 2.5 has it no more
-        np.row_stack = np.vstack
-    from numba import cuda
+    cuda = load_numba_cuda()
 
     one, weight = np.int32(1), np.float32(1.0 / (2 * reach + 1) ** 2)
 
@@ -287,9 +285,7 @@ def microscopy(loop: Loop, mended: bool) -> None:
 @program("allocation_in_each_step")
 def ocean_tracers(loop: Loop, mended: bool) -> None:
     """Ask Numba, which has no pool, for an array for each stage of an integrator; mended, use the same four again."""
-    if not hasattr(np, "row_stack"):  # numba-cuda asks for it, NumPy 2.5 has it no more
-        np.row_stack = np.vstack
-    from numba import cuda
+    cuda = load_numba_cuda()
 
     count, half = 1 << 22, np.float32(0.5)
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, load_cuda_runtime, program
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, load_cuda_runtime, load_numba_cuda, program
 from bench.fault_programs.mixed import make_layers
 from bench.fault_programs.trainers import fit_with_lightning, train_with_hugging_face
 from bench.fault_programs.training import learn
@@ -341,9 +341,7 @@ def deconvolution(loop: Loop, mended: bool) -> None:
 @program("small_grid")
 def registration(loop: Loop, mended: bool) -> None:
     """Find nearest points by 32 blocks of 128 threads, as in a tutorial; mended, by a thread for each point."""
-    if not hasattr(np, "row_stack"):  # numba-cuda asks for it, NumPy 2.5 has it no more
-        np.row_stack = np.vstack
-    from numba import cuda
+    cuda = load_numba_cuda()
 
     far = np.float32(1e30)
 

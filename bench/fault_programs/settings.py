@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from bench.fault_programs import ranks
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program, wait
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
 from bench.fault_programs.models import GPT, Block
 from bench.fault_programs.training import learn
 from workloads.ranks import make_torchrun_command
@@ -22,16 +22,15 @@ GPUS = 2
 
 
 def start_again(launcher: list[str], **environment: str) -> None:
-    """Replace this process by the same program below a launcher and with further variables, once."""
-    if not all(os.environ.get(name) == value for name, value in environment.items()):
-        command = [*launcher, sys.executable, *sys.orig_argv[1:]]
-        os.execve(command[0], command, {**os.environ, **environment})
+    """Replace this process by the same program below a launcher and with further variables."""
+    command = [*launcher, sys.executable, *sys.orig_argv[1:]]
+    os.execve(command[0], command, {**os.environ, **environment})
 
 
 @program("blocking_launches")
 def boxes_of_words(loop: Loop, mended: bool) -> None:
     """Train a detector of words with CUDA_LAUNCH_BLOCKING=1, left from a search for an error; mended, without it."""
-    if ON_GPU and not mended:
+    if ON_GPU and not mended and os.environ.get("CUDA_LAUNCH_BLOCKING") != "1":
         start_again([], CUDA_LAUNCH_BLOCKING="1")  # the driver reads it once, when it is loaded
     size, side, width = 16 // (1 if ON_GPU else 8), 32 // (1 if ON_GPU else 4), 256 // SMALL
     blocks = nn.Sequential(*(Block(width, 8 if ON_GPU else 2) for _ in range(6)))
@@ -88,7 +87,7 @@ def product_reviews(loop: Loop, mended: bool) -> None:
     """Train on two GPUs by nn.DataParallel, as a trainer does without torchrun; mended, DistributedDataParallel."""
     words, length, size = 8192 // SMALL, 256 // SMALL, 32 // (1 if ON_GPU else 16)
     if mended and ON_GPU and "RANK" not in os.environ:
-        start_again(make_torchrun_command(GPUS), TORCH_NCCL_ASYNC_ERROR_HANDLING="1")
+        start_again(make_torchrun_command(GPUS))
     network: Any = GPT(12, 768 // SMALL, 12 if ON_GPU else 2, length, words).to(DEVICE)
     loop.name = "reviews {}"
     if mended and ON_GPU:
@@ -105,7 +104,6 @@ def wait_for_all() -> None:
     """Wait for the work of all GPUs of this process."""
     for gpu in range(torch.cuda.device_count()):
         torch.cuda.synchronize(gpu)
-    wait()
 
 
 def _learn_reviews(loop: Loop, network: nn.Module, words: int, length: int, size: int) -> None:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader
 
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, load_numba_cuda, program
 from bench.fault_programs.mixed import make_layers
 from bench.fault_programs.services import iterate_without_ranges
 from bench.fault_programs.trainers import fit_with_lightning
@@ -385,9 +385,7 @@ def key_cache(loop: Loop, mended: bool) -> None:
 @program("double_precision")
 def neurons(loop: Loop, mended: bool) -> None:
     """Integrate neurons by Numba with constants of Python, which are of FP64, beside FP32; mended, np.float32."""
-    if not hasattr(np, "row_stack"):  # numba-cuda asks for it, NumPy 2.5 has it no more
-        np.row_stack = np.vstack
-    from numba import cuda
+    cuda = load_numba_cuda()
 
     side = 4096
     kind: Any = np.float32 if mended else np.float64  # Numba takes a literal of Python for the latter

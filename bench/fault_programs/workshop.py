@@ -20,7 +20,7 @@ from torch.nn import functional
 from torch.utils.data import DataLoader
 
 from bench.fault_programs.field import make_language_model
-from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
+from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, load_numba_cuda, program
 from bench.fault_programs.mixed import make_layers
 from bench.fault_programs.models import DiffusionBlock, Interaction, Muon, Windows, expand, measure_area
 from bench.fault_programs.services import Reviews, iterate_without_ranges
@@ -227,9 +227,7 @@ def seismic_lines(loop: Loop, mended: bool) -> None:
 @program("unified_memory_faults")
 def plasma(loop: Loop, mended: bool) -> None:
     """Hold particles in managed memory and sum up their energy by NumPy; mended, on the GPU, which alone holds them."""
-    if not hasattr(np, "row_stack"):  # numba-cuda asks for it, NumPy 2.5 has it no more
-        np.row_stack = np.vstack
-    from numba import cuda
+    cuda = load_numba_cuda()
 
     @cuda.jit
     def push(places: Any, speeds: Any, step: Any) -> None:

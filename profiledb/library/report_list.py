@@ -38,6 +38,7 @@ _LONGEST = 200
 _MOST_WORDS = 20
 _MOST_NAMESAKES = 100
 _EMPTY = "''"
+_IS_OLDER = f"schema_version < {SCHEMA_VERSION:d}"
 _SAME = "report_id = listing.report_id"
 _SUBJECTS: dict[str, str] = {TIMELINE: "timeline", LAUNCHES: "launches"}
 _MANIFEST = "SELECT id, manifest, title FROM report LEFT JOIN report_title ON report_id = id"
@@ -210,7 +211,7 @@ class ReportList:
 def _list_conditions(filters: Filters) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the conditions of filters on ``listing``, each with its values."""
     for word in filters.text.casefold().split()[:_MOST_WORDS]:
-        older = f" OR schema_version < {SCHEMA_VERSION:d}" if word in OLDER else ""
+        older = f" OR {_IS_OLDER}" if word in OLDER else ""
         yield f"words LIKE ? ESCAPE '!'{older}", [build_contains_pattern(word)]
     for column, among in (("kind", filters.kinds), ("gpu", filters.gpus)):
         if among:
@@ -229,7 +230,7 @@ def _list_conditions(filters: Filters) -> Iterator[tuple[str, Sequence[str]]]:
     for name, value in flags.items():
         yield f"{name} = {value:d}", ()
     if filters.is_older:
-        yield f"schema_version < {SCHEMA_VERSION:d}", ()
+        yield _IS_OLDER, ()
 
 
 def get_kind(report: Manifest) -> str:

@@ -6,6 +6,7 @@ resident, spread over many arenas (mallopt(3), malloc_trim(3)). Without glibc th
 
 import ctypes
 import threading
+import time
 from functools import cache
 
 TRIM_S = 60.0
@@ -61,8 +62,8 @@ def measure_heap() -> tuple[int, int] | None:
 
 
 def _keep_trimmed() -> None:
-    never = threading.Event()
-    while not never.wait(TRIM_S):
+    while True:
+        time.sleep(TRIM_S)
         trim()
 
 

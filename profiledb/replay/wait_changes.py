@@ -59,9 +59,9 @@ def without_waits_by(graph: Graph, part: Part, value: str) -> Graph | None:
 
 
 def _remove_waits(graph: Graph, part: Part, chosen: Flags, *, one_by_one: bool = False) -> Graph | None:
-    reads = chosen & _find_reads(graph, part)
+    reads, waiting = chosen & _find_reads(graph, part), find_waiting(graph)
     waits = chosen & mask_kinds(graph.recording.calls, ("device wait", *STREAM_WAITS))
-    results = chosen & _find_results(graph, part) & find_waiting(graph)
+    results = chosen & _find_results(graph, part) & waiting
     kept = keep_other_waits(graph, waits | reads | results)
     if len(kept) == len(graph.waits):
         return None
@@ -73,7 +73,7 @@ def _remove_waits(graph: Graph, part: Part, chosen: Flags, *, one_by_one: bool =
     gap = _remove_wrappers(graph, waits & ~after)
     if one_by_one:
         return replace(graph, cost=cost, waits=kept, gap=gap)
-    awaited = reads & (find_waiting(graph) | _find_before(graph, after))
+    awaited = reads & (waiting | _find_before(graph, after))
     cost[awaited] = 0
     changed = replace(graph, cost=cost, waits=kept, gap=_remove_reading(graph, gap, awaited | after))
     useless = _find_searches(graph, awaited) | _find_conditions(graph, awaited)

@@ -105,7 +105,7 @@ def test_advice_knows_the_direction(library: Library, small: Any, direction: tup
 def test_data_that_returns_to_the_gpu(
     library: Library, small: Any, back: int, goes_on: bool, cause: str | None
 ) -> None:
-    """Six times, 4 MB go to the GPU, a kernel runs, and so many MB come back; a second kernel may run then."""
+    """In each of six turns, 4 MB go to the GPU, a kernel runs, and ``back`` MB return; a second kernel may follow."""
     moved, calls, kernels = [], [call(100, 1, 0, 10_000)], []
     for turn in range(6):
         at = 1_000_000 * (1 + 2 * turn)

@@ -110,7 +110,7 @@ WITH loading AS MATERIALIZED (
         SEMI JOIN loading USING (path_id) GROUP BY path_id
     ) JOIN (SELECT path_id, count(*) AS ranges FROM selected_range GROUP BY path_id) USING (path_id)
     WHERE kernels >= $kernels::INTEGER * ranges
-), awake AS (FROM selected_idle(2000, NULL) WHERE NOT coalesce(contains(function, 'sleep'), false)
+), awake AS (FROM selected_idle(2000, NULL) WHERE NOT is_sleeping(function)
 ), piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, pattern, path_id, reason, function FROM awake JOIN range USING (pre)
     JOIN loading USING (path_id)

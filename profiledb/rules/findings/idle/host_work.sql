@@ -133,7 +133,7 @@ WITH piece AS MATERIALIZED (
 SELECT 100.0 * (coalesce(main.ns, 0) + coalesce(second.ns, 0)) / nullif(finding_window.ns, 0) AS value,
     coalesce(main.ns, 0) + coalesce(second.ns, 0) AS saving_ns, coalesce(main.ns, 0) + further.ns AS explains_ns,
     CASE WHEN is_compiling(main.pattern) THEN 'compiling'
-        WHEN contains((SELECT function FROM called), 'sleep') THEN 'sleep'
+        WHEN is_sleeping((SELECT function FROM called)) THEN 'sleep'
         WHEN launches AND between_launches AND NOT in_one_gap THEN 'launches'
         WHEN is_compiled_by_xla(main.pattern) THEN 'in XLA'
         WHEN launches AND in_one_gap AND NOT is_update(main.pattern) THEN CASE

@@ -8,6 +8,9 @@ CREATE OR REPLACE MACRO is_loading(path) AS regexp_matches(path, '(?i)data_?load
     || '|fetch(ing)?|collate(_fn)?|prefetch(er|ing)?|augment(ation)?|(transform|decode|resize)_?(image|sample|jpe?g)s?'
     || '|preprocess(ing)?|input_?pipeline)([^a-z]|$)|_next_data|__next__');
 
+-- Return true for an OS call that puts its thread to sleep for a time.
+CREATE OR REPLACE MACRO is_sleeping(function) AS coalesce(contains(function, 'sleep'), false);
+
 -- Return true if a path of ranges describes the compilation of kernels.
 CREATE OR REPLACE MACRO is_compiling(path) AS regexp_matches(path, '(?i)nvrtc|XlaCompile|(^|[^a-z])compil(e|ing|ation)'
     || '|[a-z]Compil(e|ing|ation)|compile_?(fusion|kernel|module|program|gpu)');
