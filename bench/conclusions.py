@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -84,13 +85,21 @@ def find_fault(pair: str) -> Fault:
 
 def judge_pair(pair: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tuple[int, int]) -> Row:
     """Return the verdict on both halves; ``took_ns`` is the duration of the steps of each."""
-    names, true_pct = find_fault(pair).rules, 100 * (1 - took_ns[1] / took_ns[0])
-    hits = [(place, one) for place, one in enumerate(bad, 1) if one.rule.name in names]
-    left = tuple(one.rule.name for one in good if one.rule.name in names and one.severity in ("high", "medium"))
+    fault, true_pct = find_fault(pair), 100 * (1 - took_ns[1] / took_ns[0])
+    hits = [(place, one) for place, one in enumerate(bad, 1) if _names(one, fault)]
+    left = tuple(one.rule.name for one in good if _names(one, fault) and one.severity in ("high", "medium"))
     if not hits:
         return Row(pair, None, "", None, true_pct, left)
     place, one = hits[0]
     return Row(pair, place, one.rule.name, one.saving_pct, true_pct, left)
+
+
+def _names(finding: Finding, fault: Fault) -> bool:
+    name = finding.rule.name
+    if name not in fault.told_by:
+        return name in fault.rules
+    texts = (sentences.strip_sentence(finding), *sentences.fill_advice(finding))
+    return any(re.search(fault.told_by[name], text) for text in texts)
 
 
 def import_pairs(folder: Path, data: Path) -> Library:

@@ -1,15 +1,19 @@
 """Names of each fault of the programs with faults: our rules, and words of nsys-ai."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Fault:
-    """The rules that name a fault, and a generous pattern of words in findings of nsys-ai."""
+    """The rules that name a fault, and a generous pattern of words in findings of nsys-ai.
+
+    ``told_by`` has rules that name it only if their sentence or advice matches a pattern.
+    """
 
     rules: frozenset[str]
     words: str
+    told_by: Mapping[str, str] = field(default_factory=dict)
 
 
 FAULTS: Mapping[str, Fault] = {
@@ -34,7 +38,11 @@ FAULTS: Mapping[str, Fault] = {
     "python_between_launches": Fault(frozenset({"host_work", "recurring_gaps"}), r"host|python|idle gap|cpu[- ]bound"),
     "unfused_elementwise": Fault(frozenset({"elementwise_chains"}), r"fus(e|ion)|elementwise"),
     "decoding_without_graph": Fault(frozenset({"launch_bound"}), r"launch[- ](bound|overhead)|small kernel|cuda graph"),
-    "collection_of_garbage": Fault(frozenset({"garbage_collection", "recurring_gaps"}), r"garbage|\bgc\b"),
+    "collection_of_garbage": Fault(
+        frozenset({"garbage_collection", "recurring_gaps"}),
+        r"garbage|\bgc\b",
+        {"host_work": r"works in .*(garbage|gc|memory)"},
+    ),
     "pageable_batches": Fault(frozenset({"pageable_copies"}), r"pageable|pin"),
     "input_made_between_steps": Fault(frozenset({"data_loading"}), r"data ?loader|data loading|augment"),
     "shapes_that_recompile": Fault(frozenset({"compilation_in_steps"}), r"compil|module load|cuLibraryLoad"),
@@ -44,7 +52,9 @@ FAULTS: Mapping[str, Fault] = {
     "partial_waves": Fault(frozenset({"partial_waves"}), r"wave|tail|grid"),
     "low_occupancy": Fault(frozenset({"low_occupancy"}), r"occupancy"),
     "few_cores": Fault(frozenset({"few_cores"}), r"few cores|affinity|oversubscri|cpu contention"),
-    "decoding_one_by_one": Fault(frozenset({"decoding_one_by_one"}), r"batch|gemv"),
+    "decoding_one_by_one": Fault(
+        frozenset({"decoding_one_by_one"}), r"batch|gemv", {"launch_bound": r"Decode more sequences at once"}
+    ),
     "layout_conversions": Fault(frozenset({"layout_conversions", "data_movement"}), r"layout|channels.last|nchw"),
     "loop_over_samples": Fault(
         frozenset({"host_work", "launch_bound"}), r"launch[- ](bound|overhead)|small kernel|loop"
@@ -61,7 +71,8 @@ FAULTS: Mapping[str, Fault] = {
     "small_microbatches": Fault(frozenset({"launch_bound"}), r"batch|launch[- ](bound|overhead)"),
     "cache_disabled": Fault(frozenset({"tokens_recomputed", "recomputation"}), r"cache|recomput"),
     "results_to_host_each_step": Fault(
-        frozenset({"copies_exceed_compute", "pageable_copies", "synchronous_copies", "sync_bound"}), r"D2H|pageable"
+        frozenset({"copies_exceed_compute", "pageable_copies", "synchronous_copies", "sync_bound", "results_to_host"}),
+        r"D2H|pageable",
     ),
     "small_grid": Fault(frozenset({"small_grids"}), r"grid|occupancy|parallelism"),
     "small_buckets": Fault(frozenset({"small_buckets"}), r"bucket|small (nccl|collective)"),
@@ -80,9 +91,13 @@ FAULTS: Mapping[str, Fault] = {
     "low_precision_unused": Fault(frozenset({"low_precision_unused"}), r"bf16|fp16|half|mixed|precision"),
     "tokens_recomputed": Fault(frozenset({"tokens_recomputed", "prompts"}), r"(kv|prefix)[- ]?cache|recomput|prefill"),
     "host_work": Fault(frozenset({"host_work"}), r"host|cpu|python|gil"),
-    "copies_exceed_compute": Fault(frozenset({"copies_exceed_compute"}), r"H2D|host-to-device|transfer|bandwidth"),
+    "copies_exceed_compute": Fault(
+        frozenset({"copies_exceed_compute"}), r"H2D|host-to-device|transfer|bandwidth", {"no_overlap": r"Or copy less"}
+    ),
     "sync_per_layer": Fault(frozenset({"sync_per_layer", "sync_bound"}), r"synchroni[sz]|sync[- ](bound|stall|cost)"),
-    "round_trips": Fault(frozenset({"round_trips"}), r"round[- ]trip|D2H|H2D|transfer"),
+    "round_trips": Fault(
+        frozenset({"round_trips"}), r"round[- ]trip|D2H|H2D|transfer", {"pageable_copies": r"as many bytes go back"}
+    ),
     "no_overlap": Fault(frozenset({"no_overlap"}), r"overlap|stream|serializ"),
     "unified_memory_faults": Fault(frozenset({"unified_memory_faults"}), r"unified|managed|page[- ]fault|migrat"),
     "page_migrations": Fault(
@@ -95,7 +110,9 @@ FAULTS: Mapping[str, Fault] = {
     "step_outliers": Fault(
         frozenset({"step_outliers", "os_blocking"}), r"outlier|spike|slow iteration|variance|jitter"
     ),
-    "os_blocking": Fault(frozenset({"os_blocking", "host_work"}), r"sleep|block|poll|idle"),
+    "os_blocking": Fault(
+        frozenset({"os_blocking", "host_work"}), r"sleep|block|poll|idle", {"data_loading": r"the CPU is in \w+ in "}
+    ),
     "hot_kernel": Fault(frozenset({"hot_kernel"}), r"hot|dominat|top kernel"),
     "garbage_collection": Fault(frozenset({"garbage_collection"}), r"garbage|\bgc\b"),
     "unfused_attention": Fault(frozenset({"unfused_attention"}), r"attention|softmax|flash"),

@@ -1,6 +1,7 @@
 """`python -m bench.fault_programs.capture FOLDER [--only TEXT] [--group GROUP] [--per-rank]`: capture all halves.
 
 Needs GPUs, nsys ($NSYS or on PATH) and the packages that the programs import; without them a program fails alone.
+nsys records what ``warpdeck profile`` records by default.
 Leaves in FOLDER, for each program and half (bad, good):
 
 - NAME.HALF.sqlite, the export of a capture of the steps; of programs of ranks one for all of them, with --per-rank
@@ -23,25 +24,25 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
 from bench.fault_programs.__main__ import GROUPS_OF_RANKS, load
+from warpdeck.profiling import nsys
 from warpdeck.profiling.nvml import count_gpus
 from workloads.clean_room import HOSTNAME, make_clean_environment, make_namespace_command
 from workloads.monitor import GPUMonitor
 from workloads.ranks import make_torchrun_command
-from workloads.tools import make_export_command, make_nsys_command
+from workloads.tools import find, make_export_command, make_nsys_command
 
-SYSTEM_CALLS = ("--trace=cuda,nvtx,osrt",)
 LONGEST_S = 240
 """Seconds after which a half is killed."""
 RANKS = 2
 FURTHER = {
-    "click_features.few_cores": ("--cpuctxsw=process-tree",),
     "plasma.unified_memory_faults": ("--cuda-um-cpu-page-faults=true", "--cuda-um-gpu-page-faults=true"),
 }
-"""Further options of programs whose fault only the switches of threads or the faults of pages show."""
+"""Further options of programs whose fault only the faults of pages show."""
 SEVERAL_GPUS = ("product_reviews.data_parallel",)
 """Programs of one process that uses all GPUs."""
 WHOLE = ("llama.unfused_elementwise",)
@@ -81,9 +82,8 @@ def capture(half: Half, *, per_rank: bool = False) -> None:
     """
     launcher = make_torchrun_command(half.ranks) if half.ranks > 1 else []
     stem = f"{half.stem}_rank%q{{RANK}}" if per_rank else str(half.stem)
-    window = half.name not in WHOLE
-    options = [*(SYSTEM_CALLS if window else ()), *FURTHER.get(half.name, ())]
-    told = make_nsys_command(stem, window, options, [] if per_rank else [*launcher, *half.program])
+    options = [*make_standard_options(), *FURTHER.get(half.name, ())]
+    told = make_nsys_command(stem, half.name not in WHOLE, options, [] if per_rank else [*launcher, *half.program])
     command = [*launcher, *told, *half.program] if per_rank else told
     if per_rank:
         with GPUMonitor(half.stem):
@@ -97,6 +97,14 @@ def capture(half: Half, *, per_rank: bool = False) -> None:
         told = make_export_command(report)
         subprocess.run([*told[:-2], f"{str(report).removesuffix('.nsys-rep')}.sqlite", str(report)], check=True)
         report.unlink()
+
+
+@cache
+def make_standard_options() -> tuple[str, ...]:
+    """Return the options of nsys for all that ``warpdeck profile`` records by default."""
+    records, _ = nsys.choose_records((), (), cpu=True, gpu=True)
+    told = subprocess.run([find("nsys"), "profile", "--help"], capture_output=True, text=True, check=False).stdout
+    return tuple(f"{name}={value}" for name, value in nsys.make_options(records, told).items())
 
 
 def measure(half: Half) -> None:

@@ -9,6 +9,7 @@ from bench.faults import FAULTS
 from profiledb.findings import rule as rules
 from profiledb.findings import rulebook
 from profiledb.findings.finding import Finding
+from profiledb.findings.program import Trait
 from tests.findings.test_rulebook import HEADER
 
 
@@ -28,6 +29,17 @@ def test_the_place_of_the_fault_and_its_saving() -> None:
     assert str(missed) == "| odd_vocabulary | not named |  |  | 5 % |  | none |  |"
 
 
+def test_some_rules_name_a_fault_by_their_words_alone() -> None:
+    """`launch_bound` names a model that decodes one sequence at a time if it advises a larger batch."""
+    rule = rulebook.load(None)["launch_bound"]
+    facts = {"idle_ns": 1, "gaps": 1, "kernel_ns": 1.0, "call_ns": 1.0}
+    for traits, place in ((("PyTorch", "decode"), 1), (("PyTorch", "training"), None)):
+        program = tuple(Trait(one, "") for one in traits)
+        one = Finding(rule, "fires", 20.0, 10.0, int(5e7), 50.0, facts=facts, program=program)
+        told = judge_pair("decoding_one_by_one", [one], [], (200, 100))
+        assert (told.place, told.rule) == (place, "launch_bound" if place else "")
+
+
 def test_every_fault_of_the_programs_has_rules() -> None:
     root = Path(conclusions.__file__).parents[1]
     text = "".join((root / "workloads" / name).read_text() for name in ("faults.py", "rank_faults.py"))
@@ -36,7 +48,7 @@ def test_every_fault_of_the_programs_has_rules() -> None:
     again = set(re.findall(r'@program\("(\w+)"\)', modules))
     assert len(again) > 15
     assert faults | again == set(FAULTS)
-    assert frozenset().union(*(one.rules for one in FAULTS.values())) <= set(rulebook.load(None))
+    assert {rule for one in FAULTS.values() for rule in (*one.rules, *one.told_by)} <= set(rulebook.load(None))
 
 
 def test_pairs_are_named_after_their_fault_or_program_and_fault(tmp_path: Path) -> None:
