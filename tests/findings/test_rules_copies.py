@@ -9,7 +9,7 @@ from profiledb.findings import rulebook, sentences
 from profiledb.findings.sentences import strip_sentence
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
-from tests.support.gaps import MS, by_hand
+from tests.support.gaps import MS, by_hand, ranges
 from tests.support.judged_rules import Span, bare, judged, pct, rows, spans, union, window
 from tests.support.memory_reports import PID, call, copy
 from tests.support.page_reports import H100, Publish, insert, kernel
@@ -117,6 +117,49 @@ def test_data_that_returns_to_the_gpu(
     found = judged(library, small(kernels, memop=moved, api_call=calls), "pageable_copies")
     assert (found.verdict, found.cause) == ("fires", cause)
     assert ("Leave on the GPU" in sentences.fill_advice(found)[0]) == (cause is not None)
+
+
+@pytest.mark.parametrize(
+    ("turns", "size", "tables", "expected"),
+    [
+        (4, 1_000_000, {}, 4 * 490_000 + 3 * 1_080_000),
+        (3, 1_000_000, {}, 0),
+        (4, 999_999, {}, 0),
+        (4, 1_000_000, ranges((600_000, 9_000_000, "write")), 490_000),
+        (4, 1_000_000, {"memop": [copy(50 + n, 2_000_000 * n + 1_990_000, 2_000_000 * n + 1_995_000, 64_000, (1, 2))
+                                  for n in range(3)]}, 4 * 490_000),
+    ],
+    ids=["outside ranges", "too few", "too small", "in a range", "input follows"],
+)  # fmt: skip
+def test_results_to_host(
+    library: Library, publish: Publish, turns: int, size: int, tables: dict[str, Any], expected: int
+) -> None:
+    """By hand: kernels of 100 µs, 500 µs later copies of results that take 300, whose calls begin 10 µs before them,
+    and 1.1 ms later, with 20 µs for its launch, the next kernel. A copy to the GPU may come before that one."""
+    sent = tables.get("memop", [])
+    calls = [call(one["call_id"], 4, one["start_ns"] - 5_000, one["start_ns"]) for one in sent]
+    work, moved = [], list(sent)
+    for turn in range(turns):
+        at = 2_000_000 * turn
+        work.append((at - 20_000, at - 10_000, at, at + 100_000))
+        moved.append(copy(turn, at + 600_000, at + 900_000, size, (2, 1)))
+        calls.append(call(turn, 4, at + 590_000, at + 600_000))
+    report = by_hand(publish, work, **{**tables, "memop": moved, "api_call": calls})
+    found = judged(library, report, "results_to_host")
+    if "range" in tables:
+        assert found.verdict == "clear", "only the first copy has gaps outside of the range, and one is too few"
+        return
+    assert found.saving_ns == expected
+    if expected:
+        assert (found.verdict, found.facts["copies"], found.facts["bytes"]) == ("fires", 4, 4 * size)
+        assert found.facts["before_ns"] == 4 * 490_000
+        assert found.value == pytest.approx(100 * expected / 6_900_000)
+
+
+def test_results_of_samples_stay_where_they_are(nsys_samples: Library) -> None:
+    """The samples copy small results; a report without copies has no results that the CPU takes in."""
+    assert judged(nsys_samples, SERIAL, "results_to_host").verdict == "clear"
+    assert judged(nsys_samples, "openmp_regions.nsys-rep", "results_to_host").verdict == "cannot_judge"
 
 
 def test_what_is_copied_before_the_first_kernel_may_be_weights(library: Library, small: Any) -> None:

@@ -323,6 +323,16 @@ def test_a_softmax_of_a_loss_is_no_attention(library: Library, small: Callable[.
     assert of("cunn_SoftMaxForward<4, float, float, float, LogSoftMaxForwardEpilogue>(float *)") == "clear"
 
 
+@pytest.mark.parametrize(("products", "verdict"), [(4, "fires"), (3, "clear")])
+def test_fusions_of_xla_may_be_normalizations(
+    library: Library, small: Callable[..., str], products: int, verdict: str
+) -> None:
+    """By hand: one of three products that something follows has such a fusion behind it, or one of two."""
+    ran = [(100 * n, 100 * n + 50, "gemm", "matmul") for n in range(products)]
+    between = (50, 90, "triton_softmax_6", "softmax")
+    assert judged(library, small(*ran, between), "unfused_attention").verdict == verdict
+
+
 def test_a_softmax_over_few_numbers_is_no_attention(library: Library, small: Callable[..., str]) -> None:
     """By hand: a softmax of 10 ns, and between the same products a cast that takes 60 or 61."""
 

@@ -73,6 +73,28 @@ def test_graphs_are_not_launch_bound(nsys_samples: Library) -> None:
     assert sampled(nsys_samples, "kernels", "launch_bound").why == "The selection has fewer than 100 kernels."
 
 
+@pytest.mark.parametrize(("kernel_us", "gap_us", "fires"), [(100, 110, True), (110, 110, False), (100, 1100, False)])
+def test_small_graphs_are_launch_bound(
+    library: Library, publish: Publish, kernel_us: int, gap_us: int, fires: bool
+) -> None:
+    """By hand: 101 graphs of one kernel, each launched by a call of 50 µs that ends as its kernel begins."""
+    turn = (kernel_us + gap_us) * 1_000
+    work = [(n * turn - 50_000, n * turn, n * turn, n * turn + kernel_us * 1_000) for n in range(1, 102)]
+
+    def after(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute("UPDATE string SET value = 'cudaGraphLaunch_v10000' WHERE string_id = 1")
+        db.execute("UPDATE kernel SET graph_node_id = 9")
+
+    found = judged(library, by_hand(publish, work, after), "launch_bound")
+    assert found.verdict == ("fires" if fires else "clear")
+    assert found.saving_ns == (100 * gap_us * 1_000 if fires else 0)
+    if fires:
+        assert (found.cause, found.facts["graphs"], found.facts["gaps"]) == ("graphs", 101, 100)
+        assert "for CUDA graphs to be launched" in sentences.strip_sentence(found)
+        assert "`jax.vmap`" in found.rule.advised(found.cause, ["JAX"])[0]
+        assert not found.rule.list_changes(found.cause), "no replay has them in one graph"
+
+
 @pytest.mark.parametrize(("sample", "verdict"), [("launches_tiny", "fires"), ("dataloader_fixed", "clear")])
 def test_short_kernels(nsys_samples: Library, sample: str, verdict: str) -> None:
     found = capture(sample)

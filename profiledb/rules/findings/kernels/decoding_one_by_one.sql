@@ -3,11 +3,11 @@
 -- The time of products of a matrix and one vector (gemv, in library names) or at most eight (tiles of eight columns)
 -- and of launching them, as a share of the active span (first to last operation of each GPU). It is 0 unless they take
 -- at least `least_pct` percent of the time of all matrix products and run `launches` times or more, as when a language
--- model decodes one sequence or a few. A program without attention, softmax or normalization is no such model: there
--- they must take `alone_pct` percent of the time of all kernels. Reading the matrix dominates such a product: 16
--- vectors take about as long, to launch as well. The saving is 15/16 of both, that of 16 sequences at once; no report
--- shows whether the program has 16. Launching takes the gaps of up to `gap_ns`, times the share of these products in
--- the time of all matrix products.
+-- model decodes one sequence or a few. A program without attention, softmax or normalization is no such model, but
+-- may be a solver, whose next product needs the last one. Reading the matrix dominates such a product: 16 vectors take
+-- about as long, to launch as well. The saving is 15/16 of both, that of 16 sequences at once; no report shows whether
+-- the program has 16. Launching takes the gaps of up to `gap_ns`, times the share of these products in the time of all
+-- matrix products.
 -- needs: kernel
 -- includes: finding, work, idle, tensor
 -- selects: part
@@ -18,7 +18,6 @@
 -- fires: above
 -- param: threshold = 20 fires at or above this share of the active span
 -- param: least_pct = 60 these products must take at least this share of the time of matrix products, percent
--- param: alone_pct = 50 share of the kernel time that they must take where no kernel tells a language model, percent
 -- param: launches = 100 fewest launches of these products
 -- param: gap_ns = 1000000 longer gaps have other causes
 -- column: vector_ns | ns | | time of these products
@@ -45,13 +44,9 @@ WITH product AS MATERIALIZED (
         coalesce(sum(launches) FILTER (of_vector), 0)::BIGINT AS launches,
         100.0 * sum(ns) FILTER (of_vector) / nullif(sum(ns), 0) AS share_pct
     FROM summed
-), place AS (  -- whether the kernels are those of a language model, or mostly these products
-    SELECT EXISTS (
-            FROM kernel_name SEMI JOIN finding_kernel_sum USING (name_id)
-            WHERE class IN ('attention', 'softmax', 'normalization')
-        )
-        OR 100 * vector_ns >= $alone_pct::DOUBLE * (SELECT sum(ns) FROM finding_kernel_sum) AS decodes
-    FROM total
+), place AS (  -- whether the kernels are those of a language model
+    SELECT count(*) > 0 AS decodes FROM kernel_name SEMI JOIN finding_kernel_sum USING (name_id)
+    WHERE class IN ('attention', 'softmax', 'normalization')
 ), pause AS (
     SELECT coalesce(sum(b - a), 0)::BIGINT AS ns FROM selected_hole(1) WHERE b - a <= $gap_ns::BIGINT
 ), few AS (

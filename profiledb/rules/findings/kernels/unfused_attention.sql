@@ -7,7 +7,8 @@
 -- the scores, and a softmax over few numbers belongs to something else (a router, samples along a ray). So do ranges
 -- for all three parts of attention (computing_attention_scores, computing_softmax, final_matmul and similar), which
 -- may also contain casts of the inputs. The larger of both counts. A softmax of a loss (log-softmax, cross entropy)
--- does not count.
+-- does not count. XLA calls every fusion of a reduction and elementwise work a softmax (triton_softmax), also that of a
+-- normalization: if such kernels follow more than `xla_pct` percent of the products, none of them counts.
 -- needs: kernel
 -- includes: finding, attention
 -- selects: part, mode
@@ -17,6 +18,7 @@
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
 -- param: most = 24 most kernels between two products
+-- param: xla_pct = 30 share of the products from which fusions of XLA between them are normalization, percent
 -- param: most_times = 6 most time of a kernel between them, in times of the softmax
 -- column: between_ns | ns | | time of the kernels between the products of attention
 -- column: softmaxes | count | | softmaxes between two products
@@ -43,7 +45,7 @@ WHERE ns > 0 AND NOT EXISTS (FROM range_name WHERE regexp_matches(name, '(?i)sco
 
 WITH kind AS MATERIALIZED (  -- names are few and kernels many
     SELECT name_id, class = 'matmul' AND NOT regexp_matches(short, 'reduce', 'i') AS product,
-        class = 'matmul' AS beside, class = 'softmax' AS softmax,
+        class = 'matmul' AS beside, class = 'softmax' AS softmax, starts_with(short, 'triton_softmax') AS of_xla,
         class IN ('matmul', 'softmax', 'elementwise', 'copy', 'reduction', 'random')
             AND NOT (class = 'softmax' AND regexp_matches(demangled, 'LogSoftMax|log_softmax|cross_entropy'
                 || '|softmax_warp_\w+<[^()]*(\(int\))?\d+, (\(bool\))?(1|true)', 'i')) AS fits
@@ -52,20 +54,27 @@ WITH kind AS MATERIALIZED (  -- names are few and kernels many
     SELECT DISTINCT device_id, stream_id FROM selected_kernel
     WHERE name_id IN (SELECT name_id FROM kind WHERE softmax AND fits)
 ), placed AS (
-    SELECT device_id, stream_id, start_ns, end_ns, beside, softmax, fits, sum(product::INTEGER) OVER (
+    SELECT device_id, stream_id, start_ns, end_ns, beside, softmax, of_xla, fits, sum(product::INTEGER) OVER (
             PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
         ) AS number
     FROM (FROM selected_kernel SEMI JOIN lane USING (device_id, stream_id)) LEFT JOIN kind USING (name_id)
 ), last_number AS (SELECT device_id, stream_id, max(number) AS number FROM placed GROUP BY ALL
-), segment AS (
+), every_segment AS (
     SELECT device_id, stream_id, number, count(*) FILTER (NOT beside) AS kernels,
-        count(*) FILTER (softmax) AS softmaxes, max(end_ns - start_ns) FILTER (softmax) AS softmax_ns,
+        count(*) FILTER (softmax) AS softmaxes, bool_or(of_xla) AS of_xla,
+        max(end_ns - start_ns) FILTER (softmax) AS softmax_ns,
         max(end_ns - start_ns) FILTER (NOT beside AND NOT softmax) AS other_ns,
         sum(end_ns - start_ns) FILTER (NOT beside)::BIGINT AS ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns
     FROM placed ANTI JOIN last_number USING (device_id, stream_id, number)
     WHERE number > 0 GROUP BY device_id, stream_id, number
     HAVING softmaxes > 0 AND kernels <= $most::INTEGER AND bool_and(coalesce(fits, false))
         AND coalesce(other_ns, 0) <= $most_times::DOUBLE * softmax_ns
+), segment AS (
+    SELECT every_segment.* FROM every_segment LEFT JOIN (
+        SELECT device_id, stream_id, count(*) AS segments FROM every_segment WHERE of_xla GROUP BY ALL
+    ) AS of_lane USING (device_id, stream_id)
+    LEFT JOIN (SELECT device_id, stream_id, number AS products FROM last_number) USING (device_id, stream_id)
+    WHERE NOT of_xla OR 100 * segments <= $xla_pct::DOUBLE * products
 ), part AS MATERIALIZED (
     SELECT range.pre, post, CASE WHEN is_part(name, '.*scores|qk(_matmul)?') THEN 'scores'
         WHEN is_part(name, '.*softmax') THEN 'softmax' ELSE 'output' END AS part

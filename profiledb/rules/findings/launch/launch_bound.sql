@@ -3,8 +3,9 @@
 -- The share of each GPU's active span (first to last operation) that it is idle in gaps before kernels launched one by
 -- one, while the CPU is in the launch call or on its way to it (host code, small CUDA calls), or the launch is on its
 -- way to the GPU. Only gaps of 2 µs to `gap_ns` count: longer gaps have other causes, shorter ones are normal between
--- two kernels. Gaps with a copy or a synchronization do not count, nor do CUDA graphs. The rule needs at least 100
--- kernels. The sentence and the advice name copies of at most 64 bytes to the host, from `times` on, if there are
+-- two kernels. Gaps with a copy or a synchronization do not count. Gaps of up to `graph_ns` before CUDA graphs count,
+-- too, if they take longer together than the GPU works: then the graphs are small, as those of a compiled function that
+-- a loop calls for one item at a time (cause `graphs`). The rule needs at least 100 kernels. The sentence and the advice name copies of at most 64 bytes to the host, from `times` on, if there are
 -- `read_pct` or more for 100 gaps: a loop that reads its results cannot be launched ahead, nor as one CUDA graph. A
 -- step that reads its loss once at its end can.
 -- needs: kernel
@@ -18,51 +19,65 @@
 -- fires: above
 -- param: threshold = 10 fires at or above this share of the active span
 -- param: gap_ns = 100000 longer gaps do not count
+-- param: graph_ns = 1000000 longer gaps before CUDA graphs do not count
 -- param: times = 20 fewest small copies to the host that are named
 -- param: read_pct = 2 fewest of them for 100 gaps
 -- column: idle_ns | ns | | idle time of all GPUs in these gaps
 -- column: gaps | count | | number of these gaps
 -- column: kernels | count | | kernels in the selection
+-- column: graphs | count | | launches of CUDA graphs, if most of this time lies before them
 -- column: kernel_ns | ns | .1f | median duration of a kernel
 -- column: call_ns | ns | .1f | median duration of a launch call
 -- column: range | name | | innermost range with at least four fifths of this time; * stands for its last number
 -- column: range_pct | % | .1f | share of this time in the range, the ranges inside it included
 -- column: reads | count | | copies of at most 64 bytes to the host, if they are many enough to be named
+-- says: The GPU waits {value} of the time ({idle_ns}) for CUDA graphs to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}: the program launches {graphs} graphs, which together take less time than their launches.
+-- says: The GPU waits {value} of the time ({idle_ns}) for CUDA graphs to be launched, in {gaps} short {gaps|gap|gaps}: the program launches {graphs} graphs, which together take less time than their launches.
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). The CPU also reads a few bytes back from the GPU {reads} times.
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). The CPU also reads a few bytes back from the GPU {reads} times.
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- clear: The GPU waits {value} of the time for kernels to be launched one by one.
 -- advice: [reads] -> read_later
--- advice: [not reads or decode or vLLM or SGLang] -> launch_less
+-- advice: [graphs, JAX or XLA] Call a compiled function of {part|the loop} once for all: map it over the items with `jax.vmap`, or loop over steps inside of `jax.jit` with `jax.lax.scan`.
+-- advice: [graphs, not JAX, not XLA] Do more in each CUDA graph of {part|the loop}: capture the whole step instead of its parts, and work on several items at once.
+-- advice: [not graphs, not reads or decode or vLLM or SGLang] -> launch_less
 -- advice: [decode] Decode more sequences at once: a larger batch needs no more launches.
 -- advice: [else, FSDP or DDP, PyTorch, eager, not fused optimizer] Launch fewer and larger kernels: a fused optimizer (`fused=True`), a larger batch per GPU.
 -- advice: [else, training, PyTorch, eager, not fused optimizer] Launch fewer and larger kernels: a fused optimizer (`fused=True`), a larger batch.
 -- advice: [else, CuPy or Numba] Launch fewer and larger kernels: work on more at a time.
 -- advice: [else] Launch fewer and larger kernels: fuse neighboring ones, work on more at a time.
 -- change: [reads] without_waits
--- change: [else] cuda_graph
+-- change: [else, not graphs] cuda_graph
 -- source: TensorRT-LLM thresholds (launch overhead ratio > 0.10); HTA breakdown of idle time; TensorRT-LLM gap histogram (Python below 0.5 ms)
 WITH RECURSIVE piece AS MATERIALIZED (
     SELECT gap_id, device_id, start_ns, duration_ns, pre, reason, function, ns, next FROM selected_idle(2000, NULL)
-    WHERE duration_ns <= $gap_ns::BIGINT AND next.name_id IS NOT NULL
-), gap AS MATERIALIZED (
+    WHERE duration_ns <= $graph_ns::BIGINT
+        AND (next.name_id IS NOT NULL OR next.call_id IN (SELECT call_id FROM graph_call))
+), all_gap AS MATERIALIZED (
     SELECT gap_id, any_value(device_id) AS device_id, any_value(start_ns) AS start_ns,
-        any_value(duration_ns) AS duration_ns, arg_max(pre, ns) AS pre
+        any_value(duration_ns) AS duration_ns, arg_max(pre, ns) AS pre,
+        any_value(next.call_id) IN (SELECT call_id FROM graph_call)
+        OR any_value(next.call_id) IN (SELECT call_id FROM kernel WHERE graph_node_id > 0) AS before_graph
     FROM piece GROUP BY gap_id
     HAVING bool_and(reason IN ('launch call', 'launch latency', 'host code', 'other CUDA call'))
-        AND NOT bool_or(coalesce(
+        AND (before_graph OR duration_ns <= $gap_ns::BIGINT AND NOT bool_or(coalesce(
             function IN (SELECT function FROM api_function WHERE call_kind = 'graph launch'), false
-        ))
-        AND any_value(next.call_id) NOT IN (SELECT call_id FROM kernel WHERE graph_node_id > 0)
-        AND any_value(next.call_id) NOT IN (SELECT call_id FROM graph_call)
+        )))
+), graph AS (  -- 0 if the graphs take longer than the gaps before them
+    SELECT CASE WHEN sum(duration_ns) > any_value(finding_window.ns - hole.ns) THEN sum(duration_ns) ELSE 0 END AS ns
+    FROM (FROM all_gap WHERE before_graph) AS all_gap CROSS JOIN finding_window
+    CROSS JOIN (SELECT coalesce(sum(b - a), 0) AS ns FROM selected_hole(1)) AS hole
+), gap AS MATERIALIZED (
+    FROM all_gap WHERE NOT before_graph OR (SELECT ns FROM graph) > 0
 ), total AS (
     SELECT coalesce(sum(duration_ns), 0)::BIGINT AS ns, count(*) AS gaps FROM gap
 ), launched AS (
     SELECT count(*) AS kernels, median(end_ns - start_ns) AS kernel_ns FROM selected_kernel
 ), called AS (
-    SELECT median(end_ns - start_ns) AS call_ns FROM selected_api_call JOIN api_function USING (name_id)
-    WHERE call_kind = 'launch'
+    SELECT median(end_ns - start_ns) FILTER (call_kind = 'launch') AS call_ns,
+        count(*) FILTER (call_kind = 'graph launch') AS replays
+    FROM selected_api_call JOIN api_function USING (name_id)
 ), read AS (
     SELECT CASE WHEN count(*) >= greatest($times::BIGINT, $read_pct::DOUBLE / 100 * (SELECT gaps FROM total))
         THEN count(*) END AS reads
@@ -91,9 +106,10 @@ WITH RECURSIVE piece AS MATERIALIZED (
 )
 SELECT CASE WHEN kernels >= 100 THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN kernels < 100 THEN 'The selection has fewer than 100 kernels.' END AS unjudged,
-    total.ns AS saving_ns, total.ns AS idle_ns, total.gaps, kernels, kernel_ns, call_ns, reads,
-    CASE WHEN reads > 0 THEN 'reads' END AS cause,
+    total.ns AS saving_ns, total.ns AS idle_ns, total.gaps, kernels,
+    CASE WHEN 2 * graph.ns > total.ns AND reads IS NULL THEN replays END AS graphs, kernel_ns, call_ns, reads,
+    CASE WHEN reads > 0 THEN 'reads' WHEN 2 * graph.ns > total.ns THEN 'graphs' END AS cause,
     place.pattern AS range, 100.0 * place.ns / nullif(total.ns, 0) AS range_pct,
     (SELECT list(piece ORDER BY ns DESC) FROM shown) AS evidence
-FROM finding_window CROSS JOIN total CROSS JOIN launched CROSS JOIN called CROSS JOIN read
+FROM finding_window CROSS JOIN total CROSS JOIN launched CROSS JOIN called CROSS JOIN read CROSS JOIN graph
 LEFT JOIN place ON true;
