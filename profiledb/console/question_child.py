@@ -21,7 +21,7 @@ from profiledb import confinement
 from profiledb.console import library_tables, question_rules
 from profiledb.errors import AnalysisError
 from profiledb.query import views
-from profiledb.report import sidecar
+from profiledb.report import sidecar, stored_views
 from profiledb.report.schema import quote
 
 _BATCH = 2048
@@ -55,6 +55,9 @@ def main() -> None:
         return
     _set_limits(asked)
     files = [Path(asked["database"]), *(Path(path) for path in asked["sidecars"].values())]
+    stored = stored_views.get_path(Path(asked["views"]))
+    if stored.exists():
+        files.append(stored)
     db = _open_memory_database(asked)
     for name, table in others.items():
         db.from_arrow(table).create(name)
@@ -121,9 +124,10 @@ def _answer_question(db: duckdb.DuckDBPyConnection, asked: dict[str, Any], macro
     """Yield the rows of the question as they arrive."""
     db.execute(f"SET threads = {int(asked['threads'])}")
     db.execute(f"ATTACH {quote(asked['database'])} AS report (READ_ONLY)")
-    db.execute("SET search_path = 'memory,report'")
-    db.execute(macros)
-    db.execute("SET search_path = 'report,memory'")
+    if not stored_views.attach(db, Path(asked["views"])):
+        db.execute("SET search_path = 'memory,report'")
+        db.execute(macros)
+    db.execute(f"SET search_path = 'report,{stored_views.CATALOG},memory'")
     for kind, path in asked["sidecars"].items():
         db.execute(f"CREATE TEMP TABLE {sidecar.NAMES[kind]} AS {sidecar.select_rows(kind, Path(path))}")
     known = db.execute(_MACROS).fetchall()

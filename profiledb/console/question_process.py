@@ -95,6 +95,7 @@ def _encode_question(library: Library, report_id: str, sql: str, bounds: Bounds)
     asked = bounds.plain() | {
         "database": str(library.path(report_id).resolve()),
         "sidecars": {kind: str(path.resolve()) for kind, path in sidecars.items() if path.exists()},
+        "views": str(library.derived.views.resolve()),
         "summaries": _find_summaries(library) if _is_of_all(sql) else "",
         "seen": None if (seen := library.catalog.visibility.report_ids()) is None else sorted(seen),
         "sql": sql,

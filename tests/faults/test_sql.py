@@ -19,6 +19,7 @@ from profiledb.console.question_process import ask
 from profiledb.errors import AnalysisError
 from profiledb.library.catalog import FILE, Manifest
 from profiledb.library.library import Library
+from profiledb.studies import prefetch
 from tests.conftest import ROOT
 from tests.support import question_report
 
@@ -135,7 +136,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Library, M
     compileall.compile_dir(ROOT / "profiledb" / "console", quiet=1)  # no attack is what compiles it first
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLANTED", IN_ENVIRONMENT)
-        yield question_report.small(tmp_path_factory.mktemp("asked"))
+        library, report = question_report.small(tmp_path_factory.mktemp("asked"))
+        prefetch.store_views(library, report.id)  # as workers do: a process without them takes a second to create all
+        yield library, report
 
 
 @pytest.fixture
@@ -242,7 +245,7 @@ import sys
 from pathlib import Path
 from profiledb import confinement
 from profiledb.console import question_child
-asked = {"memory_mb": 256, "threads": 2, "seconds": 60, "database": sys.argv[1], "sidecars": {}}
+asked = {"memory_mb": 256, "threads": 2, "seconds": 60, "database": sys.argv[1], "sidecars": {}, "views": "none"}
 macros = question_child.views.build_sql(question_child.views.list_files())
 question_child._set_limits(asked)
 db = question_child._open_memory_database(asked)

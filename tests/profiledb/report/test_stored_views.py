@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from profiledb.console import question_process
 from profiledb.library.library import Library
 from profiledb.query import analysis, views
 from profiledb.report import stored_views
 from profiledb.studies import prefetch
+from tests.support import question_report
 
 ASKED = ("idle_gaps", "idle_reasons", "gpu_busy", "kernel_verdicts")
 NAME = "transformer_training.nsys-rep"
@@ -47,6 +49,23 @@ def test_a_damaged_file_is_no_loss(stored: Library) -> None:
     file_of(stored).write_bytes(b"no database" * 1000)
     library = Library(stored.folder)
     assert len(analysis.run(library, library.find(NAME).id, "gpu_busy"))
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_question_in_sql_reads_them(stored: Library, nsys_samples: Library, damaged: bool) -> None:
+    """And creates them itself without the file, or with a damaged one."""
+    sql = "SELECT reason, sum(ns) AS ns FROM selected_idle(2000, NULL) GROUP BY reason ORDER BY reason"
+    if damaged:
+        file_of(stored).write_bytes(b"no database" * 1000)
+    told = [
+        question_process.ask(one, one.find(NAME).id, sql, question_report.limits()).rows.to_pylist()
+        for one in (stored, nsys_samples)
+    ]
+    assert told[0] == told[1]
+    assert len(told[0]) > 2
+    where = "SELECT DISTINCT database_name FROM duckdb_views() WHERE view_name = 'capture_window'"
+    rows = question_process.ask(stored, stored.find(NAME).id, where, question_report.limits()).rows
+    assert rows.to_pylist() == [{"database_name": "memory" if damaged else stored_views.CATALOG}]
 
 
 def test_files_of_other_versions_are_removed(stored: Library, monkeypatch: pytest.MonkeyPatch) -> None:
