@@ -5,9 +5,10 @@
 -- way to the GPU. Only gaps of 2 µs to `gap_ns` count: longer gaps have other causes, shorter ones are normal between
 -- two kernels. Gaps with a copy or a synchronization do not count. Gaps of up to `graph_ns` before CUDA graphs count,
 -- too, if they take longer together than the GPU works: then the graphs are small, as those of a compiled function that
--- a loop calls for one item at a time (cause `graphs`). The rule needs at least 100 kernels. The sentence and the advice name copies of at most 64 bytes to the host, from `times` on, if there are
--- `read_pct` or more for 100 gaps: a loop that reads its results cannot be launched ahead, nor as one CUDA graph. A
--- step that reads its loss once at its end can.
+-- a loop calls for one item at a time (cause `graphs`). The rule needs at least 100 kernels. The sentence and the
+-- advice name copies of at most 64 bytes to the host, from `times` on, if there are `read_pct` or more for 100 gaps: a
+-- loop that reads its results cannot be launched ahead, nor as one CUDA graph. A step that reads its loss once at its
+-- end can.
 -- needs: kernel
 -- needs: api_call
 -- includes: finding, idle
