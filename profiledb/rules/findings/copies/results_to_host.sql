@@ -41,6 +41,7 @@ WHERE ns > 0 AND (
 WITH result AS MATERIALIZED (
     SELECT memop_id, device_id, start_ns, end_ns, bytes, call_id FROM selected_memop
     WHERE copy_kind = 2 AND bytes >= $least_bytes::BIGINT
+    QUALIFY count(*) OVER () >= $times::BIGINT
 ), step AS (
     SELECT pre FROM selected_range SEMI JOIN finding_step USING (start_ns, end_ns)
 ), gap AS MATERIALIZED (
