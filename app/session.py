@@ -282,8 +282,8 @@ def choose_usual(subject: Subject | None = None) -> Manifest | None:
     the newest when this was first asked.
     """
     at_hand: dict[str | None, str] = st.session_state.setdefault(_AT_HAND, {})
-    kept = (st.session_state.get(_LAST), at_hand.get(subject))
-    known = reports(report_id for report_id in kept if report_id)
+    candidate_ids = (st.session_state.get(_LAST), at_hand.get(subject))
+    known = reports(report_id for report_id in candidate_ids if report_id)
     found = next((one for one in known.values() if subject is None or subject in one.subjects), None)
     if found is None:
         samples = list_page(Filters(text=FIRST_SAMPLE, subject=subject, is_sample=True))

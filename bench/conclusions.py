@@ -43,7 +43,7 @@ class Row:
     pair: str
     place: int | None
     rule: str
-    said_pct: float | None
+    saving_pct: float | None
     true_pct: float
     left: tuple[str, ...]
     bare_pct: float | None = None
@@ -56,16 +56,16 @@ class Row:
 
     def close(self, measured_pct: float | None) -> bool:
         """Return True if the saving is within a quarter of a measured one."""
-        if self.said_pct is None or measured_pct is None:
+        if self.saving_pct is None or measured_pct is None:
             return False
-        return abs(self.said_pct - measured_pct) <= 0.25 * measured_pct
+        return abs(self.saving_pct - measured_pct) <= 0.25 * measured_pct
 
     def __str__(self) -> str:
-        said, bare = ("" if one is None else f"{one:.0f} %" for one in (self.said_pct, self.bare_pct))
+        saving, bare = ("" if one is None else f"{one:.0f} %" for one in (self.saving_pct, self.bare_pct))
         place = "not named" if self.place is None else str(self.place)
         left = ", ".join(self.left) or "none"
         measured = f"{self.true_pct:.0f} %"
-        return f"| {self.pair} | {place} | {self.rule} | {said} | {measured} | {bare} | {left} | {self.theirs} |"
+        return f"| {self.pair} | {place} | {self.rule} | {saving} | {measured} | {bare} | {left} | {self.theirs} |"
 
 
 def list_findings(library: Library, name: str) -> list[Finding]:

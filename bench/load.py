@@ -85,13 +85,13 @@ class Session:
             data = self._socket.recv(timeout=_TIMEOUT_S)
             assert isinstance(data, bytes)
             self.sent_bytes += len(data)
-            said = ForwardMsg.FromString(data)
-            kind = said.WhichOneof("type")
-            if said.metadata.cacheable or kind == "ref_hash":
-                self._has[said.hash or said.ref_hash] = self._runs
-            if kind == "delta" and _is_error(said.delta.new_element):
+            received = ForwardMsg.FromString(data)
+            kind = received.WhichOneof("type")
+            if received.metadata.cacheable or kind == "ref_hash":
+                self._has[received.hash or received.ref_hash] = self._runs
+            if kind == "delta" and _is_error(received.delta.new_element):
                 good = False
-            if kind == "script_finished" and said.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+            if kind == "script_finished" and received.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
                 self._runs += 1
                 self._has = {one: run for one, run in self._has.items() if run > self._runs - _REMEMBERED_RUNS}
                 return good

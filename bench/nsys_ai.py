@@ -32,5 +32,5 @@ def find_place(program: str, export: Path, words: str) -> int | None:
             [program, "diagnose", copy, "--format", "json"],
             cwd=folder, check=True, capture_output=True, text=True, timeout=TIMEOUT_S,
         )  # fmt: skip
-    told = (f"{one.get('label', '')} {one.get('note', '')}" for one in json.loads(done.stdout)["findings"])
-    return next((at for at, text in enumerate(told, 1) if re.search(words, text, re.IGNORECASE)), None)
+    texts = (f"{one.get('label', '')} {one.get('note', '')}" for one in json.loads(done.stdout)["findings"])
+    return next((at for at, text in enumerate(texts, 1) if re.search(words, text, re.IGNORECASE)), None)

@@ -64,8 +64,8 @@ class Profile:
 
     def execute(self, cursor: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> Cost:
         """Execute statements one by one, and add the cost of each to that of its text."""
-        said = _SPACES.sub(" ", re.sub(r"^--.*$", "", sql, flags=re.MULTILINE)).strip()
-        name = self._names.get(sql.strip()) or said[:40]
+        text = _SPACES.sub(" ", re.sub(r"^--.*$", "", sql, flags=re.MULTILINE)).strip()
+        name = self._names.get(sql.strip()) or text[:40]
         cost = self.costs.setdefault(name, Cost(name))
         cost.runs += 1
         spent, began = _read_cpu_s(), time.perf_counter()
@@ -96,7 +96,7 @@ class Profile:
     @contextmanager
     def watch_statements(self) -> Iterator[None]:
         """Profile all statements on cursors of reports."""
-        opened, kept = Attachments.cursor, Attachments.kept_cursor
+        original_cursor, original_kept_cursor = Attachments.cursor, Attachments.kept_cursor
 
         def watch_cursor(cursor: Any) -> _Watched:
             if isinstance(cursor, _Watched):
@@ -107,12 +107,12 @@ class Profile:
 
         @contextmanager
         def open_cursor(attached: Attachments, *asked: Any) -> Iterator[tuple[Any, Sequence[str]]]:
-            with opened(attached, *asked) as (found, catalogs):
+            with original_cursor(attached, *asked) as (found, catalogs):
                 yield watch_cursor(found), catalogs
 
         @contextmanager
         def open_kept_cursor(attached: Attachments, *asked: Any) -> Iterator[Opened]:
-            with kept(attached, *asked) as found:
+            with original_kept_cursor(attached, *asked) as found:
                 found.cursor = watch_cursor(found.cursor)  # type: ignore[assignment]
                 yield found
 

@@ -53,16 +53,16 @@ _ORPHANS = f"""
 class Looks:
     """Views of a page while a part was lost: how many showed it, named the loss, or did neither; the slowest."""
 
-    said: Counter[str] = field(default_factory=Counter)
+    results: Counter[str] = field(default_factory=Counter)
     slowest_s: float = 0.0
 
-    def add(self, said: str, seconds: float) -> None:
+    def add(self, result: str, seconds: float) -> None:
         """Count a view."""
-        self.said[said] += 1
+        self.results[result] += 1
         self.slowest_s = max(self.slowest_s, seconds)
 
     def __str__(self) -> str:
-        return f"{_count_reports(self.said)}; {self.slowest_s:.1f} s at most"
+        return f"{_count_reports(self.results)}; {self.slowest_s:.1f} s at most"
 
 
 @dataclass

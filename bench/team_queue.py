@@ -68,8 +68,8 @@ def drop_trace(inbox: Path, number: int) -> None:
         common | {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 1, "dur": 1, "args": {"correlation": 1}},
         common | {"cat": "kernel", "name": f"kernel_{number}", "ts": 3, "dur": number + 1, "args": where},
     ]
-    told = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": events}
-    (inbox / make_trace_name(number)).write_text(json.dumps(told), encoding="utf-8")
+    trace = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": events}
+    (inbox / make_trace_name(number)).write_text(json.dumps(trace), encoding="utf-8")
 
 
 def import_traces(

@@ -245,7 +245,7 @@ def main() -> None:
     for folder in given.unchanged or ():
         print(
             folder.name,
-            *(f"{count:5} {told}" for told, count in replay_unchanged(Library(folder)).most_common()),
+            *(f"{count:5} {outcome}" for outcome, count in replay_unchanged(Library(folder)).most_common()),
             sep="\n",
         )
     if given.unchanged:
@@ -262,10 +262,11 @@ def main() -> None:
     print("| Fault | Change | Predicted | Between | Measured | Without the profiler | Unexplained |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
     print(*found, sep="\n")
-    told = [one for one in found if one.predicted is not None]
-    close, inside = sum(one.close for one in told), sum(one.inside for one in told)
+    predicted = [one for one in found if one.predicted is not None]
+    close, inside = sum(one.close for one in predicted), sum(one.inside for one in predicted)
     print(
-        f"\nOf {len(found)} pairs {len(told)} predicted: {close} within a fifth of a measured saving, {inside} with a"
+        f"\nOf {len(found)} pairs {len(predicted)} predicted: {close} within a fifth of a measured saving,"
+        f" {inside} with a"
     )
     print("measured saving inside the interval.")
 

@@ -68,7 +68,7 @@ class Row:
     values: int = 0
     kernel_ns: int = 0
     other_ns: int = 0
-    steps: step_set.Told | None = None
+    steps: step_set.Detection | None = None
     seconds: float = 0
     wrong: list[str] = field(default_factory=list)
     refused: str = ""
@@ -205,7 +205,7 @@ def _compare_ncu(row: Row, path: Path, ncu: tools.Tool, work: Path) -> None:
 def _look_at_steps(row: Row, library: Library, report: Manifest) -> None:
     for part in ("samples", "ddp", "corpus"):
         if true := step_set.truth(part).get(row.name):
-            row.steps = step_set.told(library, report.id, row.name, true)
+            row.steps = step_set.detect(library, report.id, row.name, true)
 
 
 def _look_at_classes(row: Row, library: Library, report: Manifest) -> None:

@@ -96,8 +96,8 @@ class Window:
 
     def _send_capture(self, path: Path) -> None:
         if os.environ.get("WARPDECK_SERVER", "").strip():
-            is_sent, said = push_file(path)
-            _log.log(logging.INFO if is_sent else logging.WARNING, "%s", said)
+            is_sent, message = push_file(path)
+            _log.log(logging.INFO if is_sent else logging.WARNING, "%s", message)
 
 
 class Schedule:

@@ -160,9 +160,9 @@ def memory_that_grows(mended: bool) -> Step:
 
     def step(_: int) -> None:
         training.step()
-        kept = training.inputs * 2
+        tensor = training.inputs * 2
         if not mended:
-            tensors.append(kept)
+            tensors.append(tensor)
 
     return step
 

@@ -213,12 +213,12 @@ def _draw_attribution(settled: Settled) -> None:
     if settled.paths.empty:
         return
     rows = selecting.run_or_none(settled.report_id, "attribution", ["operations", "share_pct"], **settled.params)
-    told = rows[(rows["operations"] > 0) & rows["share_pct"].notna()]
-    if told.empty:
+    categories = rows[(rows["operations"] > 0) & rows["share_pct"].notna()]
+    if categories.empty:
         return
     with st.popover("Details", type="tertiary", key=f"{settled.key}details"):
         st.markdown("**How GPU time is matched to ranges**")
-        for row in told.itertuples():
+        for row in categories.itertuples():
             st.markdown(f"{fmt.percent(row.share_pct)} **{row.category}**: {ATTRIBUTION.get(str(row.category), '')}")
 
 
@@ -227,16 +227,16 @@ def _describe_warmup(settled: Settled, row: "pd.Series[Any]") -> str:
     if settled.chosen.warmup != "exclude" or not settled.paths["is_warmup"].any():
         return ""
     names = list(dict.fromkeys(settled.paths.loc[settled.paths["is_warmup"], "name"]))
-    told = ", ".join(f"`{_format_code(name)}`" for name in names[:2]) + (
+    listed_names = ", ".join(f"`{_format_code(name)}`" for name in names[:2]) + (
         f" and {len(names) - 2} more" if names[2:] else ""
     )
     with_it = session.run_whole(settled.report_id, "selection_summary", **settled.params | {"warmup": "include"}).iloc[
         0
     ]
     if int(with_it["operations"]) == int(row["operations"]):
-        return "" if settled.chosen.ranges else f"Warm-up excluded: {told} ran nothing on a GPU"
+        return "" if settled.chosen.ranges else f"Warm-up excluded: {listed_names} ran nothing on a GPU"
     time = fmt.duration(int(with_it["gpu_ns"]) - int(row["gpu_ns"]))
-    return f"Warm-up excluded: {time} in {told}"
+    return f"Warm-up excluded: {time} in {listed_names}"
 
 
 def _format_code(name: str) -> str:

@@ -42,14 +42,15 @@ def draw_picker(settled: Settled) -> None:
                 "List", [_PATHS, _NAMES], default=_PATHS, required=True, key=f"{settled.key}ranges-by"
             )
         rows = group_by_name(_read_tree(settled)) if by == _NAMES else _read_tree(settled)
-        kept = rows
+        matches = rows
         if wanted := search.strip():
-            kept = rows[rows["text"].str.contains(wanted, case=False, regex=False)]
-            kept = kept.assign(shown=kept["text"].map(fmt.visible))  # out of its tree, a row needs its full path
-        _draw_table(settled, kept.head(SHOWN).reset_index(drop=True), f"{by}-{search}")
-        if len(kept) > SHOWN:
-            st.caption(f"{fmt.count(len(kept) - SHOWN)} more. Use the search to find them.")
-        elif kept.empty:
+            matches = rows[rows["text"].str.contains(wanted, case=False, regex=False)]
+            # Out of its tree, a row needs its full path.
+            matches = matches.assign(shown=matches["text"].map(fmt.visible))
+        _draw_table(settled, matches.head(SHOWN).reset_index(drop=True), f"{by}-{search}")
+        if len(matches) > SHOWN:
+            st.caption(f"{fmt.count(len(matches) - SHOWN)} more. Use the search to find them.")
+        elif matches.empty:
             st.caption("No ranges match.")
         _draw_instances(settled)
 
@@ -87,8 +88,8 @@ def _draw_table(settled: Settled, rows: pd.DataFrame, what: str) -> None:
     def changed() -> None:
         ticked = [rows["text"].iloc[row] for row in st.session_state[key].selection.rows if row < len(rows)]
         there = set(rows["text"])
-        kept = [text for text, name in chosen.items() if name in ticked or name not in there]
-        ranges = (*kept, *(text for text in ticked if text not in chosen.values()))
+        retained = [text for text, name in chosen.items() if name in ticked or name not in there]
+        ranges = (*retained, *(text for text in ticked if text not in chosen.values()))
         selecting.write_selection(settled, ranges=ranges, **({} if ranges else {"skip_first": 0}))
         state["ranges"] = ranges
 

@@ -71,7 +71,7 @@ def parse(
     asked = {key: values[-1].strip() for key, values in given.items() if values and key != "range"}
     skip = (_parse_number(asked, "first", problems) or 0) if "first" in asked else default.skip_first
     ranges = tuple(text for text in dict.fromkeys(given.get("range", default.ranges)) if text)
-    kept = tuple(text for text in ranges if has_range(text, skip, paths, problems))
+    valid_ranges = tuple(text for text in ranges if has_range(text, skip, paths, problems))
     first = _parse_time(asked, "from", problems) if "from" in asked else default.from_ns
     last = _parse_time(asked, "to", problems) if "to" in asked else default.to_ns
     if first is not None and last is not None and first >= last:
@@ -79,8 +79,8 @@ def parse(
         first = last = None
     return replace(
         default,
-        ranges=kept,
-        skip_first=skip if kept else 0,
+        ranges=valid_ranges,
+        skip_first=skip if valid_ranges else 0,
         warmup=_parse_choice(asked, "warmup", default.warmup, problems),
         mode=_parse_choice(asked, "mode", default.mode, problems),
         device=_parse_place(asked, "device", "gpu_id", places, problems) if "device" in asked else default.device,

@@ -26,8 +26,8 @@ def draw_facts(report_id: str) -> None:
         facts["cpu"],
         _name_value("read with", facts["converter"]),
     ]
-    if told := [fmt.plain(part) for part in parts if isinstance(part, str)]:
-        st.caption("  ·  ".join(told))
+    if texts := [fmt.plain(part) for part in parts if isinstance(part, str)]:
+        st.caption("  ·  ".join(texts))
 
 
 def _name_value(what: str, value: object) -> str | None:

@@ -18,8 +18,8 @@ def draw_reading(report_id: str) -> None:
     """Show how the file was read if that affects the numbers, such as a SQLite export used in its place."""
     rows = session.run(report_id, "diagnostics")
     for _, row in rows[(rows["source"] == OURS) & (rows["severity"] != "info")].iterrows():
-        said, command = page_elements.split_hint(row["text"])
-        st.info(said, icon=":material/info:")
+        hint, command = page_elements.split_hint(row["text"])
+        st.info(hint, icon=":material/info:")
         if command:
             st.code(command, language=None)
 
@@ -47,12 +47,12 @@ def _format_line(row: "pd.Series[Any]") -> str:
     return f"{fmt.plain(row['text'])}{times}"
 
 
-def draw_lacks(report_id: str, told: str = "") -> None:
+def draw_lacks(report_id: str, mentioned: str = "") -> None:
     """List the data that the capture lacks, its use, and the command that records all of it; nothing if it is complete.
 
-    ``told`` is a table whose absence the page has already mentioned.
+    ``mentioned`` is a table whose absence the page has already mentioned.
     """
-    missing = [capture for capture in session.list_missing(report_id) if capture.table != told]
+    missing = [capture for capture in session.list_missing(report_id) if capture.table != mentioned]
     if not missing:
         return
     with st.expander(f"Not in this capture: {', '.join(fmt.plain(c.title) for c in missing)}"):

@@ -69,14 +69,14 @@ def tell_kernels_apart(frame: pd.DataFrame) -> pd.DataFrame:
     if not {"name", "demangled"} <= {*frame.columns}:
         return frame
     kernels = frame[["name", "demangled"]].dropna().drop_duplicates()
-    told: dict[tuple[str, str], str] = {}
+    distinct_names: dict[tuple[str, str], str] = {}
     for name, group in kernels[kernels["name"].duplicated(keep=False)].groupby("name")["demangled"]:
         for full, difference in short_names.find_differences(group, _DIFFERENCE).items():
-            told[str(name), full] = f"{name} · {difference}"
-    if not told:
+            distinct_names[str(name), full] = f"{name} · {difference}"
+    if not distinct_names:
         return frame
     pairs = zip(frame["name"], frame["demangled"], strict=True)
-    return frame.assign(name=[told.get(pair, pair[0]) for pair in pairs])
+    return frame.assign(name=[distinct_names.get(pair, pair[0]) for pair in pairs])
 
 
 def map_names(frame: pd.DataFrame) -> dict[str, str]:

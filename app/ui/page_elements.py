@@ -78,8 +78,8 @@ def draw_not_captured(error: NotCapturedError) -> None:
     with st.container(border=True):
         st.markdown(f"**{fmt.plain(error.message)}**")
         use = f"Needed for: {fmt.plain(error.use)}." if error.use else ""
-        if told := f"{use} {fmt.plain(error.why)}".strip():
-            st.markdown(told)
+        if explanation := f"{use} {fmt.plain(error.why)}".strip():
+            st.markdown(explanation)
         draw_commands([error.command])
 
 
@@ -92,20 +92,20 @@ def draw_commands(commands: Iterable[str]) -> None:
         st.code(fmt.visible(command), language=None, wrap_lines=True)
 
 
-def draw_lacks(errors: Sequence[NotCapturedError], told: Collection[str] = ()) -> None:
+def draw_lacks(errors: Sequence[NotCapturedError], shown: Collection[str] = ()) -> None:
     """Draw a line for each error and then the commands, for parts of a page that works without the data.
 
-    ``told`` are commands that the page shows already.
+    ``shown`` are commands that the page shows already.
     """
     for error in errors:
         st.markdown(fmt.plain(f"{error.message} {error.why}".strip()))
-    draw_commands(error.command for error in errors if error.command not in told)
+    draw_commands(error.command for error in errors if error.command not in shown)
 
 
 def draw_problem(error: WarpdeckError) -> None:
     """Show an error: the message, the hint, and the output of the program that reported it."""
-    said, command = split_hint(error.hint)
-    st.error(f"{fmt.plain(error.message)}  \n{said}".strip(), icon=":material/error:")
+    hint, command = split_hint(error.hint)
+    st.error(f"{fmt.plain(error.message)}  \n{hint}".strip(), icon=":material/error:")
     if command:
         st.code(command, language=None)
     draw_output(error.detail)

@@ -110,7 +110,7 @@ def _draw_dialog(report: Manifest) -> None:
 
 def _draw_row(report: Manifest, candidate: Candidate, *, linked: bool) -> None:
     pressed = link_row.draw_row(
-        candidate.report, _describe_report(candidate.report), said=_describe_coverage(candidate), linked=linked
+        candidate.report, _describe_report(candidate.report), note=_describe_coverage(candidate), linked=linked
     )
     if pressed == "Unlink":
         session.open_for_changes().unlink(report.id)

@@ -15,13 +15,13 @@ def make_titles(reports: Mapping[str, Manifest], own: str = "") -> dict[str, str
         reports: the listed reports by id.
         own: id of the page's report, which is marked as such.
     """
-    told = tuple((key, one.shown_name, one.gpu, one.captured_at) for key, one in reports.items())
-    return dict(_number_titles(told, own))
+    entries = tuple((key, one.shown_name, one.gpu, one.captured_at) for key, one in reports.items())
+    return dict(_number_titles(entries, own))
 
 
 @lru_cache(maxsize=16)  # the lists of a page, and its reruns, contain the same reports
-def _number_titles(told: tuple[tuple[str, str, str | None, str | None], ...], own: str) -> dict[str, str]:
-    plain = {key: _join_title(name, gpu, captured, this=key == own) for key, name, gpu, captured in told}
+def _number_titles(entries: tuple[tuple[str, str, str | None, str | None], ...], own: str) -> dict[str, str]:
+    plain = {key: _join_title(name, gpu, captured, this=key == own) for key, name, gpu, captured in entries}
     number = Counter(plain.values())
     # Streamlit identifies options by their text.
     return {key: f"{title}  ·  {key[:8]}" if number[title] > 1 else title for key, title in plain.items()}

@@ -37,18 +37,18 @@ class Section:
 
 def draw_sections(report_id: str, sections: Sequence[Part]) -> None:
     """Draw the sections in order, then the missing data of those that are not ``loud``."""
-    told: dict[str, str] = {}
+    messages: dict[str, str] = {}
     shown: set[str] = set()
     quiet: dict[str, NotCapturedError] = {}
     for section in sections:
         try:
             section.draw(report_id)
         except NotCapturedError as error:
-            if section.loud and error.hint not in told:
+            if section.loud and error.hint not in messages:
                 st.subheader(section.title, anchor=False)
                 page_elements.draw_not_captured(error)
-                told[error.hint] = error.message
+                messages[error.hint] = error.message
                 shown.add(error.command)
-            elif told.get(error.hint) != error.message:
+            elif messages.get(error.hint) != error.message:
                 quiet[error.message] = error
     page_elements.draw_lacks(list(quiet.values()), shown)

@@ -99,9 +99,9 @@ def list_shown(analysis: str, changes: Mapping[str, HeaderChanges] | None = None
     Raises:
         KeyError: the header lists a column that the analysis does not have.
     """
-    said = changes or {}
+    overrides = changes or {}
     return choose_columns(
-        analysis, *(_change_use(one, dict(said.get(one.column, {}))) for one in header.get(analysis).show)
+        analysis, *(_change_use(one, dict(overrides.get(one.column, {}))) for one in header.get(analysis).show)
     )
 
 

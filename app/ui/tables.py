@@ -101,8 +101,8 @@ def draw_table(
             selection_mode=BY_NAME if leading else SELECTION,
             placeholder="–",
         )
-    told = [c.name for c in present if c.kind != "line"] + [name for name in hidden if name in frame.columns]
-    raw = list(dict.fromkeys(told))
+    names = [c.name for c in present if c.kind != "line"] + [name for name in hidden if name in frame.columns]
+    raw = list(dict.fromkeys(names))
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(f"{len(frame):,} row" + ("" if len(frame) == 1 else "s"), width="content")
         counts = _draw_name_card(whole, present, config, key, opens=select)

@@ -78,14 +78,14 @@ def _describe_roof(row: Mapping[Any, Any]) -> str:
     if share is None:
         return ""
     if row["flops_per_s"] == 0:
-        said = f"no floating-point work, and {fmt.percent(share)} of DRAM bandwidth"
-        return said + (": other instructions keep the SMs busy" if verdict == "compute bound" else "")
-    said = f"it reaches {fmt.percent(share)} of {get_roof_title(row['roof'])}"
+        clause = f"no floating-point work, and {fmt.percent(share)} of DRAM bandwidth"
+        return clause + (": other instructions keep the SMs busy" if verdict == "compute bound" else "")
+    clause = f"it reaches {fmt.percent(share)} of {get_roof_title(row['roof'])}"
     if verdict == "compute bound" and row["roof"] in LEVELS:
-        return f"{said}, because other instructions keep the SMs busy"
+        return f"{clause}, because other instructions keep the SMs busy"
     if verdict == "memory bound" and row["roof"] not in LEVELS:
-        return f"{said}, because caches are the busy memory, not DRAM"
-    return said
+        return f"{clause}, because caches are the busy memory, not DRAM"
+    return clause
 
 
 def _describe_stall(row: Mapping[Any, Any]) -> str:
@@ -93,9 +93,9 @@ def _describe_stall(row: Mapping[Any, Any]) -> str:
     share = fmt.number(row["stall_pct"])
     if share is None or not isinstance(row["stall"], str):
         return ""
-    said = (
+    clause = (
         f"warps wait {fmt.percent(share)} of their time for {_WAITS.get(row['stall'], row['stall'].replace('_', ' '))}"
     )
     if row["stall"] in MEMORY_STALLS and row["verdict"] == "compute bound":
-        return f"{said} (memory), partly hidden by other warps"
-    return said
+        return f"{clause} (memory), partly hidden by other warps"
+    return clause

@@ -83,8 +83,10 @@ def capture(half: Half, *, per_rank: bool = False) -> None:
     launcher = make_torchrun_command(half.ranks) if half.ranks > 1 else []
     stem = f"{half.stem}_rank%q{{RANK}}" if per_rank else str(half.stem)
     options = [*make_standard_options(), *FURTHER.get(half.name, ())]
-    told = make_nsys_command(stem, half.name not in WHOLE, options, [] if per_rank else [*launcher, *half.program])
-    command = [*launcher, *told, *half.program] if per_rank else told
+    nsys_command = make_nsys_command(
+        stem, half.name not in WHOLE, options, [] if per_rank else [*launcher, *half.program]
+    )
+    command = [*launcher, *nsys_command, *half.program] if per_rank else nsys_command
     if per_rank:
         with GPUMonitor(half.stem):
             run(command)
@@ -94,8 +96,10 @@ def capture(half: Half, *, per_rank: bool = False) -> None:
         reports = [half.stem.with_name(half.stem.name + ".nsys-rep")]
     for report in reports:
         # Path.with_suffix would take the half for a suffix
-        told = make_export_command(report)
-        subprocess.run([*told[:-2], f"{str(report).removesuffix('.nsys-rep')}.sqlite", str(report)], check=True)
+        export_command = make_export_command(report)
+        subprocess.run(
+            [*export_command[:-2], f"{str(report).removesuffix('.nsys-rep')}.sqlite", str(report)], check=True
+        )
         report.unlink()
 
 
@@ -103,16 +107,16 @@ def capture(half: Half, *, per_rank: bool = False) -> None:
 def make_standard_options() -> tuple[str, ...]:
     """Return the options of nsys for all that ``warpdeck profile`` records by default."""
     records, _ = nsys.choose_records((), (), cpu=True, gpu=True)
-    told = subprocess.run([find("nsys"), "profile", "--help"], capture_output=True, text=True, check=False).stdout
-    return tuple(f"{name}={value}" for name, value in nsys.make_options(records, told).items())
+    help_text = subprocess.run([find("nsys"), "profile", "--help"], capture_output=True, text=True, check=False).stdout
+    return tuple(f"{name}={value}" for name, value in nsys.make_options(records, help_text).items())
 
 
 def measure(half: Half) -> None:
     """Run a half without a profiler and note the duration of its steps."""
-    told = run([*(make_torchrun_command(half.ranks) if half.ranks > 1 else []), *half.program])
+    line = run([*(make_torchrun_command(half.ranks) if half.ranks > 1 else []), *half.program])
     folder = half.folder / "unprofiled"
     folder.mkdir(exist_ok=True)
-    (folder / f"{half.stem.name}.unprofiled.json").write_text(told)
+    (folder / f"{half.stem.name}.unprofiled.json").write_text(line)
 
 
 def run(command: Sequence[str]) -> str:
@@ -164,7 +168,7 @@ def capture_all(halves: Sequence[Half], until: float, *, per_rank: bool) -> list
 
     one_by_one = any(half.needs_all for half in halves)
     with ThreadPoolExecutor(1 if one_by_one else max(1, count_gpus())) as pool:
-        return [told for told in pool.map(capture_one, halves) if told]
+        return [failure for failure in pool.map(capture_one, halves) if failure]
 
 
 def main() -> int:

@@ -79,8 +79,8 @@ def sepsis_watch(loop: Loop, mended: bool) -> None:
         for row, at in enumerate(random.integers(len(stays), size=people)):
             times, events, values, label = stays[at]
             order = np.argsort(times)
-            kept = order[np.abs(values - values.mean())[order] < 3.0 * values.std()][-length:]
-            codes[row, : len(kept)], ill[row] = events[kept], label
+            inliers = order[np.abs(values - values.mean())[order] < 3.0 * values.std()][-length:]
+            codes[row, : len(inliers)], ill[row] = events[inliers], label
         return pin(torch.from_numpy(codes)), pin(torch.from_numpy(ill))
 
     mean: Any = 0.0

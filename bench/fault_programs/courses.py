@@ -181,15 +181,15 @@ def land_cover(loop: Loop, mended: bool) -> None:
             super().__init__()
             network: Any = UNet(kinds, widths)
             self.network = network.to(memory_format=torch.channels_last)
-            self.kept = [torch.zeros(size, kinds, side, side, device=place) for _ in range(loop.total)]
+            self.chances = [torch.zeros(size, kinds, side, side, device=place) for _ in range(loop.total)]
 
         def training_step(self, batch: list[Tensor], at: int) -> Tensor:
             scores = self.network(batch[0]).float()
-            self.kept[at].copy_(scores.detach().softmax(1))
+            self.chances[at].copy_(scores.detach().softmax(1))
             return functional.cross_entropy(scores, batch[1])
 
         def on_train_epoch_end(self) -> None:
-            np.stack([one.mean((0, 2, 3)).cpu().numpy() for one in self.kept])
+            np.stack([one.mean((0, 2, 3)).cpu().numpy() for one in self.chances])
 
         def configure_optimizers(self) -> Any:
             return torch.optim.AdamW(self.parameters(), lr=1e-3, fused=ON_GPU)
@@ -333,7 +333,7 @@ class SumTree:
 @program("python_between_launches")
 def atari_agent(loop: Loop, mended: bool) -> None:
     """Draw replays by their priorities from a tree of sums in Python; mended, from a cumulative sum on the GPU."""
-    kept, size, moves, random = 65_536 // SMALL, 1024 // SMALL, 18, Random(5)
+    capacity, size, moves, random = 65_536 // SMALL, 1024 // SMALL, 18, Random(5)
 
     def make_network() -> nn.Module:
         return nn.Sequential(
@@ -343,15 +343,15 @@ def atari_agent(loop: Loop, mended: bool) -> None:
 
     network, aim = make_network(), make_network().requires_grad_(False)
     optimizer = torch.optim.Adam(network.parameters(), lr=6e-5, fused=ON_GPU)
-    screens = torch.randint(256, (kept, 4, 84, 84), device=DEVICE, dtype=torch.uint8)
-    moved, gained = torch.randint(moves, (kept,), device=DEVICE), torch.randn(kept, device=DEVICE)
-    tree, priorities, places = SumTree(kept), torch.ones(kept, device=DEVICE), torch.arange(size, device=DEVICE)
+    screens = torch.randint(256, (capacity, 4, 84, 84), device=DEVICE, dtype=torch.uint8)
+    moved, gained = torch.randint(moves, (capacity,), device=DEVICE), torch.randn(capacity, device=DEVICE)
+    tree, priorities, places = SumTree(capacity), torch.ones(capacity, device=DEVICE), torch.arange(size, device=DEVICE)
 
     def draw() -> Tensor:
         if mended:
             sums = priorities.cumsum(0)
             wanted = (places + torch.rand(size, device=DEVICE)) * (sums[-1] / size)
-            return torch.searchsorted(sums, wanted).clamp(max=kept - 1)
+            return torch.searchsorted(sums, wanted).clamp(max=capacity - 1)
         share = tree.sums[1] / size
         return pin(torch.tensor([tree.find((at + random.random()) * share) for at in range(size)])).to(DEVICE)
 
@@ -371,7 +371,7 @@ def atari_agent(loop: Loop, mended: bool) -> None:
                 with torch.autocast(DEVICE.type, torch.bfloat16):
                     value = network(screens[drawn] / 255.0).float().gather(1, moved[drawn][:, None]).squeeze(1)
                     with torch.no_grad():
-                        later = aim(screens[(drawn + 1) % kept] / 255.0).float().amax(1)
+                        later = aim(screens[(drawn + 1) % capacity] / 255.0).float().amax(1)
                 wanted = gained[drawn] + 0.99 * later
                 learn(optimizer, functional.smooth_l1_loss(value, wanted))
             with annotate("priorities"):
@@ -457,14 +457,14 @@ def autopilot(loop: Loop, mended: bool) -> None:
         return graph, made
 
     with torch.no_grad():
-        kept: Any = None
+        captured: Any = None
         if ON_GPU:
             beside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
             with torch.cuda.stream(beside):
                 for _ in range(3):
                     look(held)
             torch.cuda.synchronize()
-            kept = capture(held) if mended else None
+            captured = capture(held) if mended else None
         for number in iterate_without_ranges(loop):
             pictures = cameras[number % 3]
             if not ON_GPU:
@@ -474,6 +474,6 @@ def autopilot(loop: Loop, mended: bool) -> None:
                 held.copy_(pictures, non_blocking=True)
             else:
                 given = pictures.to(DEVICE, non_blocking=True)  # the graph reads it, so it has to live
-                kept = capture(given)
-            kept[0].replay()
-            kept[1].argmax(1)
+                captured = capture(given)
+            captured[0].replay()
+            captured[1].argmax(1)

@@ -259,12 +259,12 @@ def write_reads(paths: NDArray[Any], chances: NDArray[Any]) -> list[tuple[str, s
 
 def write_reads_at_once(paths: NDArray[Any], chances: NDArray[Any]) -> list[tuple[str, str]]:
     """Return the bases of each read and their qualities as in FASTQ, by operations on all pieces."""
-    kept = (paths != 0) & (paths != np.pad(paths, ((0, 0), (1, 0)))[:, :-1])
+    masks = (paths != 0) & (paths != np.pad(paths, ((0, 0), (1, 0)))[:, :-1])
     bases = np.frombuffer(b"NACGT", np.uint8)[paths]
     qualities = (33 - 10.0 * np.log10(1.0001 - chances)).astype(np.uint8)
     return [
         (letters[keep].tobytes().decode(), marks[keep].tobytes().decode())
-        for letters, marks, keep in zip(bases, qualities, kept, strict=True)
+        for letters, marks, keep in zip(bases, qualities, masks, strict=True)
     ]
 
 
@@ -342,9 +342,9 @@ def ward_notes(loop: Loop, mended: bool) -> None:
     """Generate with use_cache=False, left over from the training with checkpointing; mended, with the cache."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    size, length, told, words = (48, 1000, 8, 50_257) if ON_GPU else (2, 16, 2, 512)
+    size, length, new_tokens, words = (48, 1000, 8, 50_257) if ON_GPU else (2, 16, 2, 512)
     config = GPT2Config(
-        vocab_size=words, n_positions=length + told, n_embd=1024 // SMALL, n_layer=8, n_head=16,
+        vocab_size=words, n_positions=length + new_tokens, n_embd=1024 // SMALL, n_layer=8, n_head=16,
         activation_function="gelu_pytorch_tanh", bos_token_id=words - 1, eos_token_id=words - 1,
     )  # fmt: skip
     with DEVICE:
@@ -355,7 +355,7 @@ def ward_notes(loop: Loop, mended: bool) -> None:
     with torch.inference_mode():
         for number in iterate_without_ranges(loop):
             letters = network.generate(
-                courses[number % 4], attention_mask=everything, max_new_tokens=told, do_sample=False,
+                courses[number % 4], attention_mask=everything, max_new_tokens=new_tokens, do_sample=False,
                 use_cache=mended, pad_token_id=words - 1,
             )  # fmt: skip
             letters[:, length:].cpu()

@@ -307,11 +307,11 @@ def option_pricer(loop: Loop, mended: bool) -> None:
 
     with torch.no_grad():
         price(held)
-        kept = capture(held) if mended else None
+        replay = capture(held) if mended else None
         for number in iterate_without_ranges(loop):
             if mended:
                 held.copy_(batches[number % 4])
-            (kept or capture(batches[number % 4]))()
+            (replay or capture(batches[number % 4]))()
 
 
 class Keywords(Dataset[tuple[Tensor, Tensor]]):

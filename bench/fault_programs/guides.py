@@ -239,7 +239,7 @@ def mobile_net(loop: Loop, mended: bool) -> None:
 @program("decoding_without_graph")
 def deep_q(loop: Loop, mended: bool) -> None:
     """Update the network of a DQN, kernels of microseconds, by eager PyTorch; mended, by replays of a CUDA graph."""
-    kept, seen, moves, size = 100_000, 64, 8, 256
+    capacity, seen, moves, size = 100_000, 64, 8, 256
 
     def make_network() -> nn.Module:
         shapes = [(seen, 256), (256, 256), (256, 256)]
@@ -250,11 +250,11 @@ def deep_q(loop: Loop, mended: bool) -> None:
     weights: list[Tensor] = list(network.parameters())
     averages: list[Tensor] = list(aim.parameters())
     optimizer = torch.optim.Adam(network.parameters(), lr=2.5e-4, capturable=ON_GPU, foreach=True)
-    before, after = (torch.randn(kept, seen, device=DEVICE) for _ in range(2))
-    moved, gained = torch.randint(moves, (kept,), device=DEVICE), torch.randn(kept, device=DEVICE)
+    before, after = (torch.randn(capacity, seen, device=DEVICE) for _ in range(2))
+    moved, gained = torch.randint(moves, (capacity,), device=DEVICE), torch.randn(capacity, device=DEVICE)
 
     def update() -> None:
-        drawn = torch.randint(kept, (size,), device=DEVICE)
+        drawn = torch.randint(capacity, (size,), device=DEVICE)
         with torch.no_grad():
             wanted = gained[drawn] + 0.99 * aim(after[drawn]).amax(1)
         value = network(before[drawn]).gather(1, moved[drawn][:, None]).squeeze(1)

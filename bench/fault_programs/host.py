@@ -136,15 +136,15 @@ def dumped_features(loop: Loop, mended: bool) -> None:
     """Write the features of each batch to a file before the next one starts."""
     network = perceptron(1024 // SMALL, 12)
     batch = torch.randn(16_384 // SMALL, 1024 // SMALL, device=DEVICE)
-    folder, kept = Path(tempfile.mkdtemp()), []
+    folder, last_features = Path(tempfile.mkdtemp()), []
     loop.name = "shard {}"
     with torch.inference_mode():
         for number in loop:
             with annotate("extract"):
                 features = network(batch)
             if mended:
-                kept = [features[:16]]
+                last_features = [features[:16]]
             else:
                 with annotate("dump"):
                     torch.save(features.cpu(), folder / f"{number % 4}.pt")
-    torch.save(kept, folder / "last.pt")
+    torch.save(last_features, folder / "last.pt")

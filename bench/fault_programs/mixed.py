@@ -89,9 +89,9 @@ def edit_distance(loop: Loop, mended: bool) -> None:
         learn(optimizer, functional.mse_loss(network(sounds), sounds))
         if not mended:
             with annotate("word_error_rate"):
-                for said, heard in words:
+                for spoken, heard in words:
                     row = list(range(len(heard) + 1))
-                    for at, one in enumerate(said):
+                    for at, one in enumerate(spoken):
                         last, row[0] = row[0], at + 1
                         for to, other in enumerate(heard):
                             last, row[to + 1] = row[to + 1], min(last + (one != other), row[to] + 1, row[to + 1] + 1)

@@ -301,13 +301,13 @@ class UNet(nn.Module):
         self.head = nn.Conv2d(widths[0], classes, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        kept = []
+        skips = []
         x = self.first(x)
         for stage in self.down:
-            kept.append(x)
+            skips.append(x)
             x = stage(functional.max_pool2d(x, 2))
         for grow, stage in zip(self.grow, self.up, strict=True):
-            x = stage(torch.cat((kept.pop(), grow(x)), 1))
+            x = stage(torch.cat((skips.pop(), grow(x)), 1))
         made: Tensor = self.head(x)
         return made
 

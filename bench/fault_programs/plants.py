@@ -329,12 +329,12 @@ def outage_tickets(loop: Loop, mended: bool) -> None:
     tickets = torch.randint(words, (4, 3, 256), device=DEVICE)
 
     def answer(few: Tensor) -> Tensor:
-        said, cache, tokens = [], None, few
+        generated, cache, tokens = [], None, few
         for _ in range(8):
             made = network(input_ids=tokens, past_key_values=cache, use_cache=True, logits_to_keep=1)
             cache, tokens = made.past_key_values, made.logits[:, -1:].argmax(-1)
-            said.append(tokens)
-        return torch.cat(said, 1)
+            generated.append(tokens)
+        return torch.cat(generated, 1)
 
     loop.name = "tickets {}"
     with torch.inference_mode():

@@ -158,14 +158,14 @@ def npc_lines(loop: Loop, mended: bool) -> None:
     known, head = nn.Embedding(words, width).to(DEVICE, kind), nn.Linear(width, words).to(DEVICE, kind)
     cues = torch.randint(words, (4, speakers, 1), device=DEVICE)
     token, place = cues[0].clone(), torch.full((1,), start, device=DEVICE)
-    said, places = torch.zeros(speakers, room, dtype=torch.long, device=DEVICE), torch.arange(room, device=DEVICE)
+    spoken, places = torch.zeros(speakers, room, dtype=torch.long, device=DEVICE), torch.arange(room, device=DEVICE)
 
     def say() -> None:
         x, mask = known(token), (places <= place)[None, None, None]
         for layer in layers:
             x = layer(x, place, mask)
         token.copy_(head(x).argmax(-1))
-        said.index_copy_(1, place, token)
+        spoken.index_copy_(1, place, token)
         place.add_(1)
 
     loop.name = "scene {}"
@@ -178,7 +178,7 @@ def npc_lines(loop: Loop, mended: bool) -> None:
                 for _ in range(tokens):
                     say_next()
             with annotate("show_lines"):
-                said[:, start : start + tokens].tolist()
+                spoken[:, start : start + tokens].tolist()
 
 
 @program("pageable_batches")

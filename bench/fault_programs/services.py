@@ -324,7 +324,7 @@ def deconvolution(loop: Loop, mended: bool) -> None:
     waves = cupy.fft.fftfreq(side).astype(cupy.float32)
     blur = cupy.exp(-200.0 * (waves[:, None] ** 2 + waves[None, : side // 2 + 1] ** 2))
     estimate = cupy.full_like(image, 0.5)
-    kept: list[Any] = []
+    images: list[Any] = []
     loop.name = "deblur {}"
     for number in loop:
         for _ in range(5):
@@ -333,9 +333,9 @@ def deconvolution(loop: Loop, mended: bool) -> None:
                 ratio = image / cupy.maximum(seen, 1e-6)
                 estimate = estimate * cupy.fft.irfft2(cupy.fft.rfft2(ratio) * blur, s=(side, side))
             if not mended:
-                kept.append(estimate[0].get())
+                images.append(estimate[0].get())
         if mended and number + 1 == loop.total:
-            kept.append(estimate[0].get())
+            images.append(estimate[0].get())
 
 
 @program("small_grid")

@@ -297,9 +297,9 @@ def reasoning_rollouts(loop: Loop, mended: bool) -> None:
                 use_cache=mended,
             )  # fmt: skip
         with annotate("policy_update"):
-            said = tokens[:, questions.shape[1] :]
-            made = network(input_ids=tokens[:, :-1], use_cache=False, logits_to_keep=said.shape[1])
-            chances = functional.log_softmax(made.logits.float(), -1).gather(2, said[..., None]).squeeze(2)
+            answers = tokens[:, questions.shape[1] :]
+            made = network(input_ids=tokens[:, :-1], use_cache=False, logits_to_keep=answers.shape[1])
+            chances = functional.log_softmax(made.logits.float(), -1).gather(2, answers[..., None]).squeeze(2)
             learn(optimizer, -(gains * chances).mean())
 
 

@@ -51,8 +51,8 @@ def meeting_notes(loop: Loop, mended: bool) -> None:
 def support_bot(loop: Loop, mended: bool) -> None:
     """Prefill the whole conversation in each turn; mended, keep its cache and prefill the new tokens alone."""
     network = make_language_model("Llama", 2048 // SMALL).eval()
-    people, known, said = 16, 1536 // SMALL, 64
-    turns = torch.randint(8192, (people, known + said), device=DEVICE)
+    people, known, new = 16, 1536 // SMALL, 64
+    turns = torch.randint(8192, (people, known + new), device=DEVICE)
 
     def answer(tokens: Tensor, cache: Any) -> Any:
         made = network(input_ids=tokens, past_key_values=cache, use_cache=True, logits_to_keep=1)
@@ -63,13 +63,13 @@ def support_bot(loop: Loop, mended: bool) -> None:
 
     loop.name = "turn {}"
     with torch.inference_mode():
-        kept = network(input_ids=turns[:, :known], use_cache=True, logits_to_keep=1).past_key_values if mended else None
+        past = network(input_ids=turns[:, :known], use_cache=True, logits_to_keep=1).past_key_values if mended else None
         for _ in loop:
-            if kept is None:
+            if past is None:
                 answer(turns, None)
             else:
-                kept = answer(turns[:, known:], kept)
-                kept.crop(known)
+                past = answer(turns[:, known:], past)
+                past.crop(known)
 
 
 @program("host_work")

@@ -16,18 +16,18 @@ def spell_out(db: duckdb.DuckDBPyConnection) -> None:
     rows = db.execute("""
         SELECT name_id, demangled FROM kernel_name WHERE starts_with(demangled, '_Z') AND mangled IS NULL
     """).fetchall()
-    told = [(name_id, text) for name_id, name in rows if (text := read_name(name)) != name]
-    if not told:
+    readable_names = [(name_id, text) for name_id, name in rows if (text := read_name(name)) != name]
+    if not readable_names:
         return
-    db.execute("CREATE OR REPLACE TEMP TABLE told (name_id INTEGER, text VARCHAR)")
+    db.execute("CREATE OR REPLACE TEMP TABLE readable_kernel_name (name_id INTEGER, text VARCHAR)")
     db.execute(
-        "INSERT INTO told SELECT unnest($ids::INTEGER[]), unnest($texts::VARCHAR[])",
-        {"ids": [name_id for name_id, _ in told], "texts": [text for _, text in told]},
+        "INSERT INTO readable_kernel_name SELECT unnest($ids::INTEGER[]), unnest($texts::VARCHAR[])",
+        {"ids": [name_id for name_id, _ in readable_names], "texts": [text for _, text in readable_names]},
     )
     db.execute(f"""
         UPDATE kernel_name SET mangled = demangled, demangled = cut(text, 4096), short = {shorten_name("text")}
-        FROM told WHERE told.name_id = kernel_name.name_id;
-        DROP TABLE told
+        FROM readable_kernel_name WHERE readable_kernel_name.name_id = kernel_name.name_id;
+        DROP TABLE readable_kernel_name
     """)
 
 

@@ -43,11 +43,11 @@ def read_launch(rows: Mapping[str, Facts]) -> list[tuple[str, str]]:
         for name, value in table:
             if value and column_allowlist.ENVIRONMENT.search(name):
                 environments.setdefault(name.partition(":")[0], {}).update(_list_variables(value))
-    told = [facts for one in environments.values() if RANK in (facts := _read_facts(one))]
-    if not told or any(one[RANK] != told[0][RANK] for one in told):
+    rank_facts = [facts for one in environments.values() if RANK in (facts := _read_facts(one))]
+    if not rank_facts or any(one[RANK] != rank_facts[0][RANK] for one in rank_facts):
         return []
     host = next((value for table in rows.values() for name, value in table if name == _HOST_NAME and value), "")
-    return [*told[0].items(), *([(HOST, host[:_LONGEST_HOST])] if host else [])]
+    return [*rank_facts[0].items(), *([(HOST, host[:_LONGEST_HOST])] if host else [])]
 
 
 def _list_variables(text: str) -> Iterator[tuple[str, str]]:

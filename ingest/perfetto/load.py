@@ -188,10 +188,10 @@ class Trace:
 
     def _call(self, one: _Slice) -> int | None:
         """Return the correlation number that a call shares with the work it launched."""
-        told = _parse_number(one.args.get("corr_id", one.args.get("correlation")))
-        if told is None and one.flow is not None:
-            told = self._same_call.get(one.flow, one.flow) % _MOST_TIME
-        return told
+        correlation = _parse_number(one.args.get("corr_id", one.args.get("correlation")))
+        if correlation is None and one.flow is not None:
+            correlation = self._same_call.get(one.flow, one.flow) % _MOST_TIME
+        return correlation
 
     def _take_stage(self, event: Any, time: int, sequence: Sequence) -> Iterator[dict[str, Any]]:
         span = make_span(time, time + event.duration)

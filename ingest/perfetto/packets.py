@@ -121,8 +121,8 @@ def _cut(blocks: Iterable[bytes]) -> Iterator[bytes]:
     for block in blocks:
         held += block
         at = 0
-        while (told := _read_length(held, at)) is not None:
-            start, length = told
+        while (extent := _read_length(held, at)) is not None:
+            start, length = extent
             if start + length > len(held):
                 break
             yield held[start : start + length]

@@ -36,9 +36,9 @@ class Clocks:
     def take_snapshot(self, snapshot: Any) -> None:
         """Relate the clocks of a snapshot; the first relation of a clock stays."""
         self.main = snapshot.primary_trace_clock or self.main
-        told = {clock.clock_id: clock.timestamp for clock in snapshot.clocks}
-        if (now := told.get(self.main)) is not None:
-            for clock, time in told.items():
+        timestamps = {clock.clock_id: clock.timestamp for clock in snapshot.clocks}
+        if (now := timestamps.get(self.main)) is not None:
+            for clock, time in timestamps.items():
                 if clock not in _OWN_CLOCKS:
                     self._ahead.setdefault(clock, now - time)
 
@@ -84,12 +84,12 @@ class Sequence:
             self.thread = (packet.thread_descriptor.pid, packet.thread_descriptor.tid)
 
     def _take_clocks(self, snapshot: Any) -> None:
-        told = {clock.clock_id: clock.timestamp for clock in snapshot.clocks}
-        main = next((clock for clock in (self._clocks.main, BOOTTIME) if clock in told), None)
+        timestamps = {clock.clock_id: clock.timestamp for clock in snapshot.clocks}
+        main = next((clock for clock in (self._clocks.main, BOOTTIME) if clock in timestamps), None)
         for clock in snapshot.clocks:
             if clock.clock_id in _OWN_CLOCKS and main is not None:
                 unit = clock.unit_multiplier_ns or 1
-                now = self._clocks.convert(main, told[main])
+                now = self._clocks.convert(main, timestamps[main])
                 self._own[clock.clock_id] = _OwnClock(clock.timestamp, now, unit, clock.is_incremental)
 
     def text(self, kind: str, number: int) -> Any:
@@ -114,6 +114,6 @@ class _OwnClock:
         self._unit = unit
         self._is_incremental = is_incremental
 
-    def read(self, told: int) -> int:
-        self._at = self._at + told if self._is_incremental else told
+    def read(self, timestamp: int) -> int:
+        self._at = self._at + timestamp if self._is_incremental else timestamp
         return self._now + (self._at - self._origin) * self._unit

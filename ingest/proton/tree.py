@@ -25,7 +25,7 @@ class _Node:
     number: int
     parent: int | None
     level: int
-    told: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
 
 
 class Tree:
@@ -96,7 +96,7 @@ class Tree:
                     self._stream.skip("[")
                     in_list = True
                 else:
-                    opened[-1].told[key] = self._stream.value()
+                    opened[-1].values[key] = self._stream.value()
         finally:
             while opened:  # of a file that is cut off
                 self._close_node(opened.pop())
@@ -111,7 +111,7 @@ class Tree:
         self.rows[node.number - 1] = self._make_row(node)
 
     def _make_row(self, node: "_Node") -> Row:
-        frame, metrics = (one if isinstance(one := node.told.get(key), dict) else {} for key in ("frame", "metrics"))
+        frame, metrics = (one if isinstance(one := node.values.get(key), dict) else {} for key in ("frame", "metrics"))
         flops = [amount for key in _FLOPS if (amount := self._amount(metrics, key)) is not None]
         others = {key: value for key, value in metrics.items() if key not in _OWN and key not in _FLOPS}
         name, device, kind = frame.get("name"), str(metrics.get("device_id")), metrics.get("device_type")

@@ -55,7 +55,7 @@ class Trace:
     def _event(self) -> None:
         event = self._stream.value()
         event = event if isinstance(event, dict) else {}
-        args: dict[str, Any] = told if isinstance(told := event.get("args"), dict) else {}
+        args: dict[str, Any] = value if isinstance(value := event.get("args"), dict) else {}
         if event.get("ph") == "M" and event.get("name") == "process_name":
             self._labels[str(event.get("pid"))] = str(args.get("name"))
         elif event.get("ph") == "X":

@@ -60,10 +60,10 @@ def scrub_text(text: str, depth: int) -> str:
     undocumented = _HERE_DOCUMENT.sub(lambda match: f"<<{match[1] or 'EOF'}{match[2] or ''} {MARK} ", text)
     undocumented = undocumented.replace("\\\n", " ")
     tokens = list(_split_tokens(_QUOTED_NAME.sub(_match_assignment, undocumented)))
-    kept_tokens = CommandScrubber(depth, literal=False).scrub(tokens)
-    if kept_tokens == tokens:
+    clean_tokens = CommandScrubber(depth, literal=False).scrub(tokens)
+    if clean_tokens == tokens:
         return undocumented
-    return " ".join(one if one == MARK or _is_operator(one) else _requote_token(one) for one in kept_tokens)
+    return " ".join(one if one == MARK or _is_operator(one) else _requote_token(one) for one in clean_tokens)
 
 
 def scrub_script(text: str, depth: int) -> str:

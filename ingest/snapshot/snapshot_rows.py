@@ -92,7 +92,7 @@ class SnapshotParts:
         self._rows: dict[str, Rows] = {name: [] for name in TABLES}
         self._frames: dict[tuple[str, str, int], int] = {}
         self._stacks: dict[tuple[int, ...], int] = {(): 0}
-        self._kept: list[tuple[int, ...]] = [()]
+        self._stack_frames: list[tuple[int, ...]] = [()]
         self._shown: list[tuple[str, str, int] | None] = []
         self._annotations: list[Annotation] = []
         self._open: dict[str, list[int]] = {}
@@ -119,15 +119,15 @@ class SnapshotParts:
             frame if type(frame) is Frame else self._number_frame(frame) for frame in frames
         )
         if type(known) is Stack:  # a list in several pieces, for more than a thousand frames
-            numbers = self._kept[known] + numbers
-        kept = tuple(number for number in numbers if self._shown[number] is not None)[:FRAMES]
-        number_of_stack = self._stacks.get(kept)
+            numbers = self._stack_frames[known] + numbers
+        shown_frames = tuple(number for number in numbers if self._shown[number] is not None)[:FRAMES]
+        number_of_stack = self._stacks.get(shown_frames)
         if number_of_stack is None:
-            if len(self._kept) >= DISTINCT:
+            if len(self._stack_frames) >= DISTINCT:
                 return Stack(0)
-            number_of_stack = self._stacks[kept] = len(self._kept)
-            self._kept.append(kept)
-            for depth, frame in enumerate(kept):
+            number_of_stack = self._stacks[shown_frames] = len(self._stack_frames)
+            self._stack_frames.append(shown_frames)
+            for depth, frame in enumerate(shown_frames):
                 self._add_row("snapshot_frame", (number_of_stack, depth, *(self._shown[frame] or ())))
         return Stack(number_of_stack)
 

@@ -101,11 +101,11 @@ LEFT JOIN enum_value AS target ON target.enum = 'CUDA_MEM_KIND' AND target.label
 -- A renamed thread has several names: "thread 1480 (pt_autograd_0)" and "(python3)". Autograd threads run the backward
 -- pass; if the trace does not name them, they are the threads without annotations that run backward operators.
 INSERT INTO staged_thread BY NAME
-WITH told AS (
+WITH raw_name AS (
     SELECT thread_id(pid, tid) AS thread, regexp_extract(name, '\((.+)\)$', 1) AS inner_name, name FROM trace_name
     WHERE kind = 'thread_name'
 ), named AS (
-    SELECT thread, coalesce(nullif(inner_name, ''), name) AS name FROM told
+    SELECT thread, coalesce(nullif(inner_name, ''), name) AS name FROM raw_name
 ), best AS (
     SELECT thread, arg_max(name, (starts_with(name, 'pt_autograd'), NOT starts_with(name, 'python'), name)) AS name
     FROM named GROUP BY thread

@@ -50,17 +50,17 @@ class Plane:
 
     def values(self, stats: Iterable[Any]) -> dict[str, Any]:
         """Return the values of an event by name."""
-        told: dict[str, Any] = {}
+        named_values: dict[str, Any] = {}
         for stat in stats:
             name = self._names.get(stat.metadata_id)
             if not name:
                 continue
             if stat.ref_value:
-                told[name] = self._names.get(stat.ref_value, "")
+                named_values[name] = self._names.get(stat.ref_value, "")
             else:
                 value = next((value for key in _VALUES if (value := getattr(stat, key))), 0)
-                told[name] = _parse_text(value) if isinstance(value, bytes) else value
-        return told
+                named_values[name] = _parse_text(value) if isinstance(value, bytes) else value
+        return named_values
 
     def read_bytes(self, stats: Iterable[Any]) -> bytes:
         """Return the HLO among the values of an event; empty if it has none."""
@@ -172,17 +172,21 @@ def _list_operations(plane: Plane, line: Any, device: int, stream: int) -> Itera
         args: dict[str, Any] = {"device": device, "stream": stream, "correlation": values.get("correlation_id"),
                 "context": _parse_number(values.get("context_id"))}  # fmt: skip
         if details := values.get("memcpy_details"):
-            told = dict(_DETAIL.findall(str(details)))
-            yield make_event("gpu_memcpy", _name_copy(name, told), span, bytes=_parse_number(told.get("size")), **args)
+            fields = dict(_DETAIL.findall(str(details)))
+            yield make_event(
+                "gpu_memcpy", _name_copy(name, fields), span, bytes=_parse_number(fields.get("size")), **args
+            )
         elif details := values.get("memset_details"):
-            told = dict(_DETAIL.findall(str(details)))
-            yield make_event("gpu_memset", "Memset (Device)", span, bytes=_parse_number(told.get("num_bytes")), **args)
+            fields = dict(_DETAIL.findall(str(details)))
+            yield make_event(
+                "gpu_memset", "Memset (Device)", span, bytes=_parse_number(fields.get("num_bytes")), **args
+            )
         else:
-            told = dict(_DETAIL.findall(str(values.get("kernel_details", ""))))
-            shared = [_parse_number(told.get(key)) for key in ("static_shared", "dynamic_shared", "group_mem")]
+            fields = dict(_DETAIL.findall(str(values.get("kernel_details", ""))))
+            shared = [_parse_number(fields.get(key)) for key in ("static_shared", "dynamic_shared", "group_mem")]
             more: dict[str, Any] = {
-                "grid": _parse_sizes(told.get("grid")), "block": _parse_sizes(told.get("block")),
-                "registers per thread": _parse_number(told.get("regs")),
+                "grid": _parse_sizes(fields.get("grid")), "block": _parse_sizes(fields.get("block")),
+                "registers per thread": _parse_number(fields.get("regs")),
                 "shared memory": sum(one for one in shared if one) if any(one is not None for one in shared) else None,
             }  # fmt: skip
             yield make_event("kernel", _DESCRIPTOR.sub("", name), span, **args, **more)
@@ -200,8 +204,8 @@ def _list_host(plane: Plane, line: Any, programs: Programs) -> Iterator[dict[str
             yield from _extend(runs, span, values, place, programs)
         elif name.startswith("$"):
             match = _PYTHON.match(name)
-            told = "{file}({line}): {function}".format(**match.groupdict()) if match else name[1:]
-            yield make_event("python_function", told, span, place)
+            label = "{file}({line}): {function}".format(**match.groupdict()) if match else name[1:]
+            yield make_event("python_function", label, span, place)
         elif "step_num" in values:
             yield make_event("user_annotation", f"{name} {values['step_num']}", span, place)
         else:
@@ -255,19 +259,19 @@ def _extend(
     """Add a call to the runs that it continues, begin others, and yield those that it ends. A module is a run, too."""
     module, operation = str(values.get("hlo_module") or ""), str(values.get("hlo_op") or "")
     wanted = [(module, "")] * bool(module) + [(module, operation)] * bool(module and operation)
-    kernel, kept = programs.kernel(values), 0
-    while kept < min(len(runs), len(wanted)) and runs[kept].holds(wanted[kept], kernel):
-        runs[kept].span = (runs[kept].span[0], max(runs[kept].span[1], span[1]))
-        kept += 1
-    yield from (run.event(place) for run in runs[kept:])
-    del runs[kept:]
-    runs += [_Run(key, span, values, programs) for key in wanted[kept:]]
+    kernel, continued = programs.kernel(values), 0
+    while continued < min(len(runs), len(wanted)) and runs[continued].holds(wanted[continued], kernel):
+        runs[continued].span = (runs[continued].span[0], max(runs[continued].span[1], span[1]))
+        continued += 1
+    yield from (run.event(place) for run in runs[continued:])
+    del runs[continued:]
+    runs += [_Run(key, span, values, programs) for key in wanted[continued:]]
 
 
-def _name_copy(name: str, told: Mapping[str, str]) -> str:
+def _name_copy(name: str, fields: Mapping[str, str]) -> str:
     """Return a copy's name as the PyTorch profiler has it: direction, and kinds of memory where they are known."""
-    ways = re.search(r"([HDP])(?:2|to)([HDP])", f"{name} {told.get('kind', '')}")
-    source, target = (_MEMORY.get(told.get(key, "")) for key in ("kind_src", "kind_dst"))
+    ways = re.search(r"([HDP])(?:2|to)([HDP])", f"{name} {fields.get('kind', '')}")
+    source, target = (_MEMORY.get(fields.get(key, "")) for key in ("kind_src", "kind_dst"))
     direction = f"{ways[1]}to{ways[2]}" if ways else "Unknown"
     return f"Memcpy {direction}" + (f" ({source} -> {target})" if source and target else "")
 

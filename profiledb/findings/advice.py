@@ -43,17 +43,17 @@ def expand_lines(lines: Iterable[str]) -> tuple[str, ...]:
     Raises:
         KeyError: no shared lines have that name.
     """
-    told: list[str] = []
+    expanded: list[str] = []
     for line in lines:
         marks, text = _split_line(line)
         reference = _SHARED.match(text)
         if reference is None:
-            told.append(line)
+            expanded.append(line)
             continue
         for further, of_shared in map(_split_line, read_shared()[reference["name"]]):
             every = ", ".join((*marks, *further))
-            told.append(f"[{every}] {of_shared}" if every else of_shared)
-    return tuple(told)
+            expanded.append(f"[{every}] {of_shared}" if every else of_shared)
+    return tuple(expanded)
 
 
 def strip_conditions(line: str) -> str:
@@ -75,32 +75,32 @@ def list_causes(lines: Iterable[str]) -> frozenset[str]:
 def choose(lines: Iterable[str], cause: str | None, traits: Collection[str]) -> tuple[str, ...]:
     """Return the text of the lines whose conditions hold, in the terms of the program's platform."""
     holds = {*traits, cause}
-    told, given = [], False
-    for marks, said in map(_split_line, lines):
+    chosen, given = [], False
+    for marks, text in map(_split_line, lines):
         given = given and _ELSE in marks
         fits = not given and all(_holds_mark(mark, holds) for mark in marks)
-        if fits and (ours := _in_terms_of(said, traits)) is not None:
-            told.append(ours)
+        if fits and (ours := _in_terms_of(text, traits)) is not None:
+            chosen.append(ours)
             given = True
-    return tuple(told)
+    return tuple(chosen)
 
 
-def translate(said: str, traits: Collection[str]) -> str:
+def translate(text: str, traits: Collection[str]) -> str:
     """Return a text of ours with the names that the program's platform has for those of CUDA."""
     if "HIP" in traits:
-        return _CUDA.sub(_translate_to_hip, said)
+        return _CUDA.sub(_translate_to_hip, text)
     if "SYCL" in traits:
-        return _CUDA.sub(lambda match: _SYCL.get(match[0], match[0]), said)
-    return said
+        return _CUDA.sub(lambda match: _SYCL.get(match[0], match[0]), text)
+    return text
 
 
-def _in_terms_of(said: str, traits: Collection[str]) -> str | None:
+def _in_terms_of(text: str, traits: Collection[str]) -> str | None:
     """Return a text with the names of the program's platform; None if it is about tools or functions of another."""
-    if ("HIP" in traits or "SYCL" in traits) and _NVIDIA_TOOL.search(said):
+    if ("HIP" in traits or "SYCL" in traits) and _NVIDIA_TOOL.search(text):
         return None
-    if "SYCL" in traits and any(match[0] not in _SYCL for match in _CUDA.finditer(said)):
+    if "SYCL" in traits and any(match[0] not in _SYCL for match in _CUDA.finditer(text)):
         return None
-    return translate(said, traits)
+    return translate(text, traits)
 
 
 def _split_line(line: str) -> tuple[tuple[str, ...], str]:

@@ -32,11 +32,11 @@ def compare_findings(a: Sequence[Finding], b: Sequence[Finding]) -> list[Changed
     """Return the rules that fire on either side: new ones first, then those that are gone, each group by cost."""
     theirs = {one.rule.name: one for one in b}
     both = [(one, theirs[one.rule.name]) for one in a if one.rule.name in theirs]
-    told = [
+    changed = [
         Changed(one, other, _judge_change(one, other)) for one, other in both if "fires" in (one.verdict, other.verdict)
     ]
     order: tuple[Change, ...] = ("new", "gone", "changed", "same", "not judged")
-    return sorted(told, key=lambda one: (order.index(one.change), -one.worth_ns, one.a.rule.name))
+    return sorted(changed, key=lambda one: (order.index(one.change), -one.worth_ns, one.a.rule.name))
 
 
 def _judge_change(a: Finding, b: Finding) -> Change:

@@ -52,8 +52,8 @@ def write_digest(library: Library, report_id: str, rules: Mapping[str, Rule], fi
         for one in findings
         if one.verdict == "fires"
     ]
-    told = _compute_key(library, report_id, read_links(library.catalog.links.all), rules.values())
-    content = json.dumps({"key": told, "found": found}).encode()
+    key = _compute_key(library, report_id, read_links(library.catalog.links.all), rules.values())
+    content = json.dumps({"key": key, "found": found}).encode()
     path = library.derived.answers / report_id / FINDINGS
     with suppress(OSError):  # a full disk or a read-only library: lists of reports omit the findings
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,10 +68,10 @@ def read_digest(library: Library, report_id: str, linked: Links, rules: Mapping[
     library.fetch_in_background(report_id, FINDINGS)
     path = library.derived.answers / report_id / FINDINGS
     try:
-        told, found = _parse_file(path, path.stat().st_mtime_ns)
+        key, found = _parse_file(path, path.stat().st_mtime_ns)
     except OSError:
         return None
-    return found if told == _compute_key(library, report_id, linked, rules.values()) else None
+    return found if key == _compute_key(library, report_id, linked, rules.values()) else None
 
 
 @lru_cache(maxsize=1000)  # some pages of lists
@@ -81,8 +81,8 @@ def _parse_file(path: Path, stamp: int) -> tuple[str, tuple[Found, ...]]:  # noq
     with path.open("rb") as file:
         content = file.read(MOST_BYTES)
     try:
-        told = json.loads(content)
-        return str(told["key"]), tuple(Found(**one) for one in told["found"])
+        stored = json.loads(content)
+        return str(stored["key"]), tuple(Found(**one) for one in stored["found"])
     except (ValueError, KeyError, TypeError):
         return "", ()
 

@@ -152,5 +152,5 @@ class Finding:
 
 def _cut_path(path: str | None, at: re.Pattern[str]) -> str | None:
     """Return a path up to the first name that begins like this, or None if nothing is left."""
-    kept = itertools.takewhile(lambda name: not at.match(name), SLASH.split(path or ""))
-    return "/".join(kept) or None
+    names = itertools.takewhile(lambda name: not at.match(name), SLASH.split(path or ""))
+    return "/".join(names) or None

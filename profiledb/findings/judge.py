@@ -144,12 +144,12 @@ def _find_lines(library: Library, report: Manifest, found: Iterable[Finding], wi
 
     The pieces of a frame are examples: no line stands for most of its time.
     """
-    told = [
+    host_findings = [
         one
         for one in found
         if one.verdict == "fires" and one.rule.group in HOST and one.rule.costs and one.rule.level != LEVELS[-1]
     ]
-    spans = {one.rule.name: one.evidence[0] for one in told if one.evidence and "end_ns" in one.evidence[0]}
+    spans = {one.rule.name: one.evidence[0] for one in host_findings if one.evidence and "end_ns" in one.evidence[0]}
     if not spans or not any(map(report.rows.get, ("python_call", "python_sample"))):
         return {}
     text = ",".join(f"{one['start_ns'] + window.begin_ns}-{one['end_ns'] + window.begin_ns}" for one in spans.values())
@@ -281,8 +281,8 @@ def _make_finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
     fires = value >= threshold if rule.fires == "above" else value <= threshold
     slowed = window.slowed if fires and window.slowed and window.slowed.holds(rule, row.get("cause")) else None
     if slowed and slowed.left * value < threshold:
-        said = f"{rule.title}: {words.percent(value)}, but the profiler may account for too much of it."
-        why = f"{said} {slowed.sentence()}"
+        sentence = f"{rule.title}: {words.percent(value)}, but the profiler may account for too much of it."
+        why = f"{sentence} {slowed.sentence()}"
         return replace(_make_unjudged(rule, threshold, facts, why, LESS, of), slowed=slowed)
     if fires and window.lost_pct and rule.group in HOST:
         lost = words.percent(window.lost_pct)

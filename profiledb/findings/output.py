@@ -21,7 +21,7 @@ def record(finding: Finding) -> dict[str, Any]:
 
     It leaves out the program, which is the same in all findings of a report (program.list_records).
     """
-    rule, told, together = finding.rule, finding.prediction, finding.together
+    rule, prediction, together = finding.rule, finding.prediction, finding.together
     return {
         "rule": rule.name,
         "title": rule.title,
@@ -34,10 +34,10 @@ def record(finding: Finding) -> dict[str, Any]:
         "unit": rule.unit,
         "saving_ns": finding.saving_ns,
         "saving_pct": finding.saving_pct,
-        "saving_low_ns": told.low_ns if told else None,
-        "saving_high_ns": told.high_ns if told else None,
+        "saving_low_ns": prediction.low_ns if prediction else None,
+        "saving_high_ns": prediction.high_ns if prediction else None,
         "at_most_ns": finding.at_most_ns,
-        "change": told.changes[0] if told else None,
+        "change": prediction.changes[0] if prediction else None,
         "together": _describe_together(together) if together else None,
         "own_saving_ns": finding.own_saving_ns,
         "parent": finding.parent,
@@ -52,14 +52,14 @@ def record(finding: Finding) -> dict[str, Any]:
 
 
 def _describe_together(together: Together) -> dict[str, Any]:
-    told = together.prediction
+    prediction = together.prediction
     return {
         "rules": [rule.name for rule in together.rules],
-        "changes": list(told.changes),
-        "saving_ns": told.ns,
-        "saving_pct": told.pct,
-        "saving_low_ns": told.low_ns,
-        "saving_high_ns": told.high_ns,
+        "changes": list(prediction.changes),
+        "saving_ns": prediction.ns,
+        "saving_pct": prediction.pct,
+        "saving_low_ns": prediction.low_ns,
+        "saving_high_ns": prediction.high_ns,
     }
 
 
@@ -72,8 +72,8 @@ def format_findings(found: Sequence[Finding], form: str, title: str, part: Stead
 
 def format_json(found: Sequence[Finding]) -> str:
     """Return a list of records in order, each with the traits of the program."""
-    told = [{**record(one), "program": program.list_records(one.program)} for one in found]
-    return json.dumps(told, indent=1, ensure_ascii=False, default=float)
+    records = [{**record(one), "program": program.list_records(one.program)} for one in found]
+    return json.dumps(records, indent=1, ensure_ascii=False, default=float)
 
 
 def format_csv(found: Sequence[Finding]) -> str:

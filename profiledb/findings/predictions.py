@@ -120,9 +120,11 @@ def _predict_finding(finding: Finding, savings: Savings, window_ns: int) -> Find
     saving = savings.find(changes) if changes else None
     if saving is None or not saving.stands_for(window_ns):
         return finding
-    told = _bound_prediction(_convert_saving(changes, saving, window_ns), finding.reach_ns)
-    own = None if finding.own_saving_ns is None else min(finding.own_saving_ns, told.ns)
-    return replace(finding, saving_ns=told.ns, saving_pct=told.pct, own_saving_ns=own, prediction=told)
+    prediction = _bound_prediction(_convert_saving(changes, saving, window_ns), finding.reach_ns)
+    own = None if finding.own_saving_ns is None else min(finding.own_saving_ns, prediction.ns)
+    return replace(
+        finding, saving_ns=prediction.ns, saving_pct=prediction.pct, own_saving_ns=own, prediction=prediction
+    )
 
 
 def _convert_saving(changes: tuple[str, ...], saving: Saving, window_ns: int) -> Prediction:
@@ -132,14 +134,14 @@ def _convert_saving(changes: tuple[str, ...], saving: Saving, window_ns: int) ->
     return Prediction(changes, ns, low_ns, high_ns, pct, high)
 
 
-def _bound_prediction(told: Prediction, most_ns: int | None) -> Prediction:
+def _bound_prediction(prediction: Prediction, most_ns: int | None) -> Prediction:
     """Return a prediction that saves, and whose interval holds, no more than the time that the saving comes from."""
-    if most_ns is None or told.high_ns <= most_ns:
-        return told
-    pct = told.high_pct * most_ns / told.high_ns
+    if most_ns is None or prediction.high_ns <= most_ns:
+        return prediction
+    pct = prediction.high_pct * most_ns / prediction.high_ns
     return replace(
-        told, ns=min(told.ns, most_ns), low_ns=min(told.low_ns, most_ns), high_ns=most_ns, pct=min(told.pct, pct),
-        high_pct=pct,
+        prediction, ns=min(prediction.ns, most_ns), low_ns=min(prediction.low_ns, most_ns), high_ns=most_ns,
+        pct=min(prediction.pct, pct), high_pct=pct,
     )  # fmt: skip
 
 

@@ -60,10 +60,10 @@ def recognize(library: Library, report_id: str) -> Program:
     """
     rows = answer_store.run(library, report_id, "program")
     columns = (rows["trait"], rows["evidence"], rows["ranks"].fillna(0))
-    told = [
+    traits = [
         Trait(str(trait), str(evidence), int(ranks) or None) for trait, evidence, ranks in zip(*columns, strict=True)
     ]
-    return tuple(sorted(told, key=lambda one: TRAITS.index(one.trait)))
+    return tuple(sorted(traits, key=lambda one: TRAITS.index(one.trait)))
 
 
 def list_names(program: Iterable[Trait]) -> frozenset[str]:

@@ -174,7 +174,7 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
     if lacking := [key for key in _MUST if key not in lines]:
         raise make_error(name, f"has no line {lacking[0]!r}")
     try:
-        told = advice.expand_lines(lines["advice"])
+        advice_lines = advice.expand_lines(lines["advice"])
     except KeyError as error:
         raise make_error(name, f"refers to advice {error.args[0]!r}, which advice.toml does not have") from error
     parts = header.split_names(lines.get("parts", []))
@@ -188,7 +188,7 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
         weight=lines.get("weight", [""])[0],
         says=tuple(lines["says"]),
         clear=tuple(lines["clear"]),
-        advice=told,
+        advice=advice_lines,
         source=" ".join(lines["source"]),
         parts=tuple(_LIMITED.sub(r"\g<part>", one) for one in parts),
         limits=limited,
@@ -224,9 +224,11 @@ def _check_rule(rule: Rule) -> None:
     units |= {"value": rule.unit, "threshold": rule.unit, "saving": "ns", "cause": "text"}
     if unknown := [column for _, column in rule.limits if units.get(column) != "ns"]:
         raise make_error(rule.name, f"limits a part by {unknown[0]!r}, which is no column in ns")
-    told, changes = ([advice.strip_conditions(line) for line in lines] for lines in (rule.advice, rule.changes))
-    for place in (match for text in (*rule.says, *rule.clear, *told, *changes) for match in PLACE.finditer(text)):
-        if place["column"] not in units and not (place.string in told and place["column"] in WHERE):
+    advice_lines, changes = ([advice.strip_conditions(line) for line in lines] for lines in (rule.advice, rule.changes))
+    for place in (
+        match for text in (*rule.says, *rule.clear, *advice_lines, *changes) for match in PLACE.finditer(text)
+    ):
+        if place["column"] not in units and not (place.string in advice_lines and place["column"] in WHERE):
             raise make_error(rule.name, f"names a column {place['column']!r} that its header does not declare")
         if place["many"] and units[place["column"]] != "count":
             raise make_error(rule.name, f"has words for one and many of {place['column']!r}, which is no count")

@@ -47,8 +47,8 @@ def says(finding: Finding, name: Callable[[Any], str] = words.code) -> str:
         return finding.why
     sentences = finding.rule.says if finding.verdict == "fires" else finding.rule.clear
     text = next((one for one in sentences if _has_all_values(finding, one)), f"{finding.rule.title}: {{value}}.")
-    said = _fill_text(finding, translate(text, list_names(finding.program)), name)
-    return f"{said} {finding.slowed.sentence(name)}" if finding.slowed else said
+    sentence = _fill_text(finding, translate(text, list_names(finding.program)), name)
+    return f"{sentence} {finding.slowed.sentence(name)}" if finding.slowed else sentence
 
 
 def fill_advice(finding: Finding, name: Callable[[Any], str] = words.code) -> tuple[str, ...]:
@@ -72,28 +72,30 @@ def describe_saving(finding: Finding, *, reason: bool = True) -> str:
 
     That is the predicted saving with its interval and, with ``reason``, that of ``explain_more``, or an upper bound.
     """
-    said, told = strip_sentence(finding), finding.prediction
-    if told:
+    sentence, prediction = strip_sentence(finding), finding.prediction
+    if prediction:
         more = explain_more(finding) if reason else ""
-        return _describe_prediction(_limit(told, finding.at_most_ns), said) + (f", because {more}" if more else "")
-    amounts = _list_new(said, finding.shown_ns, finding.shown_pct) if finding.shown_ns else ""
+        return _describe_prediction(_limit(prediction, finding.at_most_ns), sentence) + (
+            f", because {more}" if more else ""
+        )
+    amounts = _list_new(sentence, finding.shown_ns, finding.shown_pct) if finding.shown_ns else ""
     return f"Saves at most {amounts}" if amounts else ""
 
 
-def _limit(told: Prediction, at_most_ns: int | None) -> Prediction:
+def _limit(prediction: Prediction, at_most_ns: int | None) -> Prediction:
     """Return a prediction whose interval ends at the bound that the rule knows, unless it saves more than that."""
-    if at_most_ns is None or not told.ns <= at_most_ns < told.high_ns:
-        return told
-    return replace(told, high_ns=at_most_ns, high_pct=told.high_pct * at_most_ns / told.high_ns)
+    if at_most_ns is None or not prediction.ns <= at_most_ns < prediction.high_ns:
+        return prediction
+    return replace(prediction, high_ns=at_most_ns, high_pct=prediction.high_pct * at_most_ns / prediction.high_ns)
 
 
 def explain_more(finding: Finding) -> str:
     """Say why a change saves more than the time of its finding; empty if it does not."""
-    told, most_ns = finding.prediction, finding.at_most_ns
-    if told is None or most_ns is None or told.ns <= most_ns or told.pct < LEAST_PCT:
+    prediction, most_ns = finding.prediction, finding.at_most_ns
+    if prediction is None or most_ns is None or prediction.ns <= most_ns or prediction.pct < LEAST_PCT:
         return ""
-    more = _FASTER if told.changes[0].startswith("precision=") else _MORE
-    return more * (words.duration(told.ns) != words.duration(most_ns))
+    more = _FASTER if prediction.changes[0].startswith("precision=") else _MORE
+    return more * (words.duration(prediction.ns) != words.duration(most_ns))
 
 
 def describe_savings(findings: Sequence[Finding], *, titled: bool = True) -> str:
@@ -104,54 +106,54 @@ def describe_savings(findings: Sequence[Finding], *, titled: bool = True) -> str
     Empty if fewer than two have any, if one of them is not among ``findings``, or if one alone saves about as much.
     """
     alone = {one.rule.name: one.prediction.ns if one.prediction else 0 for one in findings}
-    told = next((one.together for one in findings if one.together), None)
-    if told is None or not alone.keys() >= (rules := {rule.name for rule in told.rules}):
+    together = next((one.together for one in findings if one.together), None)
+    if together is None or not alone.keys() >= (rules := {rule.name for rule in together.rules}):
         return ""
-    if told.prediction.ns < MORE * max(alone[name] for name in rules):
+    if together.prediction.ns < MORE * max(alone[name] for name in rules):
         return ""
     places = [one.rule.name for one in findings]
     ordinals = dict(zip(places, _ORDINALS, strict=False)) if not titled else {}
-    *most, last = [ordinals.get(one.name, f"“{one.title}”") for one in told.rules]
-    saved = _describe_prediction(_limit_together(told, findings), "")
+    *most, last = [ordinals.get(one.name, f"“{one.title}”") for one in together.rules]
+    saved = _describe_prediction(_limit_together(together, findings), "")
     return f"Fixing {', '.join(most)} and {last} together {_lower_first(saved)}."
 
 
-def _limit_together(told: Together, findings: Iterable[Finding]) -> Prediction:
+def _limit_together(together: Together, findings: Iterable[Finding]) -> Prediction:
     """Return the saving of several changes, up to the sum of the largest savings of each, where all are known."""
     most = {one.rule.name: _limit(one.prediction, one.at_most_ns).high_ns for one in findings if one.prediction}
-    if any(rule.name not in most for rule in told.rules):
-        return told.prediction
-    return _limit(told.prediction, sum(most[rule.name] for rule in told.rules))
+    if any(rule.name not in most for rule in together.rules):
+        return together.prediction
+    return _limit(together.prediction, sum(most[rule.name] for rule in together.rules))
 
 
-def _describe_prediction(told: Prediction, said: str) -> str:
-    if told.pct < LEAST_PCT:
-        high = _list_new(said, told.high_ns, told.high_pct) if told.high_ns else ""
+def _describe_prediction(prediction: Prediction, sentence: str) -> str:
+    if prediction.pct < LEAST_PCT:
+        high = _list_new(sentence, prediction.high_ns, prediction.high_pct) if prediction.high_ns else ""
         return f"Saves little by itself, at most {high}" if high else "Saves little by itself"
-    amounts = _list_new(said, told.ns, told.pct)
-    interval = _describe_interval(told, f"{said} {amounts}")
+    amounts = _list_new(sentence, prediction.ns, prediction.pct)
+    interval = _describe_interval(prediction, f"{sentence} {amounts}")
     return f"Saves about {amounts}{', ' * bool(interval)}{interval}" if amounts else ""
 
 
-def _describe_interval(told: Prediction, said: str) -> str:
-    if not told.low_ns and round(told.high_pct, 1) >= ALL_PCT:
+def _describe_interval(prediction: Prediction, text: str) -> str:
+    if not prediction.low_ns and round(prediction.high_pct, 1) >= ALL_PCT:
         return ""  # between nothing and all of the time
-    low, high = words.duration(told.low_ns), words.duration(told.high_ns)
-    new = [bool(_find_new([one], said)) for one in (low, high)]
+    low, high = words.duration(prediction.low_ns), words.duration(prediction.high_ns)
+    new = [bool(_find_new([one], text)) for one in (low, high)]
     if all(new) and low != high:
-        return f"between {low} and {high}" if told.low_ns else f"at most {high}"
-    return f"at least {low}" if new[0] and told.low_ns else f"at most {high}" if new[1] else ""
+        return f"between {low} and {high}" if prediction.low_ns else f"at most {high}"
+    return f"at least {low}" if new[0] and prediction.low_ns else f"at most {high}" if new[1] else ""
 
 
-def _list_new(said: str, ns: int | None, pct: float | None) -> str:
-    """Return a saving and its share, leaving out amounts that ``said`` already gives."""
+def _list_new(text: str, ns: int | None, pct: float | None) -> str:
+    """Return a saving and its share, leaving out amounts that ``text`` already gives."""
     share = [] if pct is None else [f"{words.percent(pct)} of the time"]
-    new = _find_new([words.duration(ns), *share], said)
+    new = _find_new([words.duration(ns), *share], text)
     return f"{new[0]} ({new[1]})" if len(new) == 2 else next(iter(new), "")
 
 
-def _find_new(amounts: Iterable[str], said: str) -> list[str]:
-    return [one for one in amounts if not has_amount(said, one.removesuffix(" of the time"))]
+def _find_new(amounts: Iterable[str], text: str) -> list[str]:
+    return [one for one in amounts if not has_amount(text, one.removesuffix(" of the time"))]
 
 
 def _lower_first(text: str) -> str:

@@ -69,8 +69,8 @@ def measure_slowdown(library: Library, report: Manifest, window: Mapping[str, An
         return None
     wall_ns = ns / gpus
     idle = min(1.0, max(0.0, 1 - float(window.get("busy_ns") or 0) / ns))
-    told, name = _compare_with_linked(library, report), ""
-    if told is None:
+    comparison, name = _compare_with_linked(library, report), ""
+    if comparison is None:
         own_ns = min(idle * wall_ns, float(operators * OPERATOR_NS))  # a GPU at work waits for no CPU
         share = "all of the idle time" if own_ns == idle * wall_ns else f"{words.duration(own_ns)} of the selected time"
         cost = (
@@ -78,7 +78,7 @@ def measure_slowdown(library: Library, report: Manifest, window: Mapping[str, An
             f" {share} may be the profiler's"
         )
     else:
-        here_ns, there_ns, name = told
+        here_ns, there_ns, name = comparison
         own_ns = wall_ns * max(0.0, 1 - there_ns / here_ns)
         cost = (
             f"a step takes {words.duration(here_ns)} here and {words.duration(there_ns)} in the linked Systems report"

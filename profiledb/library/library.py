@@ -375,7 +375,7 @@ class Library:
         Raises the same errors as ``cursor``.
         """
         self.require_visible(report_id, partner)
-        return self._open_kept(report_id, partner, views, joins, key)
+        return self._open_kept_cursor(report_id, partner, views, joins, key)
 
     @contextmanager
     def _open_cursor(
@@ -387,7 +387,7 @@ class Library:
             yield cursor
 
     @contextmanager
-    def _open_kept(
+    def _open_kept_cursor(
         self, report_id: str, partner: str | None, views: Sequence[Views], joins: Partner, key: Hashable
     ) -> Iterator[Opened]:
         report_ids = [report_id] if partner is None else [report_id, partner]

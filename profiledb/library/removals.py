@@ -59,13 +59,15 @@ class Removals:
             rows = db.execute("SELECT what, thing, announced_at FROM removal").fetchall() if steady else []
             known = {(row["what"], row["thing"]): row["announced_at"] for row in rows}
             moment = now.isoformat(timespec="seconds")
-            told = [Removal(**vars(one) | {"announced_at": known.get((one.what, one.thing), moment)}) for one in coming]
+            removals = [
+                Removal(**vars(one) | {"announced_at": known.get((one.what, one.thing), moment)}) for one in coming
+            ]
             db.execute("DELETE FROM removal")
             marks = ", ".join(f":{name}" for name in _COLUMNS)
-            db.executemany(f"INSERT INTO removal ({', '.join(_COLUMNS)}) VALUES ({marks})", map(vars, told))
+            db.executemany(f"INSERT INTO removal ({', '.join(_COLUMNS)}) VALUES ({marks})", map(vars, removals))
             db.execute("DELETE FROM removal_look")
             db.execute("INSERT INTO removal_look (id, at) VALUES (1, ?)", [moment])
-        return told
+        return removals
 
     def announced(self, most: int = MOST) -> list[Removal]:
         """Return the announcements, the earliest first."""

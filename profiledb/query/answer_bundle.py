@@ -65,5 +65,5 @@ def _find_path(library: Library, asked: Request) -> Path | None:
 
 
 def _make_key(asked: Request) -> str:
-    told = (asked.analysis.name, request.hash_analysis(asked.analysis), sorted(asked.values.items()))
-    return hashlib.sha256(repr(told).encode(errors="surrogatepass")).hexdigest()
+    parts = (asked.analysis.name, request.hash_analysis(asked.analysis), sorted(asked.values.items()))
+    return hashlib.sha256(repr(parts).encode(errors="surrogatepass")).hexdigest()

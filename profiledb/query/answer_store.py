@@ -105,10 +105,10 @@ def find_path(library: Library, asked: Request) -> Path | None:
 
 def make_path(library: Library, asked: Request, key: request.Key) -> Path | None:
     """Return the path of a file with a key about the reports of a request, or None if one does not exist."""
-    _, *told = key  # without the folder: a library may be moved
+    _, *key_parts = key  # without the folder: a library may be moved
     if not all(_ID.fullmatch(one) and library.path(one).exists() for one in _list_reports(asked)):
         return None
-    text = repr((hash_code(), told))
+    text = repr((hash_code(), key_parts))
     name = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:40]
     return library.derived.answers / asked.report_id / f"{name}.answer"
 

@@ -19,7 +19,7 @@ def record(report: Manifest, found: WhatIf) -> dict[str, Any]:
     The lengths after ``baseline_ns`` are those with all requested changes together, or with the best change if none was
     requested.
     """
-    told = found.together or next(iter(found.predictions), None)
+    prediction = found.together or next(iter(found.predictions), None)
     return {
         "report": report.name,
         "from_ns": found.begin_ns,
@@ -30,7 +30,7 @@ def record(report: Manifest, found: WhatIf) -> dict[str, Any]:
         "baseline_ns": found.baseline_ns,
         "replayed_ns": found.replayed_ns,
         "error_pct": found.error_pct,
-        **_list_lengths(told),
+        **_list_lengths(prediction),
         "changes": [_describe_change(one) for one in found.predictions],
         "refused": [
             {"change": one.change[0], "value": one.change[1] or None, "title": one.title, "reason": one.reason}
@@ -51,8 +51,8 @@ def _list_lengths(one: Predicted | None) -> dict[str, Any]:
 
 def _describe_change(one: Predicted) -> dict[str, Any]:
     ((name, value),) = one.changes
-    told = {"change": name, "value": value or None, "title": one.title, "assumes": one.assumes}
-    return told | _list_lengths(one)
+    entry = {"change": name, "value": value or None, "title": one.title, "assumes": one.assumes}
+    return entry | _list_lengths(one)
 
 
 def format_markdown(report: Manifest, found: WhatIf) -> str:

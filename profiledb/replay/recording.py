@@ -238,7 +238,7 @@ def _read_operations(
     db: duckdb.DuckDBPyConnection, bounds: Mapping[str, int], call_ids: Integers, places: Integers
 ) -> Operations:
     table = {name: np.ma.getdata(values) for name, values in db.execute(_OPERATIONS, bounds).fetchnumpy().items()}
-    known = {int(name_id): KernelName(*told) for name_id, *told in db.execute(_KERNEL_NAMES).fetchall()}
+    known = {int(name_id): KernelName(*fields) for name_id, *fields in db.execute(_KERNEL_NAMES).fetchall()}
     ids, name = np.unique(_convert_integers(table["name_id"]), return_inverse=True)
     name = np.where(_convert_integers(table["kind"]) == KERNEL, name.reshape(-1), -1)
     keys = np.stack([_convert_integers(table[key]) for key in ("global_pid", "device_id", "context_id", "stream_id")])

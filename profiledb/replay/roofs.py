@@ -61,13 +61,13 @@ def _read_measured(library: Library, report_id: str, begin_ns: int, end_ns: int)
     except (NotCapturedError, NotLinkedError):
         return {}
     rows = rows[(rows["match"] == "exact") & rows["verdict_pct"].notna()]
-    told = {
+    shares = {
         (int(kernel), grid, block): _bound_shares(busiest, least)
         for kernel, grid, block, busiest, least in zip(
             *(rows[name] for name in ("kernel", "grid", "block", "verdict_pct", "pct_of_roof")), strict=True
         )
     }
-    return _match_kernels(library, report_id, _SHAPES, told, begin_ns, end_ns)
+    return _match_kernels(library, report_id, _SHAPES, shares, begin_ns, end_ns)
 
 
 def _read_operators(library: Library, report_id: str, begin_ns: int, end_ns: int) -> dict[int, tuple[float, float]]:
@@ -77,23 +77,23 @@ def _read_operators(library: Library, report_id: str, begin_ns: int, end_ns: int
     except NotCapturedError:
         return {}
     rows = rows[rows["pct_of_roof"].notna()].drop_duplicates(["operator", "shape", "types"], keep=False)
-    told = {
+    shares = {
         (operator, shape or "", types or ""): _bound_shares(pct, pct)
         for operator, shape, types, pct in zip(
             *(rows[name] for name in ("operator", "shape", "types", "pct_of_roof")), strict=True
         )
     }
-    return _match_kernels(library, report_id, _OPERATORS, told, begin_ns, end_ns)
+    return _match_kernels(library, report_id, _OPERATORS, shares, begin_ns, end_ns)
 
 
 def _match_kernels(
-    library: Library, report_id: str, sql: str, told: dict[Any, tuple[float, float]], begin_ns: int, end_ns: int
+    library: Library, report_id: str, sql: str, shares: dict[Any, tuple[float, float]], begin_ns: int, end_ns: int
 ) -> dict[int, tuple[float, float]]:
-    if not told:
+    if not shares:
         return {}
     with library.cursor(report_id, views=views.list_needed(_VIEWS)) as db:
         rows = db.execute(sql, {"begin": begin_ns, "end": end_ns}).fetchall()
-    return {kernel: told[tuple(key)] for kernel, *key in rows if tuple(key) in told}
+    return {kernel: shares[tuple(key)] for kernel, *key in rows if tuple(key) in shares}
 
 
 def _bound_shares(busiest_pct: float, least_pct: float) -> tuple[float, float]:

@@ -100,5 +100,5 @@ def _list_events(graph: Graph) -> tuple[list[int], list[int]]:
     of_call = (kind == _CALL) | (kind == _RETURN)
     waits = waiting[np.where(of_call, index, -1)]
     kind[(kind == _CALL) & waits] = _WAITING_CALL
-    kept = (kind != _RETURN) | waits
-    return kind[kept].tolist(), index[kept].tolist()
+    has_event = (kind != _RETURN) | waits
+    return kind[has_event].tolist(), index[has_event].tolist()

@@ -62,8 +62,8 @@ def _remove_waits(graph: Graph, part: Part, chosen: Flags, *, one_by_one: bool =
     reads, waiting = chosen & _find_reads(graph, part), find_waiting(graph)
     waits = chosen & mask_kinds(graph.recording.calls, ("device wait", *STREAM_WAITS))
     results = chosen & _find_results(graph, part) & waiting
-    kept = keep_other_waits(graph, waits | reads | results)
-    if len(kept) == len(graph.waits):
+    remaining = keep_other_waits(graph, waits | reads | results)
+    if len(remaining) == len(graph.waits):
         return None
     after = find_after_reads(graph, reads) & waits
     cost = graph.cost.copy()
@@ -72,10 +72,10 @@ def _remove_waits(graph: Graph, part: Part, chosen: Flags, *, one_by_one: bool =
     cost[waits] = 0
     gap = _remove_wrappers(graph, waits & ~after)
     if one_by_one:
-        return replace(graph, cost=cost, waits=kept, gap=gap)
+        return replace(graph, cost=cost, waits=remaining, gap=gap)
     awaited = reads & (waiting | _find_before(graph, after))
     cost[awaited] = 0
-    changed = replace(graph, cost=cost, waits=kept, gap=_remove_reading(graph, gap, awaited | after))
+    changed = replace(graph, cost=cost, waits=remaining, gap=_remove_reading(graph, gap, awaited | after))
     useless = _find_searches(graph, awaited) | _find_conditions(graph, awaited)
     shorter = replace(changed, gap=shorten_leads(changed, mask_launching(graph, useless), 0))
     return remove_operations(shorter, useless) or changed

@@ -89,7 +89,7 @@ class Attachments:
         self._attached: OrderedDict[str, _Attachment] = OrderedDict()
         self._in_use: Counter[str] = Counter()
         self._created: set[str] = set()
-        self._kept: OrderedDict[tuple[Sequence[str], Hashable], Opened] = OrderedDict()
+        self._kept_cursors: OrderedDict[tuple[Sequence[str], Hashable], Opened] = OrderedDict()
         self._known: dict[Sequence[str], dict[Hashable, Any]] = {}
         self._lock = threading.Lock()
 
@@ -127,7 +127,7 @@ class Attachments:
         with self._lock:
             catalogs = self._hold_reports(report_ids, views)
             known = self._known.setdefault(tuple(report_ids), {})
-            opened = self._kept.pop((tuple(report_ids), key), None) or Opened(
+            opened = self._kept_cursors.pop((tuple(report_ids), key), None) or Opened(
                 self._get_connection().cursor(), catalogs, known=known
             )
             database = self._db
@@ -149,16 +149,16 @@ class Attachments:
                 self._in_use.subtract(report_ids)
 
     def _keep_cursor(self, key: tuple[Sequence[str], Hashable], opened: Opened) -> None:
-        if another := self._kept.pop(key, None):
+        if another := self._kept_cursors.pop(key, None):
             another.cursor.close()
-        self._kept[key] = opened
-        while len(self._kept) > KEPT_CURSORS:
-            self._kept.popitem(last=False)[1].cursor.close()
+        self._kept_cursors[key] = opened
+        while len(self._kept_cursors) > KEPT_CURSORS:
+            self._kept_cursors.popitem(last=False)[1].cursor.close()
 
-    def drop_kept(self, report_id: str | None = None) -> None:
+    def drop_kept_cursors(self, report_id: str | None = None) -> None:
         """Close the kept cursors of a report, or all of them."""
-        for key in [key for key in self._kept if report_id is None or report_id in key[0]]:
-            self._kept.pop(key).cursor.close()
+        for key in [key for key in self._kept_cursors if report_id is None or report_id in key[0]]:
+            self._kept_cursors.pop(key).cursor.close()
 
     def reconnect(self) -> None:
         """Drop a connection that refuses every further query; cursors that are still open keep theirs."""
@@ -251,7 +251,7 @@ class Attachments:
 
     def _forget_all(self) -> None:
         self._db = None
-        self._kept.clear()
+        self._kept_cursors.clear()
         self._known.clear()
         self._attached.clear()
         self._created.clear()
@@ -263,6 +263,6 @@ class Attachments:
             self._close_report(report_id)
 
     def _close_report(self, report_id: str) -> None:
-        self.drop_kept(report_id)
+        self.drop_kept_cursors(report_id)
         self._known = {reports: known for reports, known in self._known.items() if report_id not in reports}
         self._get_connection().execute(f"DETACH {self._attached.pop(report_id).catalog}")

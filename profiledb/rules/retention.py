@@ -36,8 +36,8 @@ class Rule:
     @property
     def words(self) -> str:
         """Return the rule in words, as part of a sentence."""
-        told = [f"{name} {value}" for name in _TEXTS if (value := getattr(self, name))]
-        return ", ".join([f"older than {self.days:g} days", *told])
+        conditions = [f"{name} {value}" for name in _TEXTS if (value := getattr(self, name))]
+        return ", ".join([f"older than {self.days:g} days", *conditions])
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ class Rules:
     @property
     def words(self) -> list[str]:
         """Return a phrase for each rule that names the things it deletes."""
-        told = [f"reports {rule.words}" for rule in self.rules]
-        told += [] if self.total_gb is None else [f"the oldest reports above {self.total_gb:g} GB"]
-        return told + ([] if self.uploads_days is None else [f"uploads older than {self.uploads_days:g} days"])
+        phrases = [f"reports {rule.words}" for rule in self.rules]
+        phrases += [] if self.total_gb is None else [f"the oldest reports above {self.total_gb:g} GB"]
+        return phrases + ([] if self.uploads_days is None else [f"uploads older than {self.uploads_days:g} days"])
 
 
 DEFAULT = Rules(rules=(Rule(30.0),))
@@ -87,44 +87,44 @@ def load(path: Path) -> Rules:
     """
     try:
         with path.open("rb") as file:
-            told: Mapping[str, Any] = tomllib.loads(file.read(MOST_BYTES).decode())
+            content: Mapping[str, Any] = tomllib.loads(file.read(MOST_BYTES).decode())
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as rules of retention.", hint=_HINT, detail=str(error)) from error
-    _check_keys(path, told, ("uploads_days", "total_gb", "notice_days", "rule"))
-    several = told.get("rule", [])
+    _check_keys(path, content, ("uploads_days", "total_gb", "notice_days", "rule"))
+    several = content.get("rule", [])
     if not isinstance(several, list) or len(several) > MOST_RULES:
         raise ConfigError(f"{path}: rule must be sections, [[rule]].", hint=_HINT)
     return Rules(
-        _read_number(path, told, "uploads_days"),
-        _read_number(path, told, "total_gb"),
+        _read_number(path, content, "uploads_days"),
+        _read_number(path, content, "total_gb"),
         tuple(_make_rule(path, one) for one in several),
-        _read_number(path, told, "notice_days") or Rules.notice_days,
+        _read_number(path, content, "notice_days") or Rules.notice_days,
     )
 
 
-def _make_rule(path: Path, told: Any) -> Rule:
-    if not isinstance(told, Mapping):
+def _make_rule(path: Path, section: Any) -> Rule:
+    if not isinstance(section, Mapping):
         raise ConfigError(f"{path}: rule must be sections, [[rule]].", hint=_HINT)
-    _check_keys(path, told, ("days", *_TEXTS))
-    days = _read_number(path, told, "days")
+    _check_keys(path, section, ("days", *_TEXTS))
+    days = _read_number(path, section, "days")
     if days is None:
         raise ConfigError(f"{path}: a rule lacks its days.", hint=_HINT)
-    texts = {name: told.get(name, "") for name in _TEXTS}
+    texts = {name: section.get(name, "") for name in _TEXTS}
     for name, value in texts.items():
-        if not isinstance(value, str) or (name in told and not value.strip()):
+        if not isinstance(value, str) or (name in section and not value.strip()):
             raise ConfigError(f"{path}: {name} must be a text.", hint=_HINT)
     return Rule(days, **texts)
 
 
-def _check_keys(path: Path, told: Mapping[str, Any], names: tuple[str, ...]) -> None:
+def _check_keys(path: Path, table: Mapping[str, Any], names: tuple[str, ...]) -> None:
     """Reject unknown keys: a misspelled condition must not turn a rule about few reports into one about all."""
-    for name in told:
+    for name in table:
         if name not in names:
             raise ConfigError(f"{path}: {name!r} is no rule of retention.", hint=f"It has {', '.join(names)}.")
 
 
-def _read_number(path: Path, told: Mapping[str, Any], name: str) -> float | None:
-    value = told.get(name)
+def _read_number(path: Path, table: Mapping[str, Any], name: str) -> float | None:
+    value = table.get(name)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 1:

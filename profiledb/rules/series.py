@@ -60,10 +60,10 @@ def _load_rules(override: Path | None, stamp: int) -> Rules:  # noqa: ARG001 (pa
 def _read_own(path: Path) -> dict[str, tuple[str, ...]]:
     try:
         with path.open("rb") as file:
-            told: Mapping[str, Any] = tomllib.loads(file.read(MOST_BYTES).decode())
+            content: Mapping[str, Any] = tomllib.loads(file.read(MOST_BYTES).decode())
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as rules of series.", hint=_HINT, detail=str(error)) from error
-    return {key: _check_values(path, key, values) for key, values in told.items()}
+    return {key: _check_values(path, key, values) for key, values in content.items()}
 
 
 def _check_values(path: Path, key: str, values: object) -> tuple[str, ...]:

@@ -125,17 +125,17 @@ def create_views(
         skipped: exclude this content.
         within: keep only this content, and only the time of ``unit``.
     """
-    kept = [content for content in (chosen, within) if content]
+    included = [content for content in (chosen, within) if content]
     begin = _read_begin(cursor) if selection.from_ns is not None or selection.to_ns is not None else 0
     times = _build_time_conditions(selection, begin)
-    crossed = _find_crossed(cursor, selection.mode, kept, skipped)
-    inside = {place: _build_range_conditions(*place, kept, skipped, crossed) for place in _list_placed(selection)}
+    crossed = _find_crossed(cursor, selection.mode, included, skipped)
+    inside = {place: _build_range_conditions(*place, included, skipped, crossed) for place in _list_placed(selection)}
     for (_, table), conditions in inside.items():
         hardware = _build_hardware_conditions(selection) if table in OPERATIONS else []
         _create_view(cursor, table, [*times, *hardware, *conditions])
     _create_view(cursor, "sync", times)
-    _create_view(cursor, "tensor_event", _build_tensor_conditions(selection, begin, kept, skipped))
-    joins = [f"SEMI JOIN {content.name}_id USING (range_id)" for content in kept]
+    _create_view(cursor, "tensor_event", _build_tensor_conditions(selection, begin, included, skipped))
+    joins = [f"SEMI JOIN {content.name}_id USING (range_id)" for content in included]
     joins += [f"ANTI JOIN {skipped.name}_id USING (range_id)"] if skipped else []
     _create_view(cursor, "range", times, joins)
     cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_busy AS {build_busy_sql('selected_')}")
@@ -187,10 +187,10 @@ def _build_hardware_conditions(selection: Selection) -> list[str]:
 
 
 def _find_crossed(
-    cursor: duckdb.DuckDBPyConnection, mode: str, kept: Sequence[Content], skipped: Content | None
+    cursor: duckdb.DuckDBPyConnection, mode: str, included: Sequence[Content], skipped: Content | None
 ) -> frozenset[str]:
     """Return those conditions on further ranges around calls (call_range) that hold for any call: few ranges cross."""
-    asked = {content.holds(f"{mode}_range") for content in kept}
+    asked = {content.holds(f"{mode}_range") for content in included}
     asked |= {skipped.holds(column) for column in ("process_range", "thread_range")} if skipped else set()
     return frozenset(
         one for one in asked if cursor.execute(f"SELECT 1 FROM call_range WHERE {one} LIMIT 1").fetchone() is not None
@@ -198,7 +198,7 @@ def _find_crossed(
 
 
 def _build_range_conditions(
-    mode: str, table: str, kept: Sequence[Content], skipped: Content | None, crossed: frozenset[str]
+    mode: str, table: str, included: Sequence[Content], skipped: Content | None, crossed: frozenset[str]
 ) -> list[str]:
     """Return conditions on the innermost range of a row, and on further ranges around its call if some cross.
 
@@ -216,11 +216,11 @@ def _build_range_conditions(
         return f"({own} OR coalesce(call_id IN (SELECT call_id FROM call_range WHERE {own}), false))"
 
     gone = [f"NOT {inside(skipped, left_out)}"] if skipped else []
-    return [inside(content, column) for content in kept] + gone
+    return [inside(content, column) for content in included] + gone
 
 
 def _build_tensor_conditions(
-    selection: Selection, begin: int | None, kept: Sequence[Content], skipped: Content | None
+    selection: Selection, begin: int | None, included: Sequence[Content], skipped: Content | None
 ) -> list[str]:
     """Return conditions on allocations: moments on the host, of a GPU or the CPU, that streams do not restrict.
 
@@ -231,7 +231,7 @@ def _build_tensor_conditions(
         f"({content.holds('thread_range')} OR event_id IN ({_build_driven_sql(content.name)}))"
         if selection.mode == "process"
         else content.holds("thread_range")
-        for content in kept
+        for content in included
     ]
     gone = [f"NOT {skipped.holds('thread_range')}"] if skipped else []
     return [*_build_time_conditions(selection, begin, "time_ns"), *device, *inside, *gone]
@@ -257,9 +257,9 @@ def _build_window_sql(
     """
     low = _build_time_sql(selection.from_ns, begin) if selection.from_ns is not None else "start_ns"
     high = _build_time_sql(selection.to_ns, begin) if selection.to_ns is not None else "end_ns"
-    covers = {"kept": "SELECT start_ns, end_ns FROM capture_window"}
+    covers = {"included": "SELECT start_ns, end_ns FROM capture_window"}
     if chosen:
-        covers["kept"] = _build_projected_sql("chosen", selection.mode)
+        covers["included"] = _build_projected_sql("chosen", selection.mode)
     if skipped:
         covers["gone"] = _build_projected_sql("skipped", "process")
     if within:
@@ -292,16 +292,16 @@ SELECT min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM island GROUP BY isl
 """
 
 
-def _build_active_sql(kept: Mapping[str, Sequence[str]]) -> str:
+def _build_active_sql(conditions: Mapping[str, Sequence[str]]) -> str:
     """Return the intervals of the window from the first to the last operation of each GPU, whatever times are
     selected.
 
     Args:
-        kept: conditions on the operations of each table.
+        conditions: conditions on the operations of each table.
     """
 
     def work(table: str) -> str:
-        return f"SELECT device_id, start_ns, end_ns FROM {table} WHERE {' AND '.join(['true', *kept[table]])}"
+        return f"SELECT device_id, start_ns, end_ns FROM {table} WHERE {' AND '.join(['true', *conditions[table]])}"
 
     return f"""
 CREATE OR REPLACE TEMP VIEW selected_active AS

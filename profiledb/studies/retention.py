@@ -54,8 +54,8 @@ class Deletion:
 
 def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime) -> list[Deletion]:
     """Return the removals that rules demand now, oldest first, without changing anything. ``now`` has a time zone."""
-    kept_ids = _find_kept(library)
-    reports = [one for one in library.list() if one.id not in kept_ids and not one.sample]
+    labeled_ids = _find_labeled(library)
+    reports = [one for one in library.list() if one.id not in labeled_ids and not one.sample]
     sizes = library.report_bytes()
     series, spaces = _map_series(library, rules), _map_spaces(library, rules)
     going = {one.id: why for one in reports if (why := _find_age_rule(one, rules, series, spaces, now))}
@@ -80,10 +80,10 @@ def announce(
         for one in plan(library, inbox, rules, settings, now + notice)
         if one.what != "record"
     ]
-    told = library.catalog.removals.announce(coming, now)
-    ripe = {(one.what, one.thing) for one in told if datetime.fromisoformat(one.announced_at) <= now - notice}
+    announced = library.catalog.removals.announce(coming, now)
+    ripe = {(one.what, one.thing) for one in announced if datetime.fromisoformat(one.announced_at) <= now - notice}
     due = plan(library, inbox, rules, settings, now)
-    return [one for one in due if one.what == "record" or (one.what, one.thing) in ripe], told
+    return [one for one in due if one.what == "record" or (one.what, one.thing) in ripe], announced
 
 
 def carry_out(library: Library, inbox: Inbox, planned: list[Deletion]) -> Iterator[Deletion]:
@@ -105,7 +105,7 @@ def carry_out(library: Library, inbox: Inbox, planned: list[Deletion]) -> Iterat
 
 def _remove_one(library: Library, inbox: Inbox, one: Deletion) -> bool:
     if one.what == "report":
-        if one.report_id in _find_kept(library):
+        if one.report_id in _find_labeled(library):
             return False
         report = library.catalog.listing.get([one.report_id]).get(one.report_id)
         library.delete(one.report_id, summary_refresh.keep_summary(library, report) if report else "")
@@ -129,7 +129,7 @@ def _remove_upload(library: Library, inbox: Inbox, one: Deletion, path: Path) ->
     return inbox.remove(path)
 
 
-def _find_kept(library: Library) -> set[str]:
+def _find_labeled(library: Library) -> set[str]:
     """Return the ids of the reports with a label, and of those linked to them."""
     labeled = set(library.catalog.labels())
     for to in LINKS:

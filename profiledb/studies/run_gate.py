@@ -56,17 +56,17 @@ def check_run(
     own = _find_line(lines, run)
     is_series = against == gate.OWN
     if is_series:
-        base, told = list_before(lines, run)[-gate.MOST :], describe_series(run)
+        base, base_name = list_before(lines, run)[-gate.MOST :], describe_series(run)
         if not base:
-            raise AnalysisError(f"No run of {told} began before this one.")
+            raise AnalysisError(f"No run of {base_name} began before this one.")
     else:
         other = run_lookup.require_named(library, against)
-        base, told = [_find_line(lines, other)], other.name
+        base, base_name = [_find_line(lines, other)], other.name
         if other.reports == run.reports:
-            raise AnalysisError(f"{told} is the run itself.")
+            raise AnalysisError(f"{base_name} is the run itself.")
     if not anywhere and (differs := _describe_differences(base[-1].run, run)):
         raise AnalysisError(f"The runs differ: {differs}.", hint="--anywhere compares all the same.")
-    return RunCheck(run, told, is_series, base[-1].run, _judge(own, base, measures))
+    return RunCheck(run, base_name, is_series, base[-1].run, _judge(own, base, measures))
 
 
 @dataclass(frozen=True)

@@ -87,9 +87,9 @@ def _work_out(library: Library, run: Run) -> str:
 def _parse_line(line: RunLine, text: str | None) -> RunLine:
     if text is None:
         return line
-    told = json.loads(text)
-    worst = (str(told["worst"][0]), str(told["worst"][1]))
-    return replace(line, worst=worst, figures=told["figures"], straggler=told["straggler"])
+    stored = json.loads(text)
+    worst = (str(stored["worst"][0]), str(stored["worst"][1]))
+    return replace(line, worst=worst, figures=stored["figures"], straggler=stored["straggler"])
 
 
 def find_run(library: Library, report_id: str) -> Run | None:
@@ -168,12 +168,12 @@ def describe(library: Library, run: Run) -> dict[str, Any]:
 
 
 def _describe_finding(one: RunFinding, known: RunAnswer) -> dict[str, Any]:
-    told = {
+    entry = {
         "rule": one.rule, "title": one.title, "severity": one.severity, "sentence": one.sentence,
         "saving_ns": one.saving_ns, "share": one.share,
     }  # fmt: skip
     is_late = one.rule in ("straggler", "slow_node") and known.straggler is not None
-    return told | (asdict(known.straggler) if is_late and known.straggler else {})
+    return entry | (asdict(known.straggler) if is_late and known.straggler else {})
 
 
 def describe_briefly(run: Run) -> dict[str, Any]:

@@ -186,17 +186,17 @@ def choose_levels(begin: int, end: int) -> Sequence[int]:
 
 def _write_events(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int) -> None:
     """Copy the lanes that are not read from the report, in the order of reading."""
-    db.execute("CREATE TEMP TABLE kept AS FROM t.event LIMIT 0")
+    db.execute("CREATE TEMP TABLE copied AS FROM t.event LIMIT 0")
     for kind in KEYS:
         mine = [lane for lane in lanes if lane.kind == kind and not lane.direct]
         if as_is := [lane.id for lane in mine if not lane.overlaps]:
             db.execute(
-                f"INSERT INTO kept {read_direct(kind, _build_id_condition(as_is), origin, table=_name_rows(kind))}"
+                f"INSERT INTO copied {read_direct(kind, _build_id_condition(as_is), origin, table=_name_rows(kind))}"
             )
         for lane in mine:
             if lane.overlaps:
                 _write_overlapping(db, lane, origin)
-    db.execute("INSERT INTO t.event FROM kept ORDER BY lane, row, s, e, ref; DROP TABLE kept")
+    db.execute("INSERT INTO t.event FROM copied ORDER BY lane, row, s, e, ref; DROP TABLE copied")
 
 
 def _write_overlapping(db: duckdb.DuckDBPyConnection, lane: Lane, origin: int) -> None:
@@ -214,7 +214,7 @@ def _write_overlapping(db: duckdb.DuckDBPyConnection, lane: Lane, origin: int) -
             {"lane": batch["lane"], "row": row, "s": s, "e": e, "name": batch["name"], "ref": batch["ref"]}
         )
         db.register("placed", placed)
-        db.execute("INSERT INTO kept FROM placed")
+        db.execute("INSERT INTO copied FROM placed")
         db.unregister("placed")
     if top + 1 == ROWS:  # events in the last row may be cut, so that no sums would match
         lane.sum_z = None

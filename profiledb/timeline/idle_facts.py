@@ -46,9 +46,9 @@ def read_idle_facts(cursor: duckdb.DuckDBPyConnection, device: int | None, start
         return facts | {"meanwhile": "unknown: the report does not tell which thread launched the next operation"}
     inside = f"global_tid = {tid} AND start_ns < {end} AND end_ns > {start}"
     calls = cursor.execute(_CALLS.format(start=start, end=end, inside=inside, limit=CALLS)).fetchall()
-    told = ", ".join(f"{name} {words.duration(ns)}" for name, ns in calls)
+    listed_calls = ", ".join(f"{name} {words.duration(ns)}" for name, ns in calls)
     path = cursor.execute(_RANGE.format(tid=tid, middle=(start + end) // 2)).fetchall()
     return facts | {
-        "meanwhile": told or "no CUDA or OS call: code of the program",
+        "meanwhile": listed_calls or "no CUDA or OS call: code of the program",
         "path": path[0][0] if path else None,
     }

@@ -174,8 +174,8 @@ def _limit_lanes(top: list[Lane]) -> tuple[list[Lane], int]:
         over -= 1 + len(thread.inside)
     for process in top:
         process.inside = [lane for lane in process.inside if id(lane) not in gone]
-    kept = [lane for lane in top if lane.kind != "process" or lane.inside]
-    return (shown := list(_walk_lanes(kept))[:LANES]), len(listed) - len(shown)
+    remaining = [lane for lane in top if lane.kind != "process" or lane.inside]
+    return (shown := list(_walk_lanes(remaining))[:LANES]), len(listed) - len(shown)
 
 
 def _number_groups(lanes: Sequence[Lane]) -> None:

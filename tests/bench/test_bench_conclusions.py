@@ -22,7 +22,7 @@ def test_the_place_of_the_fault_and_its_saving() -> None:
     told = judge_pair(
         "pageable_batches", bad, [finding("launch_bound", 30), finding("pageable_copies", 12)], (200, 100)
     )
-    assert (told.place, told.rule, told.said_pct, told.true_pct) == (2, "pageable_copies", 40, 50)
+    assert (told.place, told.rule, told.saving_pct, told.true_pct) == (2, "pageable_copies", 40, 50)
     assert (told.counts, told.close(told.true_pct), told.left) == (True, True, ("pageable_copies",))
     missed = judge_pair("odd_vocabulary", bad, [], (100, 95))
     assert (missed.place, missed.counts, missed.close(5), missed.left) == (None, False, False, ())

@@ -17,7 +17,7 @@ class Answers:
     def __init__(self, library: Library) -> None:
         self.library = library
         self._report = ""
-        self._kept: dict[str, pd.DataFrame | NotCapturedError] = {}
+        self._cached: dict[str, pd.DataFrame | NotCapturedError] = {}
 
     def frame(self, report: str, name: str) -> pd.DataFrame:
         """Return the rows of an analysis of a report, by file name.
@@ -26,13 +26,13 @@ class Answers:
             NotCapturedError: the report lacks data that the analysis needs.
         """
         if report != self._report:
-            self._report, self._kept = report, {}
-        if name not in self._kept:
-            self._kept[name] = self._ask(name)
-        kept = self._kept[name]
-        if isinstance(kept, NotCapturedError):
-            raise kept
-        return kept
+            self._report, self._cached = report, {}
+        if name not in self._cached:
+            self._cached[name] = self._ask(name)
+        cached = self._cached[name]
+        if isinstance(cached, NotCapturedError):
+            raise cached
+        return cached
 
     def _ask(self, name: str) -> pd.DataFrame | NotCapturedError:
         try:

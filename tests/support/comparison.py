@@ -37,8 +37,8 @@ def command(library: Library, *argv: str) -> subprocess.CompletedProcess[str]:
             status = int(end.code or 0)
         out.flush()
         errors.flush()
-    told, wrong = (one.buffer.getvalue().decode() for one in (out, errors))
-    return subprocess.CompletedProcess(words, status, told, wrong)
+    stdout, stderr = (one.buffer.getvalue().decode() for one in (out, errors))
+    return subprocess.CompletedProcess(words, status, stdout, stderr)
 
 
 def _words(library: Library, argv: Sequence[str]) -> list[str]:

@@ -71,6 +71,6 @@ def share_answers(library: Path) -> None:
 def _key(files: Sequence[Path]) -> str:
     """Return a key for the names and contents of files and the settings of their import."""
     settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("WARPDECK_"))
-    told = [repr(item) for item in settings if not item[0].startswith(("WARPDECK_TEST_", "WARPDECK_DATA"))]
-    told += [f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files]
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:32]
+    lines = [repr(item) for item in settings if not item[0].startswith(("WARPDECK_TEST_", "WARPDECK_DATA"))]
+    lines += [f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]

@@ -96,11 +96,11 @@ def in_steps(found: Capture, name: str) -> list[Range]:
 
 def outermost(calls: list[Call]) -> list[Call]:
     """Return the calls of one thread that do not start inside another one."""
-    kept: list[Call] = []
+    outer: list[Call] = []
     for call in sorted(calls, key=lambda one: (one.start, -one.end)):
-        if not kept or call.end > kept[-1].end:
-            kept.append(call)
-    return kept
+        if not outer or call.end > outer[-1].end:
+            outer.append(call)
+    return outer
 
 
 def by_hand(

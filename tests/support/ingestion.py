@@ -119,11 +119,11 @@ def main() -> None:
         forks.warm(prepare=True)
         for line in sys.stdin:
             before = _spent(resource.RUSAGE_SELF) + _spent(resource.RUSAGE_CHILDREN)
-            said, told = io.StringIO(), io.StringIO()
-            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told):
+            stdout, stderr = io.StringIO(), io.StringIO()
+            with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
                 status = run(json.loads(line), forks)
             took = _spent(resource.RUSAGE_SELF) + _spent(resource.RUSAGE_CHILDREN) - before
-            answer = {"status": status, "lines": said.getvalue().splitlines(), "errors": told.getvalue()}
+            answer = {"status": status, "lines": stdout.getvalue().splitlines(), "errors": stderr.getvalue()}
             print(json.dumps(answer | {"cpu_s": took}), flush=True)
 
 

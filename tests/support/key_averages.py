@@ -36,12 +36,12 @@ def traced(stem: Path, extras: dict[str, Any]) -> Iterator[None]:
         yield
     stem.parent.mkdir(parents=True, exist_ok=True)
     profiler.export_chrome_trace(str(stem) + TRACE_SUFFIX)
-    told = {
+    contents = {
         "torch": torch.__version__,
         "by_operator": [row(average) for average in profiler.key_averages()],
         "by_shape": [row(average) for average in profiler.key_averages(group_by_input_shape=True)],
     }
-    Path(f"{stem}.key_averages.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    Path(f"{stem}.key_averages.json").write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
 
 
 def row(average: Any) -> dict[str, Any]:

@@ -14,8 +14,8 @@ PID, MAIN, AUTOGRAD = 100, 100, 101
 
 def event(cat: str, name: str, start: float, end: float, tid: int = MAIN, **args: Any) -> dict[str, Any]:
     """Return a complete event. Underscores in argument names become spaces."""
-    told = {key.replace("_", " "): value for key, value in args.items()}
-    return {"ph": "X", "cat": cat, "name": name, "pid": PID, "tid": tid, "ts": start, "dur": end - start, "args": told}
+    extra = {key.replace("_", " "): value for key, value in args.items()}
+    return {"ph": "X", "cat": cat, "name": name, "pid": PID, "tid": tid, "ts": start, "dur": end - start, "args": extra}
 
 
 def operator(name: str, start: float, end: float, tid: int = MAIN, **args: Any) -> dict[str, Any]:

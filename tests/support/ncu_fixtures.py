@@ -83,14 +83,14 @@ def with_values(report: Path, target: Path, changed: Mapping[str, bytes | None])
 
 def _with_values(data: bytes, strings: list[bytes], changed: Mapping[str, bytes | None]) -> bytes:
     result = decode_message("Result").FromString(data)
-    kept = []
+    metrics = []
     for blob in result.metrics:
         metric = decode_message("Metric").FromString(blob)
         name = strings[metric.name].decode()
         if name in changed and (value := changed[name]) is not None:
             metric.value = value
         if changed.get(name, b"") is not None:
-            kept.append(metric.SerializeToString())
+            metrics.append(metric.SerializeToString())
     result.ClearField("metrics")
-    result.metrics.extend(kept)
+    result.metrics.extend(metrics)
     return bytes(result.SerializeToString())

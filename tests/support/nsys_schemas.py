@@ -86,11 +86,11 @@ def rewrite(source: Path, target: Path, schema: Schema) -> None:
     with closing(sqlite3.connect(target)) as db, db:
         names = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         for table in sorted(names & (schema.more.keys() | schema.less.keys())):
-            kept = [(row[1], row[2]) for row in db.execute(f'PRAGMA table_info("{table}")')]
-            kept = [(column, kind) for column, kind in kept if column not in schema.less.get(table, ())]
-            cells = {f'"{column}"': f'"{column}"' for column, _ in reversed(kept)}
+            fields = [(row[1], row[2]) for row in db.execute(f'PRAGMA table_info("{table}")')]
+            fields = [(column, kind) for column, kind in fields if column not in schema.less.get(table, ())]
+            cells = {f'"{column}"': f'"{column}"' for column, _ in reversed(fields)}
             cells |= {f'"{column}"': value for column, value in schema.more.get(table, {}).items()}
-            types = {f'"{column}"': kind for column, kind in kept}
+            types = {f'"{column}"': kind for column, kind in fields}
             declared = ", ".join(f"{column} {types.get(column, 'INTEGER')}" for column in cells)
             db.execute(f"CREATE TABLE rewritten ({declared})")
             db.execute(f'INSERT INTO rewritten SELECT {", ".join(cells.values())} FROM "{table}" ORDER BY rowid')

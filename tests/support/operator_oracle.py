@@ -103,7 +103,7 @@ def _launch(trace: Event, found: Iterable[Node]) -> None:
 
 def merge(found: list[Node]) -> list[Node]:
     """Merge each only child into a parent of the same name, and return the remaining operators."""
-    kept = []
+    remaining = []
     for node in sorted(found, key=lambda node: (node.start, -node.end, RANKS[node.kind], node.order)):
         parent = node.parent
         same = parent is not None and (parent.name, parent.kind) == (node.name, node.kind)
@@ -112,8 +112,8 @@ def merge(found: list[Node]) -> list[Node]:
             for child in node.children:
                 child.parent = parent
         elif node.kind == "operator":
-            kept.append(node)
-    return kept
+            remaining.append(node)
+    return remaining
 
 
 def averages(trace: Event) -> tuple[dict[str, Figures], dict[tuple[str, str | None], Figures]]:

@@ -21,9 +21,9 @@ def packet(*parts: bytes, sequence: int = 1) -> bytes:
 
 def track(uuid: int, name: str = "", parent: int = 0, pid: int = 0, tid: int = 0) -> bytes:
     """Return a track: of a thread with ``tid``, of a process with ``pid`` alone, else of neither."""
-    told = field(1, uuid) + field(2, name) + (field(5, parent) if parent else b"")
-    told += field(4, field(1, pid) + field(2, tid)) if tid else field(3, field(1, pid)) if pid else b""
-    return packet(field(60, told))
+    descriptor = field(1, uuid) + field(2, name) + (field(5, parent) if parent else b"")
+    descriptor += field(4, field(1, pid) + field(2, tid)) if tid else field(3, field(1, pid)) if pid else b""
+    return packet(field(60, descriptor))
 
 
 def clock(number: int, time: int, *, incremental: bool = False, unit: int = 0) -> bytes:
@@ -49,18 +49,18 @@ class SliceWriter:
         notes: Mapping[str, int | str] | None = None, kind: int = BEGIN,
     ) -> bytes:  # fmt: skip
         new = b""
-        told = field(9, kind) + field(11, uuid)
+        event = field(9, kind) + field(11, uuid)
         for table, text in ((NAMES, name), (CATEGORIES, category)):
             number, more = self._number(table, text)
             new += more
-            told += field(table[1], number)
+            event += field(table[1], number)
         for key, value in (notes or {}).items():
             number, more = self._number(NOTES, key)
             new += more
             note = field(3, value) if isinstance(value, int) else field(6, value)
-            told += field(4, field(NOTES[1], number) + note)
-        told += b"".join(varint(FLOWS << 3 | 1) + flow.to_bytes(8, "little") for flow in flows)
-        return self._packet(time, told, new)
+            event += field(4, field(NOTES[1], number) + note)
+        event += b"".join(varint(FLOWS << 3 | 1) + flow.to_bytes(8, "little") for flow in flows)
+        return self._packet(time, event, new)
 
     def end(self, uuid: int, time: int) -> bytes:
         return self._packet(time, field(9, END) + field(11, uuid))
@@ -87,7 +87,7 @@ def totals(data: bytes) -> dict[tuple[str, str, str], tuple[int, int]]:
     texts: dict[int, dict[int, str]] = defaultdict(dict)
     tracks: dict[int, str] = {}
     opened: dict[int, list[tuple[str, str, int]]] = defaultdict(list)
-    told: dict[tuple[str, str, str], tuple[int, int]] = {}
+    sums: dict[tuple[str, str, str], tuple[int, int]] = {}
     for one in map(read, read(data)[1]):
         for table in (NAMES, CATEGORIES):
             for entry in map(read, [more for new in map(read, one.get(12, [])) for more in new.get(table[0], [])]):
@@ -101,6 +101,6 @@ def totals(data: bytes) -> dict[tuple[str, str, str], tuple[int, int]]:
                 opened[uuid].append((category, name, one[8][0]))
             elif event[9] == [END]:
                 category, name, start = opened[uuid].pop()
-                count, time = told.get((tracks[uuid], category, name), (0, 0))
-                told[tracks[uuid], category, name] = (count + 1, time + one[8][0] - start)
-    return told
+                count, time = sums.get((tracks[uuid], category, name), (0, 0))
+                sums[tracks[uuid], category, name] = (count + 1, time + one[8][0] - start)
+    return sums

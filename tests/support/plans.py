@@ -13,8 +13,8 @@ def find_outer_joins_of_pairs(
     """Return the conditions of the outer joins of a query for which DuckDB compares each row with each other one."""
     plans = cursor.execute(f"EXPLAIN (FORMAT json) {sql}", dict(values or {})).fetchall()
     steps = [step for _, plan in plans for step in _walk(*json.loads(plan))]
-    told = [step["extra_info"] for step in steps if step["name"].strip() == "BLOCKWISE_NL_JOIN"]
-    return [one["Condition"] for one in told if one["Join Type"] != "INNER"]
+    joins = [step["extra_info"] for step in steps if step["name"].strip() == "BLOCKWISE_NL_JOIN"]
+    return [one["Condition"] for one in joins if one["Join Type"] != "INNER"]
 
 
 def _walk(*steps: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -57,8 +57,8 @@ def report(
 
     def fill(db: duckdb.DuckDBPyConnection) -> None:
         length = round(end_ms * MS)
-        told = {"kind": "nsys", "captured_at": captured, "start_ns": 0, "stop_ns": length, "duration_ns": length}
-        insert(db, "report", [told])
+        row = {"kind": "nsys", "captured_at": captured, "start_ns": 0, "stop_ns": length, "duration_ns": length}
+        insert(db, "report", [row])
         insert(db, "gpu", [H100 | {"gpu_id": number, "uuid": uuid} for number, uuid in enumerate(gpus)])
         _work(db, [(kind, round(a * MS), round(b * MS)) for kind, a, b in work], used)
         _ranges(db, ranges)

@@ -47,7 +47,7 @@ class Chooser:
         instances = rnd.choice(["", "", "", "", "#1", "#2", "#1-2", "#2-9"])
         return f"{rnd.choice([self.paths[one.id], one.name])}{instances}"
 
-    def kept(self, selection: Selection) -> tuple[list[Operation], set[int]] | None:
+    def content(self, selection: Selection) -> tuple[list[Operation], set[int]] | None:
         """Return the operations and range ids in a selection, or None if it must be rejected."""
         chosen: set[int] = set()
         named: set[str] = set()
@@ -59,7 +59,9 @@ class Chooser:
             if self._plain(text) in self.paths.values():
                 named |= {self.paths[r.id] for r in instances}
         skipped = self._warmups(chosen, named) if selection.warmup == "exclude" else set()
-        operations = [o for c in self.captures for o in c.operations if self._kept(c, o, selection, chosen, skipped)]
+        operations = [
+            o for c in self.captures for o in c.operations if self._is_selected(c, o, selection, chosen, skipped)
+        ]
         inside = self._inside(chosen) if selection.ranges else set(self.paths)
         inside = (self._inside(chosen) if selection.ranges else set(self.paths)) - self._inside(skipped)
         return operations, {r.id for r in self.ranges if r.id in inside and self._in_time(r.start, selection)}
@@ -89,13 +91,13 @@ class Chooser:
         if text != plain:
             numbers = text.rpartition("#")[2].partition("-")
             first, last = int(numbers[0]), int(numbers[2] or numbers[0])
-        kept = []
+        instances = []
         for one in found:
             same = [r for r in found if r.tid == one.tid and self._lineage(r) == self._lineage(one)]
             same.sort(key=lambda r: (r.start, self.order[r.id]))
             if max(first, 1 + skip) <= same.index(one) + 1 <= last:
-                kept.append(one)
-        return kept
+                instances.append(one)
+        return instances
 
     def _lineage(self, one: Range) -> tuple[str, ...]:
         """Return the names of the enclosing ranges and its own; some different lineages have the same path text."""
@@ -115,7 +117,7 @@ class Chooser:
         through = {path for path in map(self.paths.get, found) for other in named if other.startswith(f"{path}/")}
         return {number for number in found if self.paths[number] not in through}
 
-    def _kept(self, c: Capture, o: Operation, s: Selection, chosen: set[int], skipped: set[int]) -> bool:
+    def _is_selected(self, c: Capture, o: Operation, s: Selection, chosen: set[int], skipped: set[int]) -> bool:
         call = c.call_of(o)
         inside = c.around(call, s.mode) if call else set()
         left_out = c.around(call, "process") if call else set()

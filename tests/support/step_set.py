@@ -13,7 +13,7 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "steps.toml"
 
 
 @dataclass(frozen=True)
-class Told:
+class Detection:
     """The known and detected iterations of a report.
 
     Args:
@@ -43,14 +43,14 @@ def truth(part: str) -> dict[str, dict[str, int]]:
     return dict(tomllib.loads(DATA.read_text(encoding="utf-8"))[part])
 
 
-def told(library: Library, report_id: str, name: str, true: dict[str, int]) -> Told:
+def detect(library: Library, report_id: str, name: str, true: dict[str, int]) -> Detection:
     """Detect the iterations of a report and return them with the true values."""
     rows = analysis.run(library, report_id, "detected_iterations", {})
     size = float(median(rows["kernels"])) if len(rows) else 0
-    return Told(name, true["iterations"], true.get("kernels", 0), len(rows), size)
+    return Detection(name, true["iterations"], true.get("kernels", 0), len(rows), size)
 
 
-def precision_and_recall(several: Iterable[Told]) -> tuple[float, float]:
+def precision_and_recall(several: Iterable[Detection]) -> tuple[float, float]:
     """Return the share of detections that are right, and the share of loops that were detected correctly."""
     all_ = list(several)
     right = sum(one.is_right and one.found > 0 for one in all_)

@@ -17,7 +17,7 @@ MAY_EXCEED = ("Variation", "varies by", "Contradiction")
 
 
 @dataclass(frozen=True)
-class Said:
+class Shares:
     """The percentages in a summary: idle time of its GPUs by place, and busy time by GPU."""
 
     idle: dict[str, float]
@@ -27,13 +27,13 @@ class Said:
     repeated: list[str]
 
 
-def told(library: Library, report: Manifest, text: str | None = None) -> Said:
+def read_shares(library: Library, report: Manifest, text: str | None = None) -> Shares:
     """Return the shares in a report's summary, and in the finding on idle GPUs for the same part."""
     params = document.get_page_params(library, report, {})
     text = document.write_summary(library, report, params) if text is None else text
     idle = {}
-    if said := re.search(r"\*\*The GPU is idle ([\d.]+) % of the time\*\*", text):
-        idle["headline"] = float(said[1])
+    if headline := re.search(r"\*\*The GPU is idle ([\d.]+) % of the time\*\*", text):
+        idle["headline"] = float(headline[1])
     if reasons := table(text, "Why the GPU was idle"):
         idle["reasons"] = sum(share(row[3]) for row in reasons)
     part = judge.find_steady_part(library, report, params)
@@ -44,7 +44,7 @@ def told(library: Library, report: Manifest, text: str | None = None) -> Said:
     gpus = table(text, "GPU time")
     sections = [text.partition(f"## {title}\n")[2].partition("\n## ")[0] for title in ("In short", "Findings")]
     lines = [line for section in sections for line in section.splitlines() if repeated(line)]
-    return Said(idle, [share(row[1]) for row in gpus], [share(row[2]) for row in gpus], list(_too_large(text)), lines)
+    return Shares(idle, [share(row[1]) for row in gpus], [share(row[2]) for row in gpus], list(_too_large(text)), lines)
 
 
 def repeated(text: str) -> list[str]:

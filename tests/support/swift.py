@@ -79,8 +79,8 @@ class Swift(S3):
             text = _COMMON.format(port=port, user=getpass.getuser(), folder=folder)
             text += _PROXY if part == "proxy" else _STORES.format(part=part)
             (folder / f"{part}.conf").write_text(text)
-        told = [str(folder), *(f"{part}={ports[part]}" for part in _STORAGE)]
-        subprocess.run([str(found / "python"), "-c", _RINGS, *told], check=True)
+        arguments = [str(folder), *(f"{part}={ports[part]}" for part in _STORAGE)]
+        subprocess.run([str(found / "python"), "-c", _RINGS, *arguments], check=True)
 
     def commands(self) -> list[list[str]]:
         return [

@@ -8,11 +8,11 @@ Fields = dict[int, list[Any]]
 
 def varint(value: int) -> bytes:
     value &= (1 << 64) - 1
-    told = b""
+    encoded = b""
     while value > 127:
-        told += bytes([value & 127 | 128])
+        encoded += bytes([value & 127 | 128])
         value >>= 7
-    return told + bytes([value])
+    return encoded + bytes([value])
 
 
 def field(number: int, value: int | str | bytes) -> bytes:
@@ -111,10 +111,10 @@ class ModuleWriter:
             "called_computation_ids": 38, "backend_config": 43,
         }  # fmt: skip
         shape = field(2, kind) + b"".join(field(3, size) for size in sizes)
-        told = field(1, name) + field(2, opcode) + field(3, shape) + field(35, self._count)
-        told += b"".join(field(36, operand) for operand in operands)
-        told += b"".join(field(numbers[key], value) for key, value in more.items())
-        self._instructions[computation] = self._instructions.get(computation, b"") + field(2, told)
+        instruction = field(1, name) + field(2, opcode) + field(3, shape) + field(35, self._count)
+        instruction += b"".join(field(36, operand) for operand in operands)
+        instruction += b"".join(field(numbers[key], value) for key, value in more.items())
+        self._instructions[computation] = self._instructions.get(computation, b"") + field(2, instruction)
         return self._count
 
     def data(self) -> bytes:

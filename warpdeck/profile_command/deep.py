@@ -127,13 +127,13 @@ def _show_progress(messages: Path) -> Iterator[None]:
     end = threading.Event()
 
     def show() -> None:
-        said = 0
+        last_shown = 0
         while not end.wait(_LOOK_S):
             with contextlib.suppress(OSError):
                 measured = len(ncu.MEASURED.findall(messages.read_bytes()))
-                if measured >= said + 10 or (measured and not said):
+                if measured >= last_shown + 10 or (measured and not last_shown):
                     terminal.say(f"ncu: {words.counted(measured, 'launch')} measured", sys.stderr)
-                    said = measured
+                    last_shown = measured
 
     thread = threading.Thread(target=show, daemon=True)
     thread.start()

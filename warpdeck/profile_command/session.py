@@ -122,7 +122,7 @@ class Session:
             terminal.say(self._say_why_none(), sys.stderr)
             return []
         stem = self._claim_name([path.name for path in found])
-        kept = []
+        reports = []
         for path in found:
             ending = next(one for one in REPORTS if path.name.endswith(one))
             rank = _parse_rank(path.name)
@@ -133,8 +133,8 @@ class Session:
                 path, ending = converted, ".nsys-rep"  # noqa: PLW2901
             self._write_beside(own, rank if rank >= 0 else None, len(found))
             shutil.move(path, self.output / f"{own}{ending}")
-            kept.append(self.output / f"{own}{ending}")
-        return self._gather_ranks(kept)
+            reports.append(self.output / f"{own}{ending}")
+        return self._gather_ranks(reports)
 
     def _claim_name(self, found: list[str]) -> str:
         """Return a name of which there are no files yet; of a rank of an outer launcher with its number."""
@@ -165,13 +165,13 @@ class Session:
             device = None if local is None else self.monitor.devices[local % len(self.monitor.devices)]
             self.monitor.write(self.output / f"{own}.nvml.csv", device)
 
-    def _gather_ranks(self, kept: list[Path]) -> list[Path]:
+    def _gather_ranks(self, reports: list[Path]) -> list[Path]:
         """Return the reports of all ranks to the first one, which waits for them; nothing to the others."""
         rank = self.chosen.rank
         if rank is None:
-            return kept
+            return reports
         if rank.number:
-            terminal.say(f"rank {rank.number}: {kept[0]}", sys.stderr)
+            terminal.say(f"rank {rank.number}: {reports[0]}", sys.stderr)
             return []
         limit = time.monotonic() + RANKS_S
         stem = f"{self.chosen.name}_{rank.run}_rank"
@@ -202,8 +202,8 @@ class Session:
             return ncu.explain(b"".join(path.read_bytes() for path in self.folder.glob("*.log")))
         logs = [path.read_text(errors="replace") for path in sorted(self.folder.glob("*.log"))]
         last = [line.strip() for text in logs for line in text.splitlines() if line.strip()]
-        said = f" It says: {' '.join(last[-4:])[:400]}" if last else ""
-        return f"nsys wrote no report.{said}"
+        excerpt = f" It says: {' '.join(last[-4:])[:400]}" if last else ""
+        return f"nsys wrote no report.{excerpt}"
 
 
 def _parse_rank(name: str) -> int:

@@ -50,7 +50,7 @@ class Child:
         command: command line.
         environment: its environment.
         messages: file for the command's own output; None leaves it where ours goes.
-        kept: further file descriptors, which it gets and which are closed here.
+        descriptors: further file descriptors, which it gets and which are closed here.
         terminal: whether it stands in the foreground of our terminal.
         is_profiler: whether its program may outlive it.
         status: file in which the program leaves its exit status (``wrap_program``).
@@ -59,7 +59,7 @@ class Child:
     command: Sequence[str]
     environment: Mapping[str, str]
     messages: Path | None = None
-    kept: tuple[int, ...] = ()
+    descriptors: tuple[int, ...] = ()
     terminal: bool = True
     is_profiler: bool = True
     status: Path | None = None
@@ -129,7 +129,7 @@ class Child:
 
     def _start_program(self) -> subprocess.Popen[bytes]:
         with contextlib.ExitStack() as stack:
-            for number in self.kept:
+            for number in self.descriptors:
                 stack.callback(os.close, number)
             messages = stack.enter_context(self.messages.open("wb")) if self.messages else None
             return subprocess.Popen(
@@ -137,7 +137,7 @@ class Child:
                 env=dict(self.environment),
                 stdout=messages,
                 stderr=messages,
-                pass_fds=self.kept,
+                pass_fds=self.descriptors,
                 process_group=0,
             )
 
@@ -154,11 +154,11 @@ class Child:
         """Wait for a process as a shell does: stop with it, and go on with it."""
         while True:
             try:
-                _, told = os.waitpid(pid, os.WUNTRACED)
+                _, wait_status = os.waitpid(pid, os.WUNTRACED)
             except ChildProcessError:
                 return 0
-            if not os.WIFSTOPPED(told):
-                code = os.waitstatus_to_exitcode(told)
+            if not os.WIFSTOPPED(wait_status):
+                code = os.waitstatus_to_exitcode(wait_status)
                 return code if code >= 0 else 128 - code
             _take_terminal()
             os.kill(os.getpid(), signal.SIGSTOP)

@@ -54,10 +54,10 @@ def make_command(
     return [ncu, "-o", output, *words, *program]
 
 
-def explain(said: bytes) -> str:
+def explain(output: bytes) -> str:
     """Return a sentence for the output of an ncu that left no report."""
-    known = next((sentence for sign, sentence in _ENDS.items() if sign in said), None)
+    known = next((sentence for sign, sentence in _ENDS.items() if sign in output), None)
     if known:
         return known
-    last = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()][-3:]
+    last = [line.strip() for line in output.decode(errors="replace").splitlines() if line.strip()][-3:]
     return f"ncu wrote no report. It says: {' '.join(last)[:400]}" if last else "ncu wrote no report."

@@ -15,5 +15,5 @@ def push_file(path: Path) -> tuple[bool, str]:
         [sys.executable, "-c", _PUSH, str(Path(__file__).resolve().parents[2]), "push", str(path)],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
     )  # fmt: skip
-    said = (done.stderr if done.returncode else done.stdout).strip().splitlines()
-    return done.returncode == 0, said[-1] if said else f"exit status {done.returncode}"
+    lines = (done.stderr if done.returncode else done.stdout).strip().splitlines()
+    return done.returncode == 0, lines[-1] if lines else f"exit status {done.returncode}"

@@ -40,8 +40,8 @@ def read_rank(environment: Mapping[str, str] = os.environ) -> Rank | None:
         values = [environment.get(name, "") for name in (number, size, local)]
         if not (values[0].isdecimal() and values[1].isdecimal() and int(values[1]) > 1):
             continue
-        told = "-".join(environment[name] for name in run if environment.get(name))
-        name = re.sub(r"[^A-Za-z0-9]+", "-", told).strip("-")[:60]
+        run_id = "-".join(environment[name] for name in run if environment.get(name))
+        name = re.sub(r"[^A-Za-z0-9]+", "-", run_id).strip("-")[:60]
         return Rank(
             int(values[0]), int(values[1]), int(values[2]) if values[2].isdecimal() else int(values[0]),
             name or f"run-{os.getppid()}",

@@ -59,7 +59,7 @@ class Plan:
         """Return the file in which the program leaves its exit status."""
         return Path(self.folder) / f"{name}.status"
 
-    def told(self, name: str) -> Path:
+    def window_log(self, name: str) -> Path:
         """Return the file in which the program's Python says when the window opens and closes."""
         return Path(self.folder) / f"{name}.window"
 
@@ -75,7 +75,12 @@ def make_child(plan: Plan, program: Sequence[str], name: str, *, terminal: bool)
     """
     output = str(Path(plan.folder) / name)
     environment: dict[str, str] = dict(os.environ)
-    asked: dict[str, Any] = {"tool": plan.tool, "steps": plan.steps, "told": str(plan.told(name)), "output": output}
+    asked: dict[str, Any] = {
+        "tool": plan.tool,
+        "steps": plan.steps,
+        "told": str(plan.window_log(name)),
+        "output": output,
+    }
     if plan.tool == "torch":
         asked |= {"after_s": plan.after_s, "seconds": plan.seconds, "options": plan.options}
         return Child(program, python_program.inject(environment, asked), terminal=terminal, is_profiler=False)

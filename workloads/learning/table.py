@@ -78,17 +78,19 @@ def read(path: Path, left_out: Callable[[str], None] | None = None) -> list[Row]
     if len(table) > ROWS:
         raise WorkloadError(f"{path} has more than {ROWS:,} rows.")
     table = table.reindex(columns=list(COLUMNS))
-    told = [row for row in map(_parse_row, table.itertuples(index=False)) if row]
-    if not told:
+    parsed_rows = [row for row in map(_parse_row, table.itertuples(index=False)) if row]
+    if not parsed_rows:
         raise WorkloadError(f"{path} has no row with a task, a size and a time.")
-    rows = [row for row in told if row.moved]
+    rows = [row for row in parsed_rows if row.moved]
     if not rows:
         raise WorkloadError(
             f"{path} tells the bytes of no task: neither a profile nor bytes_by_task of .meta.json did. "
             f"Run {COMMAND} profile tasks anew."
         )
-    if left_out and len(rows) < len(told):
-        left_out(f"{path}: {len(told) - len(rows):,} of {len(told):,} rows are excluded, which tell no bytes")
+    if left_out and len(rows) < len(parsed_rows):
+        left_out(
+            f"{path}: {len(parsed_rows) - len(rows):,} of {len(parsed_rows):,} rows are excluded, which tell no bytes"
+        )
     return rows
 
 

@@ -73,7 +73,7 @@ def compute_trust(judged_rows: Mapping[str, Sequence[Judged]]) -> costs.Trust:
     The left-out part is one of SIZES, LARGEST and MACHINES. A task is included if both devices were measured and the
     model learned it without the left-out part; otherwise its choices are those of the threshold.
     """
-    told = {}
+    trust = {}
     for left_out in (SIZES, LARGEST, MACHINES):
         groups: dict[tuple[str, str], list[Judged]] = {}
         for one in judged_rows.get(left_out, ()):
@@ -81,8 +81,8 @@ def compute_trust(judged_rows: Mapping[str, Sequence[Judged]]) -> costs.Trust:
                 groups.setdefault((one.row.task, one.row.precision), []).append(one)
         for key, members in groups.items():
             if regrets := _compute_regrets(members):
-                told[*key, left_out] = regrets["model"], regrets["threshold"]
-    return told
+                trust[*key, left_out] = regrets["model"], regrets["threshold"]
+    return trust
 
 
 def judge_rows(splits: Iterable[Split], *, each: bool = True) -> Iterator[Judged]:
@@ -156,9 +156,9 @@ def _decide_by_energy(row: Row, predicted: dict[str, float | None], *, by_time: 
 
 def _split_rows(rows: Sequence[Row]) -> dict[str, list[Split]]:
     splits = {SIZES: list(_split_by_size(rows)), LARGEST: list(_split_off_largest(rows))}
-    for what, told in ((TASKS, "task"), (MACHINES, "machine")):
-        names = sorted({getattr(row, told) for row in rows})
-        splits[what] = [_split_by_field(rows, told, name) for name in names] if len(names) > 1 else []
+    for what, attribute in ((TASKS, "task"), (MACHINES, "machine")):
+        names = sorted({getattr(row, attribute) for row in rows})
+        splits[what] = [_split_by_field(rows, attribute, name) for name in names] if len(names) > 1 else []
     return splits
 
 

@@ -55,11 +55,11 @@ class Choice:
 
     def keeps(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the rows that match the search and the classes."""
-        kept = rows
+        matches = rows
         if self.search:
-            text = kept["name"].fillna("") + " " + kept["full_name"].fillna("")
-            kept = kept[text.str.contains(self.search, case=False, regex=False)]
-        return kept[kept["class"].isin(self.classes)] if self.classes else kept
+            text = matches["name"].fillna("") + " " + matches["full_name"].fillna("")
+            matches = matches[text.str.contains(self.search, case=False, regex=False)]
+        return matches[matches["class"].isin(self.classes)] if self.classes else matches
 
 
 def choose(classes: Sequence[str]) -> Choice:
@@ -149,8 +149,8 @@ def _format_roof_share(row: Mapping[Any, Any]) -> str:
 
 def add_readings(rows: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
     """Add the verdict sentence of each launch as column ``reading``; ``limits`` is the result of ``ncu_limits``."""
-    told = {row["launch_id"]: verdicts.describe_verdict(row) for row in limits.to_dict("records")}
-    return rows.assign(reading=[told.get(launch, "") for launch in rows["launch_id"]])
+    readings = {row["launch_id"]: verdicts.describe_verdict(row) for row in limits.to_dict("records")}
+    return rows.assign(reading=[readings.get(launch, "") for launch in rows["launch_id"]])
 
 
 def choose_color(row: Mapping[Any, Any], by: str) -> tuple[str, str]:
@@ -223,10 +223,10 @@ def draw_above(rows: pd.DataFrame) -> None:
     wrong = rows.dropna(subset=["above_roof"])
     if wrong.empty:
         return
-    told = [f"- {fmt.plain(row['name'])}: {fmt.plain(row['above_roof'])}" for _, row in wrong.head(ABOVE).iterrows()]
+    lines = [f"- {fmt.plain(row['name'])}: {fmt.plain(row['above_roof'])}" for _, row in wrong.head(ABOVE).iterrows()]
     if len(wrong) > ABOVE:
-        told.append(f"- and {fmt.count(len(wrong) - ABOVE)} more")
-    st.warning("Above the roof, which is impossible:\n" + "\n".join(told), icon=":material/warning:")
+        lines.append(f"- and {fmt.count(len(wrong) - ABOVE)} more")
+    st.warning("Above the roof, which is impossible:\n" + "\n".join(lines), icon=":material/warning:")
 
 
 def add_titles(rows: pd.DataFrame) -> pd.DataFrame:

@@ -28,9 +28,9 @@ COLUMNS = (
 def draw_tokens() -> None:
     st.subheader("Tokens for programs", anchor=False)
     uses = session.open_for_admin().catalog.token_uses.all()
-    kept = open_tokens(session.get_settings()).all()
-    if kept:
-        rows = pd.DataFrame([_make_row(one, uses.get(one.id, "")) for one in kept])
+    tokens = open_tokens(session.get_settings()).all()
+    if tokens:
+        rows = pd.DataFrame([_make_row(one, uses.get(one.id, "")) for one in tokens])
         tables.draw_table(rows, COLUMNS, key="admin-tokens", download="tokens.csv")
     else:
         st.caption("There are none.")
@@ -42,9 +42,9 @@ def draw_tokens() -> None:
             st.number_input("Days", 1, MOST_DAYS, DAYS, key=_DAYS, help="How long it lasts")
             st.checkbox("Never ends", key=_NEVER)
             st.form_submit_button("Make", on_click=_make_token)
-        if kept:
+        if tokens:
             with st.popover("Remove a token", icon=":material/key_off:"), st.form("admin-token-remove", border=False):
-                st.selectbox("Token", [one.name for one in kept], key=_GONE, format_func=fmt.visible)
+                st.selectbox("Token", [one.name for one in tokens], key=_GONE, format_func=fmt.visible)
                 st.form_submit_button("Remove", on_click=_remove_token)
 
 

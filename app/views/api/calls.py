@@ -51,9 +51,9 @@ def _sum_up_calls(rows: pd.DataFrame) -> str:
             ("module loading", "module loading"),
         )
     ]
-    told = ", ".join(f"{fmt.duration(ns)} {words}" for words, ns in sorted(parts, key=lambda p: -p[1]) if ns)
+    breakdown = ", ".join(f"{fmt.duration(ns)} {words}" for words, ns in sorted(parts, key=lambda p: -p[1]) if ns)
     return f"{fmt.duration(total)} in {fmt.counted(rows['calls'].sum(), 'call')}, summed over threads" + (
-        f": {told}." if told else "."
+        f": {breakdown}." if breakdown else "."
     )
 
 

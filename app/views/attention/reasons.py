@@ -17,11 +17,11 @@ GOOD_PCT = 50.0
 
 def draw_reason(manifest: Manifest, rows: pd.DataFrame) -> None:
     """Draw the reason in one paragraph, and the advice of the rule about attention where it fires."""
-    told = describe(rows)
-    if not told:
+    reason = describe(rows)
+    if not reason:
         return
     st.subheader("Why it is slow", anchor=False)
-    st.markdown(told)
+    st.markdown(reason)
     unfused = bool((rows["part"] == "softmax").any())
     with st.container(key="attention-advice" if unfused else "attention-fused"):  # reserves height for what loads later
         _draw_advice(manifest)

@@ -206,12 +206,12 @@ def _explain_traffic(rows: pd.DataFrame) -> str:
 
 def _list_peaks(rows: pd.DataFrame) -> str:
     """Return each peak that a part is compared with, and its source."""
-    told = []
+    peaks = []
     for row in rows.dropna(subset=["peak_flops_per_s"]).drop_duplicates("peak_precision").to_dict("records"):
         unit = "CUDA cores, for the softmax" if row["part"] == "softmax" else "dense"
         peak = fmt.flops(row["peak_flops_per_s"], digits=False)
-        told.append(f"{peak} in {row['peak_precision'].upper()} ({unit}; {row['peak_from']})")
-    return f"Peaks: {', '.join(told)}."
+        peaks.append(f"{peak} in {row['peak_precision'].upper()} ({unit}; {row['peak_from']})")
+    return f"Peaks: {', '.join(peaks)}."
 
 
 def draw_contradictions(rows: pd.DataFrame) -> None:

@@ -38,7 +38,7 @@ def draw_differences(a: Manifest, b: Manifest, mine: Settled, theirs: Settled) -
 
 
 def _make_row(one: Changed) -> dict[str, object]:
-    said = one.b if one.b.verdict == "fires" else one.a
+    finding = one.b if one.b.verdict == "fires" else one.a
     return {
         "change": _TITLES[one.change],
         "title": one.a.rule.title,
@@ -46,7 +46,7 @@ def _make_row(one: Changed) -> dict[str, object]:
         "b_pct": _read_share(one.b),
         "a_ns": one.a.saving_ns if one.a.verdict == "fires" else None,
         "b_ns": one.b.saving_ns if one.b.verdict == "fires" else None,
-        "said": sentences.strip_sentence(said),
+        "said": sentences.strip_sentence(finding),
     }
 
 

@@ -29,8 +29,13 @@ def format_points(x: Any) -> str:
 def list_verdict_lines(a: Side, b: Side) -> list[str]:
     """Return the command line's summary as Markdown: which side is faster, by how much, and what changed."""
     headline = f"**{verdict.state_headline(a, b, fmt.plain)}**"
-    told = [headline, verdict.state_figures(a, b, fmt.plain), verdict.explain_change(a, b), verdict.state_outside(a, b)]
-    return [line for line in told if line]
+    lines = [
+        headline,
+        verdict.state_figures(a, b, fmt.plain),
+        verdict.explain_change(a, b),
+        verdict.state_outside(a, b),
+    ]
+    return [line for line in lines if line]
 
 
 def describe_causes(rows: pd.DataFrame, basis: Basis) -> str:
@@ -114,7 +119,7 @@ def count_significant(rows: pd.DataFrame) -> str:
     both = int((rows["status"] == "same").sum())
     if not both:
         return "The two reports have no kernel in common."
-    told = [
+    parts = [
         f"{fmt.count(counts[word])} {shown}"
         for word, shown in (
             ("slower", "slower"),
@@ -126,7 +131,7 @@ def count_significant(rows: pd.DataFrame) -> str:
     ]
     ends = [f"{fmt.count(n)} {word}" for word in ("new", "gone") if (n := int((rows["status"] == word).sum()))]
     noun = "kernel" if both == 1 else "kernels"
-    return f"{fmt.count(both)} {noun} in both: {', '.join(told)}" + (f"; {', '.join(ends)}." if ends else ".")
+    return f"{fmt.count(both)} {noun} in both: {', '.join(parts)}" + (f"; {', '.join(ends)}." if ends else ".")
 
 
 def build_command(basis: Basis, a: str, b: str, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:

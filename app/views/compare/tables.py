@@ -162,7 +162,7 @@ def _draw_spread(found: compared_report.Compared, row: "pd.Series[Any]") -> None
     st.markdown(f"**Durations of {fmt.plain(fmt.shortened(row['name'], 100))}**")
     figure = charts.plot_distributions(a, b, theme.get_theme())
     chart_element.draw_chart(figure, "compare-spread")
-    told = [
+    summaries = [
         (
             f"{letter}: median {fmt.duration(row[f'{side}_median_ns'])}, P95 {fmt.duration(row[f'{side}_p95_ns'])}"
             f" ({fmt.count(len(drawn))} launches drawn)"
@@ -170,7 +170,7 @@ def _draw_spread(found: compared_report.Compared, row: "pd.Series[Any]") -> None
         for letter, side, drawn in (("A", "a", a), ("B", "b", b))
         if len(drawn)
     ]
-    st.caption("  ·  ".join(told))
+    st.caption("  ·  ".join(summaries))
     st.code(row["demangled"], language=None, wrap_lines=True)
 
 

@@ -57,11 +57,11 @@ def draw_section(report_id: str) -> bool:
     chosen = _choose_policy(names, scheduling.main_policy(policies))
     errors, regrets = (session.run_whole(report_id, name) for name in ("scheduler_errors", "scheduler_regrets"))
     _draw_facts(scheduling.find_overall(policies, chosen))
-    for said in scheduling.judge_policy(policies, errors, regrets, chosen):
-        if said.missed:
-            st.warning(fmt.plain(said.words), icon=":material/warning:")
+    for remark in scheduling.judge_policy(policies, errors, regrets, chosen):
+        if remark.missed:
+            st.warning(fmt.plain(remark.words), icon=":material/warning:")
         else:
-            st.markdown(fmt.plain(said.words))
+            st.markdown(fmt.plain(remark.words))
     titles = [scheduling.get_policy_title(policy) for policy in policies["policy"]]
     tables.draw_table(
         policies.assign(title=titles), table_columns.select_filled(policies.assign(title=titles), POLICIES),

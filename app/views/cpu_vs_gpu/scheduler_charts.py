@@ -151,17 +151,17 @@ def _style(color: str, device: str, *, shared: bool) -> dict[str, object]:
 def _tell_row(row: Any) -> str:
     reason = fmt.escape_plotly(fmt.shortened(row.reason, 80)) if isinstance(row.reason, str) else ""
     task = fmt.escape_plotly(fmt.shortened(row.task, 40))
-    told = [
+    lines = [
         f"<b>{task}</b>, {fmt.count(row.size)}",
         f"{DEVICES.get(row.device, 'nowhere')}: {reason}",
         f"took {fmt.duration(row.ns)}, predicted {fmt.duration(row.predicted_ns)}",
     ]
-    told += [
+    lines += [
         f"{words} {fmt.duration(value)}"
         for words, value in (("regret", row.regret_ns), ("waited", row.waited_ns))
         if fmt.number(value)
     ]
-    return "<br>".join(told)
+    return "<br>".join(lines)
 
 
 def _shade_loads(figure: go.Figure, known: pd.DataFrame, size: float, theme: Theme) -> None:

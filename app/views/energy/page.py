@@ -82,8 +82,8 @@ def _choose_step(report_id: str) -> "pd.Series[Any] | None":
         flops = number_input.ask("FLOPs per step", FLOPS, "for example 1.2e12", _FLOPS_HELP)
         items = number_input.ask("Items per step", ITEMS, "samples or tokens", _ITEMS_HELP)
     params = {key: value for key, value in (("flops", flops), ("items", items)) if value}
-    told = session.run(report_id, "energy_steps", **params) if params else rows
-    row: pd.Series[Any] = told[told["steps"] == chosen].iloc[0]
+    computed = session.run(report_id, "energy_steps", **params) if params else rows
+    row: pd.Series[Any] = computed[computed["steps"] == chosen].iloc[0]
     return row
 
 
@@ -140,8 +140,8 @@ def _explain_steps(step: "pd.Series[Any] | None") -> str:
         if fmt.number(step[column]) is None
     ]
     if missing:
-        told = " and ".join(missing)
-        sentences.append(f"{told[:1].upper()}{told[1:]} per step unknown. Enter a value to compute efficiency.")
+        names = " and ".join(missing)
+        sentences.append(f"{names[:1].upper()}{names[1:]} per step unknown. Enter a value to compute efficiency.")
     return fmt.plain(" ".join(sentences))
 
 

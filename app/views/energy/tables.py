@@ -58,16 +58,16 @@ def add_shown(rows: pd.DataFrame) -> pd.DataFrame:
     """Add the columns that the tables show; values that cannot be measured are blank, with a note."""
     rows = rows.copy()
     notes = pd.Series([sentences.note(row) for _, row in rows.iterrows()], index=rows.index, dtype=object)
-    told = ~notes.isin([sentences.SHORT, sentences.OUTSIDE])
+    is_measured = ~notes.isin([sentences.SHORT, sentences.OUTSIDE])
     rows["note"] = notes.replace("", None)
-    rows["energy_j"] = rows["joules"].where(told)
+    rows["energy_j"] = rows["joules"].where(is_measured)
     off = [
         sentences.compute_error(row.joules, row.low_j, row.high_j) if fine else None
-        for row, fine in zip(rows.itertuples(), told, strict=True)
+        for row, fine in zip(rows.itertuples(), is_measured, strict=True)
     ]
     rows["off_j"] = pd.Series(off, index=rows.index, dtype="Float64")
     for name in {"mean_w", "share_pct"} & set(rows):
-        rows[name] = rows[name].where(told)
+        rows[name] = rows[name].where(is_measured)
     rows["time_ns"] = rows["seconds"].astype("Float64") * 1e9
     return rows
 

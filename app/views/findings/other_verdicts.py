@@ -40,8 +40,8 @@ def draw_unjudged(findings: Sequence[Finding]) -> None:
     lacks: dict[tuple[str, str], list[str]] = {}
     for finding in findings:
         lacks.setdefault((finding.why, finding.command), []).append(finding.rule.title)
-    said = sorted(lacks.items(), key=lambda item: -len(item[1]))
-    captured = [(why, command, titles) for (why, command), titles in said if command]
+    ordered = sorted(lacks.items(), key=lambda item: -len(item[1]))
+    captured = [(why, command, titles) for (why, command), titles in ordered if command]
     if captured:
         with st.expander(f"Not captured ({sum(len(titles) for _, _, titles in captured)})"):
             st.markdown(
@@ -51,9 +51,11 @@ def draw_unjudged(findings: Sequence[Finding]) -> None:
                 )
             )
             page_elements.draw_commands(command for _, command, _ in captured)
-    rest = [f"- {fmt.sentence(why)} ({fmt.plain(', '.join(titles))})" for (why, command), titles in said if not command]
+    rest = [
+        f"- {fmt.sentence(why)} ({fmt.plain(', '.join(titles))})" for (why, command), titles in ordered if not command
+    ]
     if rest:
-        with st.expander(f"Nothing to judge ({sum(len(titles) for (_, command), titles in said if not command)})"):
+        with st.expander(f"Nothing to judge ({sum(len(titles) for (_, command), titles in ordered if not command)})"):
             st.markdown("\n".join(rest))
 
 

@@ -55,8 +55,8 @@ def draw_page() -> None:
 
 def _draw_program(of: program.Program) -> None:
     """Draw one line on the kind of program, with the evidence as its tooltip."""
-    if told := program.describe_program(of):
-        st.caption(told, help="\n".join(f"- {one.trait}: {code(one.evidence)}" for one in of))
+    if description := program.describe_program(of):
+        st.caption(description, help="\n".join(f"- {one.trait}: {code(one.evidence)}" for one in of))
 
 
 draw_page()

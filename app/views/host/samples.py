@@ -34,10 +34,10 @@ def draw_samples(report_id: str) -> None:
         page_selection.clear_button("host-clear")
         return
     asked = _draw_controls(present)
-    if told := describe_idle_function(
+    if description := describe_idle_function(
         session.run(report_id, "cpu_functions", **_make_source_parameter(asked), moments="idle"), _title_source(asked)
     ):
-        st.markdown(told)
+        st.markdown(description)
     rows = session.run(report_id, "cpu_tree", **asked)
     if rows.empty:
         of = " of this thread" if "thread" in asked else ""

@@ -17,8 +17,8 @@ def describe_threads(rows: pd.DataFrame) -> list[str]:
         whole = sum(int(row[name]) for name in ("running_ns", "blocked_ns", "waiting_ns"))
         if whole:
             parts = (fmt.percent(100 * row[name] / whole) for name in ("running_ns", "blocked_ns", "waiting_ns"))
-            told = "runs {}, is blocked in calls {} and waits otherwise {}.".format(*parts)
-            found.append(f"Of its {fmt.duration(whole)} the launching thread {_format_name(row)} {told}")
+            shares = "runs {}, is blocked in calls {} and waits otherwise {}.".format(*parts)
+            found.append(f"Of its {fmt.duration(whole)} the launching thread {_format_name(row)} {shares}")
     loading = rows[rows["role"] == "data loading"]
     if len(loading):
         names = ", ".join(_format_name(row) for _, row in loading.head(8).iterrows())

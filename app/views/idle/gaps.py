@@ -72,8 +72,8 @@ def _explain_idle_time(
     where = places.find_place(ranges) if len(ranges) else None
     if where is not None:
         sentence += f" The CPU was in {code(where['range'])} for {fmt.percent(where['share_pct'])} of it."
-    if top["reason"] == "host code" and (told := places.find_code(sampled)):
-        sentence += f" {told}"
+    if top["reason"] == "host code" and (code_sentence := places.find_code(sampled)):
+        sentence += f" {code_sentence}"
     gap_ns = find_usual_gap(top, gaps)
     path = None if where is None else where["range"]
     return f"{sentence} {sentences.choose_advice(top['reason'], gap_ns, path, str(top['function']), traits)}".strip()

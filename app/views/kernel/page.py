@@ -114,11 +114,11 @@ def _draw_facts(summary: "pd.Series[Any]") -> None:
 def _draw_findings(manifest: Manifest, summary: "pd.Series[Any]") -> None:
     """List what findings say about this kernel; other sections do not wait for them."""
     with ui.boundary():
-        told = [one for one in judged_findings.judge_report(manifest) if _is_about(one, summary)]
+        findings = [one for one in judged_findings.judge_report(manifest) if _is_about(one, summary)]
         st.subheader("Findings", anchor=False)
-        if not told:
+        if not findings:
             st.caption("No finding names this kernel.")
-        for one in told:
+        for one in findings:
             advice = [f"- {fmt.sentence(line)}" for line in sentences.fill_advice(one)]
             st.markdown(
                 "\n".join([f"{judged_findings.format_badge(one)} {judged_findings.format_sentence(one)}", *advice])

@@ -22,8 +22,8 @@ def draw_readings(report_id: str, launch: "pd.Series[Any]") -> None:
     number = int(launch["launch_id"])
     st.caption("Warpdeck's own reading of the counters. The rules of ncu are under Rules.")
     limits = elements.run_of_launch(report_id, "ncu_limits", number).iloc[0]
-    if told := verdicts.describe_verdict(limits.to_dict()):
-        st.markdown(f"**{fmt.plain(told)}**")
+    if verdict := verdicts.describe_verdict(limits.to_dict()):
+        st.markdown(f"**{fmt.plain(verdict)}**")
     left, right = column_pair.pair("limits")
     with left:
         _draw_light(report_id, launch)
@@ -98,12 +98,12 @@ def _draw_stalls(rows: pd.DataFrame) -> None:
 def _explain_latency(rows: pd.DataFrame, *, sampled: bool) -> str:
     """Say what the stall bars are shares of."""
     samples = fmt.number(rows["samples"].sum(min_count=1))
-    told = f" {fmt.count(samples)} program counter samples." if samples else ""
+    sample_note = f" {fmt.count(samples)} program counter samples." if samples else ""
     if sampled:
-        return f"Share of{told.rstrip('.')}. Latencies need --section {sentences.SECTIONS['stalls']}."
+        return f"Share of{sample_note.rstrip('.')}. Latencies need --section {sentences.SECTIONS['stalls']}."
     return (
         f"Share of the {rows['latency_cycles'].iloc[0]:.1f} cycles between two instructions of a warp, and"
-        f" cycles per issued instruction.{told}"
+        f" cycles per issued instruction.{sample_note}"
     )
 
 

@@ -26,21 +26,22 @@ def draw_page() -> None:
         return
     search, chosen_class = _draw_filters(sorted(rows["class"].dropna().unique()))
     filters = {"search": search, "class": chosen_class}
-    kept = session.run(manifest.id, "kernels", **{name: value for name, value in filters.items() if value})
-    calls = int(kept["calls"].sum())
+    matches = session.run(manifest.id, "kernels", **{name: value for name, value in filters.items() if value})
+    calls = int(matches["calls"].sum())
     st.caption(
-        f"{fmt.duration(kept['total_ns'].sum())} in {fmt.count(calls)} launch{'es'[: 2 * (calls != 1)]}"
-        f" ({fmt.percent(kept['share_pct'].sum())} of {'selected ' * page_selection.is_part(manifest.id)}kernel time)"
+        f"{fmt.duration(matches['total_ns'].sum())} in {fmt.count(calls)} launch{'es'[: 2 * (calls != 1)]}"
+        f" ({fmt.percent(matches['share_pct'].sum())} of {'selected ' * page_selection.is_part(manifest.id)}"
+        "kernel time)"
     )
-    if kept.empty:
+    if matches.empty:
         st.info("No kernels match these filters.")
         return
-    told = kept.assign(stddev_ns=kept["stddev_ns"].where(kept["calls"] > 1))  # meaningless for one launch
+    shown = matches.assign(stddev_ns=matches["stddev_ns"].where(matches["calls"] > 1))  # meaningless for one launch
     chosen = KERNELS.table(
-        kernel_verdicts.add_verdicts(manifest.id, kernel_operators.add_operators(manifest, told)), select=True
+        kernel_verdicts.add_verdicts(manifest.id, kernel_operators.add_operators(manifest, shown)), select=True
     )
     if chosen is not None:
-        kernel_links.open_kernel(manifest.id, int(kept["kernel"].iloc[chosen]))
+        kernel_links.open_kernel(manifest.id, int(matches["kernel"].iloc[chosen]))
 
 
 def _draw_filters(present: list[str]) -> tuple[str | None, str | None]:

@@ -184,9 +184,9 @@ def _draw_failure(job: Job) -> None:
     text, buttons = st.columns([5, 2], vertical_alignment="top")
     with text.container(gap="xxsmall"):
         st.markdown(_format_message(job))
-        said, command = page_elements.split_hint(job.hint)
-        if said:
-            st.markdown(said)
+        hint, command = page_elements.split_hint(job.hint)
+        if hint:
+            st.markdown(hint)
         if command:
             st.code(command, language=None)
         page_elements.draw_output(job.detail)
@@ -227,9 +227,9 @@ def draw_workers() -> None:
     for one in worker_process.list_team_workers(session.get_settings()):
         found.setdefault(f"{one.host}: {list_converters([one])}", []).append(one)
     if found:
-        told = [f"{name} ({len(of)} workers)" if len(of) > 1 else name for name, of in sorted(found.items())]
-        more = f" · and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
-        st.caption(f"Importers · {' · '.join(map(fmt.plain, told[:SHOWN]))}{more}")
+        labels = [f"{name} ({len(of)} workers)" if len(of) > 1 else name for name, of in sorted(found.items())]
+        more = f" · and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
+        st.caption(f"Importers · {' · '.join(map(fmt.plain, labels[:SHOWN]))}{more}")
 
 
 def describe_inbox(status: worker_process.WorkerStatus, inbox: str) -> str:

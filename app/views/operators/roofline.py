@@ -70,9 +70,11 @@ def _draw_chart(rows: pd.DataFrame) -> None:
     compute = [Roof(str(name).upper(), float(peak), used=True) for name, peak in roofs.items()]
     chart_element.draw_chart(plot_roofline(Roofline(points, memory, compute), theme.get_theme()), "operator-roofline")
     gpu = rows["gpu"].iloc[0]
-    told = f"Roofs: dense peaks of {fmt.plain(gpu)}" if isinstance(gpu, str) else "Roofs: none is known of this GPU"
+    roof_note = (
+        f"Roofs: dense peaks of {fmt.plain(gpu)}" if isinstance(gpu, str) else "Roofs: none is known of this GPU"
+    )
     few = f" The {fmt.count(len(drawn))} with the most time are drawn." if len(drawn) < len(rows) else ""
-    st.caption(f"{told}. Point area: time; operators that only move data sit at 0 FLOP/byte.{few}")
+    st.caption(f"{roof_note}. Point area: time; operators that only move data sit at 0 FLOP/byte.{few}")
 
 
 def _make_point(place: int, row: "pd.Series[Any]", colors: dict[str, str]) -> Point:
@@ -100,9 +102,9 @@ def _explain_above(rows: pd.DataFrame) -> None:
     wrong = rows.dropna(subset=["above_roof"])
     if wrong.empty:
         return
-    told = [
+    lines = [
         f"- {fmt.plain(row['operator'])}: {fmt.plain(row['above_roof'])}" for _, row in wrong.head(_ABOVE).iterrows()
     ]
     if len(wrong) > _ABOVE:
-        told.append(f"- and {fmt.count(len(wrong) - _ABOVE)} more")
-    st.caption("Above the roof of the model:\n" + "\n".join(told))
+        lines.append(f"- and {fmt.count(len(wrong) - _ABOVE)} more")
+    st.caption("Above the roof of the model:\n" + "\n".join(lines))

@@ -19,25 +19,25 @@ _HELP = (
 def draw_mfu(side: Side) -> None:
     of = f" of {fmt.plain(side.label)}" if side.label else ""
     st.subheader(f"Model FLOPs utilization{of}", anchor=False)
-    told = side.run("mfu").iloc[0]
+    recorded = side.run("mfu").iloc[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         flops = number_input.ask("FLOPs per step", "flops", "for example 1.2e12", _HELP)
         names = list(PRECISIONS)
-        known = told["precision"] if told["precision"] in PRECISIONS else "bf16"
+        known = recorded["precision"] if recorded["precision"] in PRECISIONS else "bf16"
         precision = st.selectbox(
             "Precision", names, format_func=PRECISIONS.__getitem__,
             **url_widgets.bind_option("precision", names, known, title=PRECISIONS.__getitem__),
             width=110, help="Precision of the dense peak to compare with",
         )  # fmt: skip
         step_ms = None
-        if fmt.number(told["step_ns"]) is None:
+        if fmt.number(recorded["step_ns"]) is None:
             step_ms = number_input.ask(
                 "Step time (ms)", "step_ms", "in ms", "No ranges show steps, so enter the step time."
             )
-    params: dict[str, Any] = {"precision": precision} if precision != told["precision"] else {}
+    params: dict[str, Any] = {"precision": precision} if precision != recorded["precision"] else {}
     params |= {"flops": flops} if flops else {}
     params |= {"step_ns": step_ms * 1e6} if step_ms else {}
-    row = side.run("mfu", **params).iloc[0] if params else told
+    row = side.run("mfu", **params).iloc[0] if params else recorded
     page_elements.draw_facts(_list_facts(row))
     if isinstance(row["contradiction"], str):
         st.warning(fmt.plain(row["contradiction"]), icon=":material/warning:")
@@ -62,27 +62,27 @@ def _explain_peak(row: "pd.Series[Any]") -> str:
 def explain_mfu(row: "pd.Series[Any]") -> str:
     """Return the MFU formula with its numbers, or say which of them is missing (Markdown, escaped)."""
     flops, step, peak = (fmt.number(row[name]) for name in ("flops_per_step", "step_ns", "peak_flops_per_s"))
-    said = []
+    sentences = []
     if flops and step and peak and fmt.number(row["mfu_pct"]) is not None:
-        said.append(
+        sentences.append(
             f"MFU = {fmt.work(flops)} ÷ {fmt.duration(step)} ÷ {fmt.flops(peak, digits=False)}"
             f" = {fmt.percent(row['mfu_pct'])}."
         )
     else:
-        said.append("MFU = FLOPs per step ÷ step time ÷ peak.")
+        sentences.append("MFU = FLOPs per step ÷ step time ÷ peak.")
     if not flops:
-        said.append("FLOPs per step unknown. Enter a value to compute MFU.")
+        sentences.append("FLOPs per step unknown. Enter a value to compute MFU.")
     elif row["flops_from"] == "meta":
-        said.append("FLOPs per step: from the program's file beside the report.")
+        sentences.append("FLOPs per step: from the program's file beside the report.")
     if not step:
-        said.append("The report shows no steps.")
+        sentences.append("The report shows no steps.")
     gpus = f"{fmt.count(row['gpus'])} × " if row["gpus"] > 1 else ""
     name = fmt.plain(row["gpu"]) if isinstance(row["gpu"], str) else "this GPU"
     kind = PRECISIONS.get(row["precision"], "this precision")
     if peak:
-        said.append(f"Peak: {gpus}{name} in {kind}, {fmt.plain(row['peak_from'])}.")
+        sentences.append(f"Peak: {gpus}{name} in {kind}, {fmt.plain(row['peak_from'])}.")
     else:
-        said.append(f"The peak of {name} in {kind} is unknown.")
+        sentences.append(f"The peak of {name} in {kind} is unknown.")
     if step:
-        said.append("Profiling overhead may lengthen steps and lower MFU.")
-    return " ".join(said)
+        sentences.append("Profiling overhead may lengthen steps and lower MFU.")
+    return " ".join(sentences)

@@ -69,12 +69,12 @@ def _pair_sides(manifest: Manifest, chosen: Manifest, whole: Side) -> tuple[Side
         other = report_side.read_other(chosen, second, whole.params)
         if len(other.phases):
             return Side(manifest, first, whole.params), other
-        said = "Its selection runs no kernels."
+        reason = "Its selection runs no kernels."
     except NotCapturedError as error:
-        said = f"{fmt.plain(error.message)} {fmt.sentence(error.hint)}"
+        reason = f"{fmt.plain(error.message)} {fmt.sentence(error.hint)}"
     except WarpdeckError as error:
-        said = fmt.plain(error.message)
-    st.warning(f"{fmt.plain(fmt.visible(chosen.name))} cannot be compared with this report. {said}")
+        reason = fmt.plain(error.message)
+    st.warning(f"{fmt.plain(fmt.visible(chosen.name))} cannot be compared with this report. {reason}")
     return None
 
 

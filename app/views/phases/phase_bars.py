@@ -100,15 +100,15 @@ def describe_mode(side: Side) -> str:
 
 def describe_steps(sides: Sequence[Side]) -> str:
     """Say how many steps the times are means over, or why there are no times per step."""
-    told = [
+    counts = [
         f"{fmt.count(side.passes)}" + (f" ({fmt.plain(side.label)})" if side.label else "")
         for side in sides
         if side.passes
     ]
-    if len(told) < len(sides):
+    if len(counts) < len(sides):
         return (
             "No steps were found, so there are no times per step."
-            if not told
+            if not counts
             else ("Only one of the reports has steps, so they are compared in shares.")
         )
-    return f"Times per step are means over {' and '.join(told)} steps of the loop, without warm-up."
+    return f"Times per step are means over {' and '.join(counts)} steps of the loop, without warm-up."

@@ -63,13 +63,15 @@ def list_class_changes(first: "pd.Series[float]", second: "pd.Series[float]", ti
     """List the other classes whose share changes most, in either direction; shares are in percent by class."""
     change = second.sub(first, fill_value=0).drop("matmul", errors="ignore")
     order = change.abs().sort_values(ascending=False, kind="stable").index
-    told = [
+    changes = [
         f"{fmt.plain(titles.get(name, name))} {_format_points(change[name])}"
         for name in order
         if abs(change[name]) >= STEADY
     ]
     return (
-        f"Other classes, in points: {join_names(told[:5])}." if told else ("The shares of other classes stay the same.")
+        f"Other classes, in points: {join_names(changes[:5])}."
+        if changes
+        else ("The shares of other classes stay the same.")
     )
 
 

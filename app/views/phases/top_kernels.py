@@ -30,8 +30,8 @@ def draw_kernels(side: Side, other: Side | None = None) -> None:
     if other is None:
         st.markdown(describe_top_kernel(rows, titles))
     else:
-        told = [(one.label, describe_top_kernel(_read_rows(one), titles)) for one in (side, other)]
-        st.markdown("\n".join(f"- {fmt.plain(label)}: {said}" for label, said in told))
+        descriptions = [(one.label, describe_top_kernel(_read_rows(one), titles)) for one in (side, other)]
+        st.markdown("\n".join(f"- {fmt.plain(label)}: {description}" for label, description in descriptions))
         st.caption(f"The table shows {fmt.plain(side.label)}.")
     _draw_table(side, rows, titles)
 
@@ -71,25 +71,25 @@ def describe_top_kernel(rows: pd.DataFrame, titles: dict[str, str]) -> str:
     part = rows[rows["phase"] == phase]
     first = part.iloc[0]
     where = "" if phase == ALL else f"In {fmt.plain(titles[phase])}, "
-    said = [f"{where}{_format_kernel(first)} takes the most time{_format_calls(first)}."]
+    sentences = [f"{where}{_format_kernel(first)} takes the most time{_format_calls(first)}."]
     together = rows[rows["phase"] == TOGETHER]
     if len(together):
         leader = together.iloc[0]
-        said.append(
+        sentences.append(
             f"It also leads {fmt.plain(titles[TOGETHER])}, with {fmt.percent(leader['share_pct'])}."
             if leader["kernel"] == first["kernel"]
             else f"In {fmt.plain(titles[TOGETHER])}, {_format_kernel(leader)} takes the most time."
         )
     matmul = part[part["rest_rank"].isna()]
     if first["class"] != "matmul" and len(matmul):
-        said.append(
+        sentences.append(
             f"The longest matmul, {_format_kernel(matmul.iloc[0])}, is number {fmt.count(matmul['rank'].iloc[0])}."
         )
     rest = part[part["rest_rank"].notna() & (part["rank"] > 1)].head(3)
     if len(rest):
-        told = ", ".join(_format_kernel(row) for _, row in rest.iterrows())
-        said.append(f"Next non-matmul kernels: {told}.")
-    return " ".join(said)
+        names = ", ".join(_format_kernel(row) for _, row in rest.iterrows())
+        sentences.append(f"Next non-matmul kernels: {names}.")
+    return " ".join(sentences)
 
 
 def _format_kernel(row: "pd.Series[Any]") -> str:

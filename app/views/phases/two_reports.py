@@ -27,8 +27,8 @@ def draw_reports(first: Side, second: Side) -> None:
         + sentences.list_class_changes(*classes, class_titles)
     )
     phase_bars.draw_bars([first, second], key="bars")
-    said = [phase_bars.describe_mode(first), phase_bars.describe_steps([first, second]), *second.notes]
-    st.caption(" ".join(said))
+    notes = [phase_bars.describe_mode(first), phase_bars.describe_steps([first, second]), *second.notes]
+    st.caption(" ".join(notes))
     _draw_phases(first, second, titles)
     _draw_classes(first, second)
     _draw_kernels(first, second, in_shares=not one_gpu)

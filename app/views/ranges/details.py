@@ -48,8 +48,8 @@ def _describe_place(rows: pd.DataFrame) -> str:
     threads = f"opened by {fmt.count(row['threads'])} threads" if int(row["threads"]) > 1 else "opened by one thread"
     looks = "looks like warm-up by name, or lies in a range that does" if bool(row["warmup"]) else ""
     parts = [fmt.plain(row["path"]) if int(row["level"]) else "", threads, f"first at {fmt.duration(row['first_ns'])}"]
-    told = "  ·  ".join(part for part in [*parts, looks] if part)
-    return told if parts[0] else told[:1].upper() + told[1:]
+    description = "  ·  ".join(part for part in [*parts, looks] if part)
+    return description if parts[0] else description[:1].upper() + description[1:]
 
 
 def _list_facts(rows: pd.DataFrame, kernels: pd.DataFrame) -> list[tuple[str, str, str]]:
@@ -104,9 +104,10 @@ def _draw_classes(report_id: str, path: str) -> None:
     rows = session.run(report_id, "class_split", **_make_range_parameters(report_id, path))
     st.markdown("**Time by kernel class**")
     parts = class_bar.draw_bar(rows, key="range-classes")
-    told = [f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts[:6]]
+    shares = [f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts[:6]]
     st.caption(
-        f"{fmt.duration(rows['total_ns'].sum())} of kernel time: {', '.join(told)}" + ("." if parts[6:] == [] else " …")
+        f"{fmt.duration(rows['total_ns'].sum())} of kernel time: {', '.join(shares)}"
+        + ("." if parts[6:] == [] else " …")
     )
 
 

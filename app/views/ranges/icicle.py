@@ -116,5 +116,5 @@ def _format_hover(name: str, row: Any, amount: float, whole: float) -> str:
     ]
     lines += [f"{title}: {fmt.duration(row[key])}" for key, title in MEASURES.items() if fmt.number(row[key])]
     counts = [(row.get("instances"), "instance"), (row.get("operations"), "operation")]
-    told = [fmt.counted(count, what) for count, what in counts if fmt.number(count) is not None]
-    return "<br>".join([*lines, ", ".join(told)] if told else lines)
+    count_texts = [fmt.counted(count, what) for count, what in counts if fmt.number(count) is not None]
+    return "<br>".join([*lines, ", ".join(count_texts)] if count_texts else lines)

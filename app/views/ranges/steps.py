@@ -55,10 +55,11 @@ def draw_steps(report_id: str, path: str) -> None:
             report_id, "Slowest step on the timeline", slow["start_ns"], slow["start_ns"] + slow["cpu_ns"]
         )
     with st.expander("All steps" if int(rows["instances"].iloc[0]) == len(rows) else "Steps in the chart"):
-        told = rows[
-            "name"
-        ].is_unique  # a unique name identifies the step, and a position beside it could contradict the name
-        kernel_links.draw_times(report_id, STEPS, rows, "step", "cpu_ns", without=("number",) if told else ())
+        # A unique name identifies the step, and a position beside it could contradict the name.
+        has_unique_names = rows["name"].is_unique
+        kernel_links.draw_times(
+            report_id, STEPS, rows, "step", "cpu_ns", without=("number",) if has_unique_names else ()
+        )
 
 
 def parse_numbers(names: "pd.Series[str]") -> list[int] | None:

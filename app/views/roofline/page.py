@@ -43,15 +43,15 @@ def draw_page() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         everything = _choose_range(everything)
         others = _choose_baselines(manifest.id)
-    kept = choice.keeps(_select_rows(everything, choice))
-    if kept.empty:
+    matches = choice.keeps(_select_rows(everything, choice))
+    if matches.empty:
         st.info("No launches match these filters.")
         return
-    _draw_facts(kept, everything, len(launches))
-    shown = elements.select_drawable(kept)
+    _draw_facts(matches, everything, len(launches))
+    shown = elements.select_drawable(matches)
     _draw_chart(manifest.id, everything, shown, choice, others)
     elements.draw_above(shown)
-    ordered = elements.sort_by_gap(kept)
+    ordered = elements.sort_by_gap(matches)
     chosen = tables.draw_table(
         elements.add_titles(ordered), COLUMNS, key="roofline",
         download="roofline.csv", select=True, hidden=("flops_per_s", "bytes_per_s", "peak_flops_per_s", "full_name"),
@@ -108,18 +108,18 @@ def _choose_baselines(report_id: str) -> list[str]:
     return chosen
 
 
-def _draw_facts(kept: pd.DataFrame, everything: pd.DataFrame, launches: int) -> None:
-    known = kept.dropna(subset=["pct_of_roof"])
+def _draw_facts(matches: pd.DataFrame, everything: pd.DataFrame, launches: int) -> None:
+    known = matches.dropna(subset=["pct_of_roof"])
     time = known["duration_ns"].sum()
     share = (known["pct_of_roof"] * known["duration_ns"]).sum() / time if time else None
     memory = 100 * known.loc[known["roof"].isin(verdicts.LEVELS), "duration_ns"].sum() / time if time else None
     ui.draw_facts(
         [
-            ("Launches", f"{fmt.count(len(kept))} of {fmt.count(launches)}", "Launches that match the filters."),
-            ("Time", fmt.duration(kept["duration_ns"].sum()), "Sum of their durations under ncu's clock control."),
+            ("Launches", f"{fmt.count(len(matches))} of {fmt.count(launches)}", "Launches that match the filters."),
+            ("Time", fmt.duration(matches["duration_ns"].sum()), "Sum of their durations under ncu's clock control."),
             ("Roof efficiency", fmt.percent(share), "Mean over launches with a known roof, weighted by time."),
             ("Under the memory roof", fmt.percent(memory), "Share of time left of the ridge point."),
-            ("Saving at the roof", elements.sum_gap(kept), "Time saved if every launch reached its roof."),
+            ("Saving at the roof", elements.sum_gap(matches), "Time saved if every launch reached its roof."),
         ]
     )  # fmt: skip
     lacking = launches - everything["launch_id"].nunique()

@@ -126,13 +126,13 @@ def _draw_charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
         chart_element.draw_chart(figure, "steps-chart")
 
 
-def _draw_notes(said: Sequence[str], rows: pd.DataFrame, cut: int) -> None:
+def _draw_notes(messages: Sequence[str], rows: pd.DataFrame, cut: int) -> None:
     more = (
         [f"{fmt.counted(cut, 'more report')} of this family {'is' if cut == 1 else 'are'} not shown. Choose above."]
         if cut
         else []
     )
-    notes = [*said, *more]
+    notes = [*messages, *more]
     cut_off = [f"{fmt.counted(len(notes) - 8, 'more such note')}."] if len(notes) > 8 else []
     if notes:
         st.caption("  \n".join(fmt.plain(note) for note in [*notes[:8], *cut_off]))

@@ -55,7 +55,7 @@ ONE_RANK = AnalysisTable("nccl_sum", filled=True)
 
 def draw_runs(rows: pd.DataFrame) -> None:
     """Draw one row per run."""
-    told = rows.assign(scaling=rows["scaling"].replace("", None))
+    shown = rows.assign(scaling=rows["scaling"].replace("", None))
     tables.draw_table(
-        told, table_columns.select_filled(told, RUN_COLUMNS), key="runs", download="scaling.csv", hidden=RUN_HIDDEN
+        shown, table_columns.select_filled(shown, RUN_COLUMNS), key="runs", download="scaling.csv", hidden=RUN_HIDDEN
     )

@@ -67,28 +67,28 @@ def _change_subject(examples: Mapping[str, Sequence[table_list.Example]]) -> Non
     untouched = {_FIRST} | {one.sql for every in examples.values() for one in every}
     new = examples[st.session_state[_SUBJECT] or _ONE]
     if new and st.session_state[_TEXT] in untouched:
-        _forget_kept()
+        _forget_question()
         st.session_state[_TEXT] = st.session_state[_ASKED] = new[0].sql
 
 
 def _draw_choices(manifest: Manifest, examples: Sequence[table_list.Example]) -> None:
     titles = {one.title: one.sql for one in examples}
-    kept = {one.id: one for one in open_questions(session.library()).all()}
+    questions = {one.id: one for one in open_questions(session.library()).all()}
     with st.container(horizontal=True):
         st.selectbox(
             "Examples", list(titles), index=None, key=f"sql-example-{manifest.id}", placeholder="Choose an example",
             on_change=_take_example, args=(manifest.id, titles),
         )  # fmt: skip
         st.selectbox(
-            "Saved questions", list(kept), index=None, key="sql-kept", disabled=not kept,
-            placeholder="Choose a saved question" if kept else "None yet",
-            format_func=lambda one: fmt.visible(kept[one].name), on_change=_open_chosen_question,
+            "Saved questions", list(questions), index=None, key="sql-kept", disabled=not questions,
+            placeholder="Choose a saved question" if questions else "None yet",
+            format_func=lambda one: fmt.visible(questions[one].name), on_change=_open_chosen_question,
         )  # fmt: skip
 
 
 def _take_example(report_id: str, titles: dict[str, str]) -> None:
     if title := st.session_state[f"sql-example-{report_id}"]:
-        _forget_kept()
+        _forget_question()
         st.session_state[_TEXT] = st.session_state[_ASKED] = titles[title]
 
 
@@ -98,7 +98,7 @@ def _open_chosen_question() -> None:
         st.session_state.pop(_OPENED, None)
 
 
-def _forget_kept() -> None:
+def _forget_question() -> None:
     st.query_params.pop(ADDRESS, None)
     st.session_state[_OPENED] = ""
     st.session_state["sql-kept"] = None
@@ -122,8 +122,8 @@ def _save_question() -> None:
 
 def _remove_question() -> None:
     named = st.query_params.get(ADDRESS, "")
-    kept = open_questions(session.open_for_changes())
-    if kept.get(named) is None:
+    questions = open_questions(session.open_for_changes())
+    if questions.get(named) is None:
         raise AnalysisError("This question is gone.")
-    kept.remove(named)
-    _forget_kept()
+    questions.remove(named)
+    _forget_question()

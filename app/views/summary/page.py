@@ -31,7 +31,7 @@ def draw_page() -> None:
     with st.container(key=f"summary-findings-{rows}"):  # reserves height for what loads later
         _draw_findings(manifest, ask, startup=steady is None)
     judged.draw_covered(manifest)
-    told = ""
+    mentioned = ""
     try:
         busy_strip.draw_busy(manifest.id, ask, part=steady is not None)
         kernels.draw_kernels(manifest, ask)
@@ -42,12 +42,12 @@ def draw_page() -> None:
             tables.draw_paths(manifest.id)
         else:
             ui.draw_not_captured(error)
-            told = "kernel"
+            mentioned = "kernel"
             tables.draw_calls(manifest.id)
     tables.draw_copies(ask)
     tables.draw_ranges(ask)
     capture_notes.draw_diagnostics(manifest.id)
-    capture_notes.draw_lacks(manifest.id, told)
+    capture_notes.draw_lacks(manifest.id, mentioned)
     with st.expander("Details of the capture"):
         capture_notes.draw_reading(manifest.id)
         capture_facts.draw_facts(manifest.id)

@@ -22,11 +22,11 @@ def draw_links(report_id: str, ask: Ask, *, all_findings: bool) -> None:
 
 def draw_cards(report_id: str, ask: Ask, findings: Sequence[Finding]) -> None:
     """Draw the statements side by side, each with its link."""
-    told = top_findings.select_statements(headline.find_statements(ask), findings)
-    if not told:
+    statements = top_findings.select_statements(headline.find_statements(ask), findings)
+    if not statements:
         return
     with st.container(key="statements"):
-        for statement in told:
+        for statement in statements:
             with st.container(border=True, gap="xxsmall"):
                 st.markdown(statement.text)
                 _draw_link(report_id, statement)

@@ -27,8 +27,8 @@ COLUMNS = (
 
 def draw_first(findings: Sequence[Finding], capture_ns: int | None) -> None:
     """State the first thing to do and the most it saves, or that nothing stands out."""
-    told = sentences.do_first(findings, capture_ns)
-    st.markdown(f"**Do first:** {fmt.sentence(told)}" if told else f"**{sentences.explain_nothing(findings)}**")
+    sentence = sentences.do_first(findings, capture_ns)
+    st.markdown(f"**Do first:** {fmt.sentence(sentence)}" if sentence else f"**{sentences.explain_nothing(findings)}**")
 
 
 def draw_rows(report_id: str, findings: Sequence[Finding]) -> None:
@@ -54,7 +54,7 @@ def draw_rows(report_id: str, findings: Sequence[Finding]) -> None:
 
 def _describe_interval(finding: Finding) -> str:
     """Return the interval of a predicted saving, or that it is an upper bound."""
-    told = finding.prediction
-    if told is None:
+    prediction = finding.prediction
+    if prediction is None:
         return "upper bound" if finding.shown_ns else ""
-    return f"{fmt.duration(told.low_ns)} – {fmt.duration(told.high_ns)}"
+    return f"{fmt.duration(prediction.low_ns)} – {fmt.duration(prediction.high_ns)}"

@@ -41,10 +41,10 @@ def _read_marks(report_id: str) -> list[marks.Mark]:
 
 def _save_marks() -> None:
     """Save the marks sent by the browser, if the visitor may edit."""
-    told = st.session_state.get(component.NAME, {}).get("mark")
-    told = told if isinstance(told, dict) else {}
-    found = marks.parse_marks(told.get("marks"))
-    report_id = str(told.get("report"))
+    message = st.session_state.get(component.NAME, {}).get("mark")
+    message = message if isinstance(message, dict) else {}
+    found = marks.parse_marks(message.get("marks"))
+    report_id = str(message.get("report"))
     if found and session.reports([report_id]):
         session.open_for_changes().catalog.marks.change(report_id, found)
 

@@ -114,23 +114,23 @@ def _write_note(key: str, report_id: str, measure: str, state: State) -> None:
 def _explain_change(board: Board, before: Point, after: Point) -> None:
     """Draw what accounts for the change of the step time; each table adds up to its first line."""
     st.subheader("What accounts for it", anchor=False)
-    told = board.explained(before, after)
+    explanation = board.explained(before, after)
     st.caption(
         f"From {fmt.plain(before.facts.name)} to {fmt.plain(after.facts.name)}, the reports nearest to the levels on"
         " both sides. Each table adds up to its first line."
     )
-    if said := describe_program_differences(before, after):
-        st.markdown("Different in the program's own facts: " + ", ".join(map(fmt.plain, said[:8])) + ".")
-    if told is None:
+    if differences := describe_program_differences(before, after):
+        st.markdown("Different in the program's own facts: " + ", ".join(map(fmt.plain, differences[:8])) + ".")
+    if explanation is None:
         st.info("These two reports tell no step time, or ran on different numbers of GPUs.")
         return
-    _draw_table(told.wall, told.work, "work", f"Step time {format_difference(told.wall.change)}")
-    if told.kernels is not None:
-        _draw_kernels(told, told.kernels)
+    _draw_table(explanation.wall, explanation.work, "work", f"Step time {format_difference(explanation.wall.change)}")
+    if explanation.kernels is not None:
+        _draw_kernels(explanation, explanation.kernels)
 
 
-def _draw_kernels(told: Explanation, whole: Part) -> None:
-    titles = {kind: f"By {title.lower()}" for kind, title in PARTS.items() if kind in told.by}
+def _draw_kernels(explanation: Explanation, whole: Part) -> None:
+    titles = {kind: f"By {title.lower()}" for kind, title in PARTS.items() if kind in explanation.by}
     if not titles:
         return
     kind = st.segmented_control(
@@ -138,7 +138,10 @@ def _draw_kernels(told: Explanation, whole: Part) -> None:
         **url_widgets.bind_option("parts", list(titles), "kernel" if "kernel" in titles else None),
     )  # fmt: skip
     _draw_table(
-        whole, told.by[kind or next(iter(titles))], kind or "kernel", f"Kernel time {format_difference(whole.change)}"
+        whole,
+        explanation.by[kind or next(iter(titles))],
+        kind or "kernel",
+        f"Kernel time {format_difference(whole.change)}",
     )
 
 

@@ -51,14 +51,14 @@ def build_frame(found: Sequence[RunSeries]) -> pd.DataFrame:
 
 
 def _make_row(one: RunSeries) -> dict[str, Any]:
-    last, told = one.lines[-1], one.told
-    measure = told.measure if told else RUN_MEASURES[MAIN]
+    last, judged = one.lines[-1], one.told
+    measure = judged.measure if judged else RUN_MEASURES[MAIN]
     values = one.list_values(measure.name)
-    share = (told.after - told.before) / told.before if told and told.before else None
+    share = (judged.after - judged.before) / judged.before if judged and judged.before else None
     return {
         "series": fmt.visible(one.name), "measure": measure.title,
         "spark": values[-RECENT:] if len(values) >= LEAST_SPARK else None,
         "newest": format_value(measure, values[-1]) if values else fmt.MISSING, "change": format_share(share),
-        "kind": _VERDICTS[told.verdict] if told else "First run", "straggler": last.straggler,
+        "kind": _VERDICTS[judged.verdict] if judged else "First run", "straggler": last.straggler,
         "runs": len(one.lines), "last": f"{pd.Timestamp(last.run.begin_ns or 0):%Y-%m-%d}",
     }  # fmt: skip

@@ -56,9 +56,9 @@ def describe_change(shift: Shift, measure: Measure) -> str:
 
 def list_other_changes(shift: Shift) -> str:
     """Say what else changed at the same report (Markdown); "" if nothing did."""
-    told = []
+    sentences = []
     if shift.around:
-        told.append(f"Not the code alone: {fmt.plain('; '.join(shift.around))}.")
+        sentences.append(f"Not the code alone: {fmt.plain('; '.join(shift.around))}.")
     if shift.versions:
-        told.append(f"Versions: {fmt.plain('; '.join(shift.versions))}.")
-    return " ".join(told)
+        sentences.append(f"Versions: {fmt.plain('; '.join(shift.versions))}.")
+    return " ".join(sentences)

@@ -55,12 +55,12 @@ class _ProgressPrinter:
 
     def __init__(self) -> None:
         self._moved: Moved | None = None
-        self._said = time.monotonic()
+        self._printed_at = time.monotonic()
 
     def look(self, moved: "Moved") -> None:
         """Take a new state of the progress."""
         self._moved = moved
-        if time.monotonic() - self._said >= EVERY_S:
+        if time.monotonic() - self._printed_at >= EVERY_S:
             self.say()
 
     def say(self, *, at_once: bool = False) -> None:
@@ -69,6 +69,6 @@ class _ProgressPrinter:
             if at_once:
                 terminal.say("No report to move.")
             return
-        self._said = time.monotonic()
+        self._printed_at = time.monotonic()
         done = f"{self._moved.reports:,} of {words.counted(self._moved.of, 'report')}"
         terminal.say(f"{done}: {words.counted(self._moved.files, 'file')} copied, {words.bytes_(self._moved.bytes)}.")

@@ -52,7 +52,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
             say(_format_line(one) + f" from {at + notice:%Y-%m-%d %H:%M} UTC")
         say(f"{words.counted(len(coming), 'thing')} would go: {words.bytes_(sum(one.size for one in coming))}.")
         return
-    due, told = retention.announce(library, inbox, found, settings, now)
+    due, announced = retention.announce(library, inbox, found, settings, now)
     removed = []
     for one in retention.carry_out(
         library, inbox, retention.plan(library, inbox, found, settings, now) if arguments.now else due
@@ -61,7 +61,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
         say(_format_line(one))
     say(f"{words.counted(len(removed), 'thing')} removed: {words.bytes_(sum(one.size for one in removed))}.")
     gone = {(one.what, one.thing) for one in removed}
-    if waiting := [one for one in told if (one.what, one.thing) not in gone]:
+    if waiting := [one for one in announced if (one.what, one.thing) not in gone]:
         size = words.bytes_(sum(one.bytes for one in waiting))
         say(f"{words.counted(len(waiting), 'thing')} announced: {size}. To list: warpdeck retain --dry-run.")
 

@@ -54,17 +54,17 @@ class Result:
     ``csv`` writes the rows as the command line does; None writes them as they are.
     """
 
-    told: Mapping[str, Any]
+    content: Mapping[str, Any]
     rows: "pd.DataFrame | None" = None
     csv: Callable[[], bytes] | None = None
 
     def plain(self, most: int = MOST_ROWS) -> dict[str, Any]:
         """Return the content for JSON, with at most ``most`` rows and the number of all."""
         if self.rows is None:
-            return dict(self.told)
+            return dict(self.content)
         shown = self.rows.head(most)
         rows = json.loads(shown.to_json(orient="records", date_format="iso", double_precision=15))
-        return {**self.told, "total": len(self.rows), "cut": len(self.rows) > most, "rows": rows}
+        return {**self.content, "total": len(self.rows), "cut": len(self.rows) > most, "rows": rows}
 
     def written(self, form: str) -> bytes:
         """Encode in one of ``FORMATS``; raises AnalysisError if that needs rows and there are none."""

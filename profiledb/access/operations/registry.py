@@ -138,11 +138,11 @@ def _answer_critical_path(library: Library, values: Values) -> Result:
     found = path_table.read_path(
         library, one.id, by, None if step is None else int(str(step)), find_ranks(library, one)
     )
-    told = path_table.record(one, found)
-    rows = pd.DataFrame(told.pop("rows"), columns=[*path_table.COLUMNS])
+    content = path_table.record(one, found)
+    rows = pd.DataFrame(content.pop("rows"), columns=[*path_table.COLUMNS])
     counts = [name for name in path_table.COLUMNS if name not in ("kind", "name", "share_pct")]
     rows[counts] = rows[counts].astype("Int64")
-    return Result(told | {"page": answer_context.build_page_address(one, "what_if")}, rows)
+    return Result(content | {"page": answer_context.build_page_address(one, "what_if")}, rows)
 
 
 def _list_runs(library: Library, _: Values) -> Result:

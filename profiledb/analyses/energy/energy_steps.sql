@@ -37,7 +37,7 @@ WITH written AS (
     SELECT TRY_CAST(value AS DOUBLE) AS items, nullif(regexp_extract(key, 'items_per_step\.([^.]+)$', 1), '') AS item
     FROM meta WHERE regexp_matches(key, '(^|\.)items_per_step(\.[^.]+)?$')
     ORDER BY len(string_split(key, '.')), key LIMIT 1
-), told AS (
+), fact AS (
     SELECT TRY_CAST(meta_value(['flops_per_step']) AS DOUBLE) AS flops, (SELECT items FROM written) AS items,
         CASE WHEN $items::DOUBLE IS NULL THEN (SELECT item FROM written) END AS item,
         short_precision(meta_value(['precision', 'dtype'])) AS precision
@@ -50,7 +50,7 @@ WITH written AS (
         sum(high_j) AS high_j, count(*) AS gpus, string_agg(DISTINCT peak_from, ', ' ORDER BY peak_from) AS peak_from,
         CASE WHEN count(peak_flops_per_s) = count(*) THEN sum(peak_flops_per_s) END AS peak_flops_per_s
     FROM selected_energy('step', selected_mode(), 1000)
-    LEFT JOIN (SELECT gpu_id, peak_flops_per_s, source AS peak_from FROM gpu_peak((SELECT precision FROM told)))
+    LEFT JOIN (SELECT gpu_id, peak_flops_per_s, source AS peak_from FROM gpu_peak((SELECT precision FROM fact)))
         USING (gpu_id)
     GROUP BY key
 ), measured AS (
@@ -62,7 +62,7 @@ WITH written AS (
         coalesce($flops::DOUBLE, CASE WHEN is_described THEN flops END) AS flops,
         coalesce($items::DOUBLE, CASE WHEN is_described THEN items END) AS items,
         CASE WHEN is_described THEN item END AS item
-    FROM measured CROSS JOIN told
+    FROM measured CROSS JOIN fact
 ), checked AS (
     SELECT *, asked_ns / instances / 1e6 AS step_ms, flops / step_ms * 1e3 AS flops_per_s,
         peak_contradiction(flops_per_s, peak_flops_per_s, 'FLOP', concat(

@@ -38,7 +38,7 @@ WITH stack AS (
             ELSE frame_rank(function, module) END AS rank
     FROM frame
 ), place AS MATERIALIZED (
-    SELECT kind, id, arg_max({site: function, module: module}, (rank, -depth, function)) AS told,
+    SELECT kind, id, arg_max({site: function, module: module}, (rank, -depth, function)) AS caller,
         arg_min(function, (depth, function)) AS inner_name
     FROM ranked WHERE rank > 0 GROUP BY kind, id
 ), launched AS (
@@ -48,14 +48,15 @@ WITH stack AS (
         UNION ALL SELECT call_id, start_ns, end_ns FROM graph_launch
     ) GROUP BY call_id
 ), found AS (
-    SELECT coalesce(python.told, native.told) AS told, coalesce(python.inner_name, native.inner_name) AS inner_name,
+    SELECT coalesce(python.caller, native.caller) AS caller,
+        coalesce(python.inner_name, native.inner_name) AS inner_name,
         name_id, count(*) AS calls, sum(ns)::BIGINT AS cuda_ns, coalesce(sum(operations), 0)::BIGINT AS operations,
         coalesce(sum(gpu_ns), 0)::BIGINT AS gpu_ns
     FROM traced LEFT JOIN place AS python ON python.kind = 'python' AND python.id = stack_id
     LEFT JOIN place AS native ON native.kind = 'cuda' AND native.id = callchain_id
     LEFT JOIN launched USING (call_id) GROUP BY ALL
 )
-SELECT coalesce(told.site, '[no symbol]') AS site, told.module AS module,
+SELECT coalesce(caller.site, '[no symbol]') AS site, caller.module AS module,
     arg_max(inner_name, (calls, inner_name)) AS "inner", arg_max(function_name(value), (calls, value)) AS function,
     sum(calls)::BIGINT AS calls, sum(cuda_ns)::BIGINT AS cuda_ns, sum(operations)::BIGINT AS operations,
     sum(gpu_ns)::BIGINT AS gpu_ns

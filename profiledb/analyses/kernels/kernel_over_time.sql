@@ -20,7 +20,7 @@ WITH execution AS (
     SELECT min(start_ns) AS low, count(*) AS calls, greatest(1, $points::INTEGER // 2) AS bins,
         (max(start_ns) - low) // bins + 1 AS width
     FROM execution
-), kept AS (
+), shown AS (
     SELECT unnest(CASE WHEN any_value(calls) <= $points::INTEGER THEN list(kernel_id)
         ELSE [arg_min(kernel_id, ns), arg_max(kernel_id, ns)] END) AS kernel_id
     FROM execution CROSS JOIN frame GROUP BY (start_ns - low) // width
@@ -29,5 +29,5 @@ SELECT kernel_id, execution.start_ns - capture_window.start_ns AS since_start_ns
     device_id AS gpu_id,
     stream_id AS stream, calls
 FROM execution CROSS JOIN frame CROSS JOIN capture_window
-WHERE kernel_id IN (SELECT kernel_id FROM kept)
+WHERE kernel_id IN (SELECT kernel_id FROM shown)
 ORDER BY execution.start_ns, kernel_id;

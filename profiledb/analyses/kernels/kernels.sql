@@ -33,7 +33,7 @@
 -- column: demangled | text | | full name with template arguments
 WITH total AS (
     SELECT name_id, sum(end_ns - start_ns) AS total_ns FROM selected_kernel AS kernel GROUP BY name_id
-), kept AS (
+), matched AS (
     SELECT name_id, kernel, sum(sum(total_ns)) OVER () AS whole_ns, any_value(demangled) AS demangled,
         any_value(readable) AS name, any_value(class) AS class
     FROM total JOIN kernel_key USING (name_id) GROUP BY name_id, kernel
@@ -44,10 +44,10 @@ WITH total AS (
         sum(end_ns - start_ns)::BIGINT AS total_ns, any_value(whole_ns) AS whole_ns, count(*) AS calls,
         avg(end_ns - start_ns) AS avg_ns, median(end_ns - start_ns) AS median_ns, min(end_ns - start_ns) AS min_ns,
         max(end_ns - start_ns) AS max_ns, deviation(end_ns - start_ns) AS stddev_ns
-    FROM selected_kernel AS kernel JOIN kept USING (name_id) GROUP BY kernel
+    FROM selected_kernel AS kernel JOIN matched USING (name_id) GROUP BY kernel
 ), shape AS (
     SELECT kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread
-    FROM selected_kernel AS kernel JOIN kept USING (name_id)
+    FROM selected_kernel AS kernel JOIN matched USING (name_id)
     GROUP BY kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread, static_shared_bytes,
         dynamic_shared_bytes
 ), launch AS (

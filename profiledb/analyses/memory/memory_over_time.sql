@@ -16,12 +16,12 @@ WITH held AS (
 ), frame AS (
     SELECT device_id, count(*) AS events, max(time_ns) // greatest(1, $points::BIGINT // 3) + 1 AS width
     FROM held GROUP BY device_id
-), kept AS (
+), shown AS (
     SELECT unnest(CASE WHEN any_value(events) <= $points::BIGINT THEN list(event_id)
         ELSE [min_by(event_id, (held_bytes, time_ns)), max_by(event_id, (held_bytes, time_ns)),
             max_by(event_id, (time_ns, event_id))] END) AS event_id
     FROM held JOIN frame USING (device_id) GROUP BY device_id, time_ns // width
 )
 SELECT device_id AS gpu_id, time_ns, held_bytes::BIGINT AS held_bytes
-FROM held WHERE event_id IN (SELECT event_id FROM kept)
+FROM held WHERE event_id IN (SELECT event_id FROM shown)
 ORDER BY gpu_id, time_ns, event_id;

@@ -19,7 +19,7 @@ WITH fact AS (
         any_value(value) FILTER (name = 'RUN_RESTARTS') AS restarts,
         any_value(value) FILTER (name = 'RUN_HOST') AS host
     FROM system_info
-), told AS (
+), candidate AS (
     SELECT rank, world_size AS ranks, backend, NULL AS run_id, NULL AS restarts, NULL AS host FROM distributed
     UNION ALL SELECT TRY_CAST(rank AS BIGINT), TRY_CAST(ranks AS BIGINT), NULL, run_id, TRY_CAST(restarts AS BIGINT),
         host FROM fact WHERE rank IS NOT NULL
@@ -27,5 +27,5 @@ WITH fact AS (
 SELECT rank, ranks, backend, run_id, restarts, host,
     epoch_ns(captured_at) + capture_window.start_ns AS begin_ns,
     epoch_ns(captured_at) + capture_window.end_ns AS end_ns
-FROM told CROSS JOIN (SELECT any_value(captured_at) AS captured_at FROM report) CROSS JOIN capture_window
+FROM candidate CROSS JOIN (SELECT any_value(captured_at) AS captured_at FROM report) CROSS JOIN capture_window
 ORDER BY rank LIMIT 1;

@@ -15,7 +15,7 @@
 -- column: modeled_pct | % | .2f | share of the operators' GPU time in those with FLOPs
 -- column: modules | count | | module calls in the trace
 -- column: frames | count | | Python functions in the trace, and operators with their own stack
-WITH kept AS (
+WITH total AS (
     SELECT count(*) FILTER (is_kept) AS operators, count(DISTINCT name_id) AS names,
         coalesce(sum(device_self_ns), 0)::BIGINT AS device_ns, count(dims_id) FILTER (is_kept) AS shaped,
         sum(flops) FILTER (is_kept) AS flops, sum(device_ns) FILTER (flops > 0) AS flops_ns
@@ -32,4 +32,4 @@ SELECT operators, names, device_ns, all_ns - device_ns AS outside_ns,
     shaped, flops, 100.0 * flops_ns / nullif(device_ns, 0) AS modeled_pct,
     (SELECT count(*) FROM module_call) AS modules,
     (SELECT count(*) FROM python_call) + (SELECT count(stack_id) FROM operator) AS frames
-FROM kept CROSS JOIN gpu;
+FROM total CROSS JOIN gpu;

@@ -94,7 +94,7 @@ WITH RECURSIVE place AS (
         SELECT start_ns, end_ns FROM selected_kernel UNION ALL SELECT start_ns, end_ns FROM selected_memop
         UNION ALL SELECT start_ns, end_ns FROM selected_graph_launch
     )
-), kept AS (
+), shown AS (
     SELECT *, string_split(module, '/') AS steps FROM total LEFT JOIN called USING (module) CROSS JOIN gpu
     WHERE $depth::INTEGER IS NULL OR len(string_split(module, '/')) <= $depth::INTEGER
     ORDER BY forward_device + backward_device DESC, forward_host DESC, module LIMIT $limit::BIGINT
@@ -105,6 +105,6 @@ SELECT module AS path, steps[-1] AS name, len(steps) - 1 AS level, coalesce(call
     forward_device::BIGINT AS forward_device_ns, backward_device::BIGINT AS backward_device_ns,
     coalesce(forward_host, 0)::BIGINT AS forward_host_ns, backward_host::BIGINT AS backward_host_ns, flops,
     1e9 * flops / nullif(forward_device + backward_device, 0) AS flops_per_s
-FROM kept ORDER BY list_transform(steps, step -> (
+FROM shown ORDER BY list_transform(steps, step -> (
     regexp_replace(step, '_\d+$', ''), TRY_CAST(regexp_extract(step, '_(\d{1,9})$', 1) AS BIGINT)
 ));

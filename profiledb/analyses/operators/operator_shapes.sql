@@ -25,7 +25,7 @@
 -- column: least_bytes = Least bytes | bytes | .0f | minimum bytes of the model: inputs and outputs, each moved once; actual traffic can be higher
 -- column: least_bytes_per_s = Least traffic | bytes/s | .0f | minimum bytes over GPU total if there are FLOPs, else over GPU self
 -- column: dims | text | | sizes of all inputs, as in the trace
-WITH kept AS (
+WITH matched AS (
     SELECT shape.*, text, sum(device_self_ns) OVER () AS all_ns
     FROM selected_operator_shape AS shape JOIN range_name USING (name_id)
     QUALIFY ($search::VARCHAR IS NULL OR contains(lower(text), lower($search::VARCHAR)))
@@ -36,6 +36,6 @@ SELECT text AS operator, operator_shape_text(d.value) AS shape, operator_type_te
     CASE WHEN flops > 0 THEN CASE WHEN traced THEN 'trace' ELSE 'model' END END AS flops_from,
     1e9 * timed_flops / nullif(flops_ns, 0) AS flops_per_s, bytes AS least_bytes,
     1e9 * timed_bytes / nullif(bytes_ns, 0) AS least_bytes_per_s, d.value AS dims
-FROM kept LEFT JOIN string AS d ON d.string_id = dims_id LEFT JOIN string AS t ON t.string_id = types_id
+FROM matched LEFT JOIN string AS d ON d.string_id = dims_id LEFT JOIN string AS t ON t.string_id = types_id
 ORDER BY device_self_ns DESC, host_self_ns DESC, operator, dims, types
 LIMIT $limit::BIGINT;

@@ -54,11 +54,11 @@ WITH RECURSIVE instance AS MATERIALIZED (
             OR name = $path::VARCHAR AND NOT EXISTS (FROM range_path WHERE path = $path::VARCHAR))
         AND ($search::VARCHAR IS NULL OR contains(lower(name), lower($search::VARCHAR)))
         AND ($depth::INTEGER IS NULL OR level < $depth::INTEGER + (SELECT min(level) FROM family))
-), kept AS MATERIALIZED (
+), shown AS MATERIALIZED (
     SELECT *, (SELECT count(*) FROM fit) AS paths FROM fit
     ORDER BY greatest(cpu_ns, coalesce(gpu_ns, 0)) DESC, level, path_id LIMIT $limit::BIGINT
 ), node AS (
-    SELECT path_id, parent_id, low, row_number() OVER (PARTITION BY parent_id ORDER BY low, path_id) AS place FROM kept
+    SELECT path_id, parent_id, low, row_number() OVER (PARTITION BY parent_id ORDER BY low, path_id) AS place FROM shown
 ), tree AS (
     SELECT path_id, [low, path_id] AS places FROM node
     WHERE NOT EXISTS (FROM node AS up WHERE up.path_id = node.parent_id)
@@ -68,5 +68,5 @@ WITH RECURSIVE instance AS MATERIALIZED (
 SELECT path_id, parent_id, level, name, path, style, instances, threads, low - capture_window.start_ns AS first_ns,
     cpu_ns, self_ns, gpu_ns, busy_ns, kernel_ns, operations, launched_in, is_warmup(path) AS warmup,
     coalesce(children, 0) AS children, inside_gpu_ns, inside_busy_ns, paths
-FROM tree JOIN kept USING (path_id) LEFT JOIN below USING (path_id) CROSS JOIN capture_window
+FROM tree JOIN shown USING (path_id) LEFT JOIN below USING (path_id) CROSS JOIN capture_window
 ORDER BY places;

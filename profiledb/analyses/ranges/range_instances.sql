@@ -28,7 +28,7 @@
 WITH instance AS MATERIALIZED (
     SELECT *, row_number() OVER (ORDER BY start_ns, range_id) - 1 AS i, count(*) OVER () AS instances
     FROM selected_instances($path::VARCHAR, selected_mode())
-), kept AS (
+), shown AS (
     SELECT unnest(CASE WHEN any_value(instances) <= $points::INTEGER THEN list(i)
         ELSE [arg_min(i, cpu_ns), arg_max(i, cpu_ns), arg_min(i, gpu_ns), arg_max(i, gpu_ns)] END) AS i
     FROM instance GROUP BY i // (instances // greatest(1, $points::INTEGER // 4) + 1), instances <= $points::INTEGER
@@ -38,5 +38,5 @@ SELECT i + 1 AS nth, range_id, path, number, thread_label(global_tid) AS thread,
     cpu_ns, gpu_start_ns - capture_window.start_ns AS gpu_start_ns, gpu_ns, busy_ns, operations, gap_ns, is_warmup,
     closed,
     instances
-FROM instance SEMI JOIN kept USING (i) CROSS JOIN capture_window
+FROM instance SEMI JOIN shown USING (i) CROSS JOIN capture_window
 ORDER BY i;

@@ -12,7 +12,7 @@
 -- column: report_gpu_ns | ns | | sum of their durations
 -- column: window_ns | ns | | time that the selection covers
 -- column: capture_ns | ns | | length of the capture
-WITH kept AS (
+WITH selected AS (
     SELECT count(*) AS operations, coalesce(sum(end_ns - start_ns), 0)::BIGINT AS gpu_ns FROM (
         SELECT start_ns, end_ns FROM selected_kernel
         UNION ALL SELECT start_ns, end_ns FROM selected_memop
@@ -27,5 +27,5 @@ WITH kept AS (
 ), covered AS (
     SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS window_ns FROM selected_window
 )
-SELECT kept.*, whole.*, covered.*, duration_ns AS capture_ns
-FROM kept CROSS JOIN whole CROSS JOIN covered CROSS JOIN capture_window;
+SELECT selected.*, whole.*, covered.*, duration_ns AS capture_ns
+FROM selected CROSS JOIN whole CROSS JOIN covered CROSS JOIN capture_window;

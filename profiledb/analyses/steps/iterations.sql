@@ -37,7 +37,7 @@
 -- column: instances | count | | number of all steps of the pattern, shown or not
 WITH step AS MATERIALIZED (
     FROM selected_step(selected_mode()) WHERE $rank::INTEGER IS NULL OR rank = $rank::INTEGER
-), kept AS (
+), shown AS (
     SELECT rank, unnest(CASE WHEN any_value(steps) <= $points::INTEGER THEN list(number)
         ELSE [arg_min(number, cpu_ns), arg_max(number, cpu_ns), arg_min(number, gpu_ns),
             arg_max(number, gpu_ns)] END) AS number
@@ -46,5 +46,5 @@ WITH step AS MATERIALIZED (
 SELECT rank, label AS steps, thread_label(global_tid) AS thread, number, name, path, range_id,
     step.start_ns - capture_window.start_ns AS start_ns, cpu_ns, gpu_ns, busy_ns, operations, gap_ns, is_warmup, closed,
     steps AS instances
-FROM step SEMI JOIN kept USING (rank, number) CROSS JOIN capture_window
+FROM step SEMI JOIN shown USING (rank, number) CROSS JOIN capture_window
 ORDER BY rank, number;

@@ -28,7 +28,7 @@
 -- column: peak_flops_per_s | FLOP/s | | their dense peaks together; empty if one is unknown
 -- column: peak_from | text | | source of a peak: the data sheet, or SMs x FLOPs per cycle x highest clock
 -- column: contradiction | text | | reason for an empty MFU although all inputs are known: the impossible share, and its FLOPs, step and precision
-WITH told AS (
+WITH stated AS (
     SELECT $flops::DOUBLE AS given_flops, TRY_CAST(meta_value(['flops_per_step']) AS DOUBLE) AS meta_flops,
         short_precision($precision::VARCHAR) AS given, short_precision(meta_value(['precision', 'dtype'])) AS of_meta
 ), product AS (
@@ -42,7 +42,7 @@ WITH told AS (
             END AS precision,
         CASE WHEN $precision::VARCHAR IS NOT NULL THEN 'given' WHEN is_tf32 THEN 'kernels'
             WHEN of_meta IS NOT NULL THEN 'meta' ELSE 'assumed' END AS precision_from
-    FROM told CROSS JOIN product
+    FROM stated CROSS JOIN product
 ), measured AS (
     SELECT median(cpu_ns) AS cpu_ns, median(gpu_ns) AS gpu_ns, nullif(count(*), 0) AS steps
     FROM selected_pass(selected_mode()) WHERE rank = 1

@@ -27,11 +27,11 @@
 -- column: before_ns | ns | | time from the first operation of any GPU to the start
 -- column: after_ns | ns | | time from the end to that of the last operation of any GPU
 WITH named AS MATERIALIZED (SELECT pid, start_ns, end_ns FROM finding_step
-), told AS MATERIALIZED (
+), counted AS MATERIALIZED (
     SELECT *, count(*) OVER () AS iterations FROM unnamed_iteration
 ), iteration AS MATERIALIZED (
-    SELECT * FROM told
-    CROSS JOIN (SELECT warmup_limit(median(ns), mad(ns)) AS usual_ns FROM told WHERE 3 * number > iterations)
+    SELECT * FROM counted
+    CROSS JOIN (SELECT warmup_limit(median(ns), mad(ns)) AS usual_ns FROM counted WHERE 3 * number > iterations)
 ), step AS MATERIALIZED (
     SELECT 'ranges' AS told_by, pid, start_ns, end_ns FROM named
     UNION ALL
@@ -64,6 +64,6 @@ WHERE (
     AND (steps >= $least_steps::BIGINT OR after_ns * steps <= high - low)
     AND 100.0 * (before_ns + after_ns) >= (last_ns - first_ns)
         * CASE WHEN told_by = 'ranges' THEN $least_pct::DOUBLE
-            WHEN (SELECT max(kernels_cv_pct) FROM told) = 0 THEN $same_pct::DOUBLE
+            WHEN (SELECT max(kernels_cv_pct) FROM counted) = 0 THEN $same_pct::DOUBLE
             ELSE $outside_pct::DOUBLE
         END;

@@ -15,10 +15,10 @@
 WITH term AS (
     SELECT TRY_CAST(value AS DOUBLE) AS seconds, regexp_extract(
         key, '^model\.(.+)\.(cpu|gpu)\.(call|row|byte|operation|result_byte)$', ['task', 'device', 'term']
-    ) AS told
+    ) AS parts
     FROM meta WHERE regexp_matches(key, '^model\..+\.(cpu|gpu)\.(call|row|byte|operation|result_byte)$')
 ), cost AS (
-    SELECT told.task AS task, told.device AS device, told.term AS term, any_value(seconds) AS seconds
+    SELECT parts.task AS task, parts.device AS device, parts.term AS term, any_value(seconds) AS seconds
     FROM term WHERE seconds > 0 AND isfinite(seconds) GROUP BY ALL
 )
 SELECT task, device, 1e9 * any_value(seconds) FILTER (term = 'call') AS call_ns,

@@ -29,11 +29,11 @@
 -- column: decision_ns = Decision | ns | .0f | median time of a decision
 -- column: decision_p99_ns = Decision P99 | ns | .0f | 99th percentile of the decision time
 WITH energy AS (
-    SELECT regexp_extract(key, '^queue\.(.+)\.([^.]+)\.joules$', ['policy', 'load']) AS told,
+    SELECT regexp_extract(key, '^queue\.(.+)\.([^.]+)\.joules$', ['policy', 'load']) AS parts,
         TRY_CAST(value AS DOUBLE) AS joules
     FROM meta WHERE regexp_matches(key, '^queue\..+\.[^.]+\.joules$')
 ), half AS (
-    SELECT told.policy AS policy, told.load AS load, any_value(joules) AS joules
+    SELECT parts.policy AS policy, parts.load AS load, any_value(joules) AS joules
     FROM energy WHERE joules >= 0 GROUP BY ALL
 ), counted AS (
     SELECT * EXCLUDE (load), load, false AS is_all FROM judged_decision WHERE load IS NOT NULL

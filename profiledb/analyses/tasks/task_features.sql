@@ -121,7 +121,7 @@ WITH program AS (
         count(*) FILTER (coalesce(NOT up AND NOT down, true)) AS others,
         coalesce(sum(bytes) FILTER (coalesce(NOT up AND NOT down, true)), 0) AS other_bytes
     FROM copied GROUP BY range_id
-), kept AS (
+), projected AS (
     SELECT range_id, busy_ns FROM projection WHERE mode = 'process'
 ), repetition AS (  -- traced tables without a row count as 0
     SELECT task, size, host_ns, CASE WHEN traced.calls THEN 0 END AS no_calls,
@@ -137,7 +137,7 @@ WITH program AS (
         coalesce(down_ns, nothing) AS down_ns,
         coalesce(others, nothing) AS others, coalesce(other_bytes, nothing) AS other_bytes
     FROM span CROSS JOIN traced LEFT JOIN ran_sum USING (range_id) LEFT JOIN hidden USING (range_id)
-    LEFT JOIN called USING (range_id) LEFT JOIN copied_sum USING (range_id) LEFT JOIN kept USING (range_id)
+    LEFT JOIN called USING (range_id) LEFT JOIN copied_sum USING (range_id) LEFT JOIN projected USING (range_id)
 ), profile AS (
     SELECT task, size, count(*) AS profiled_repetitions, median(host_ns) AS host_median_ns, avg(api_calls) AS api_calls,
         avg(api_ns) AS api_ns, avg(launch_calls) AS launch_calls, avg(launch_ns) AS launch_ns, avg(kernels) AS kernels,

@@ -21,15 +21,15 @@
 -- column: median_ns = Median lifetime | ns | .1f | median time until they are freed; empty if none is
 -- column: net_bytes = Net | bytes | | bytes not freed in the capture
 WITH made AS (
-    SELECT device, bytes, gone IS NULL AS is_kept, end_ns - start_ns AS life_ns,
+    SELECT device, bytes, gone IS NULL AS is_unfreed, end_ns - start_ns AS life_ns,
         tensor_name($by, operator, module, innermost, line, stack) AS name
-    FROM tensor_life SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept USING (event_id)
+    FROM tensor_life SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS selected USING (event_id)
     LEFT JOIN tensor_place USING (event_id) WHERE born IS NOT NULL
 )
 SELECT device, name, count(*) AS allocations, TRY_CAST(sum(bytes) AS BIGINT) AS bytes,
     100.0 * sum(bytes) / nullif(sum(sum(bytes)) OVER (PARTITION BY device), 0) AS share_pct, avg(bytes) AS avg_bytes,
     max(bytes) AS largest_bytes, median(life_ns) AS median_ns,
-    TRY_CAST(coalesce(sum(bytes) FILTER (is_kept), 0) AS BIGINT) AS net_bytes
+    TRY_CAST(coalesce(sum(bytes) FILTER (is_unfreed), 0) AS BIGINT) AS net_bytes
 FROM made GROUP BY device, name
 QUALIFY row_number() OVER (PARTITION BY device ORDER BY sum(bytes) DESC, name) <= $limit::BIGINT
 ORDER BY starts_with(device, 'CPU'), device, sum(made.bytes) DESC, name;

@@ -20,8 +20,8 @@
 -- column: stack | text | | stack of the allocation, innermost function first
 -- column: freed_by = Released in | text | | operator, or line, in which it was freed; empty outside them
 WITH life AS MATERIALIZED (
-    SELECT life.* FROM tensor_life AS life SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept
-        ON kept.event_id = coalesce(life.event_id, life.freed_by)
+    SELECT life.* FROM tensor_life AS life SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS selected
+        ON selected.event_id = coalesce(life.event_id, life.freed_by)
     QUALIFY row_number() OVER (
         PARTITION BY device ORDER BY bytes DESC, coalesce(gone, 1e18) - coalesce(born, 0) DESC, born, gone
     ) <= $limit::BIGINT

@@ -33,8 +33,8 @@
 WITH level AS (
     SELECT level.*,
         CASE WHEN reserved_bytes IS NOT NULL THEN greatest(0, reserved_bytes - allocated_bytes) END AS unused_bytes,
-        kept.event_id IS NOT NULL AS is_kept
-    FROM tensor_level AS level LEFT JOIN (SELECT event_id FROM selected_tensor_event) AS kept USING (event_id)
+        selected.event_id IS NOT NULL AS is_selected
+    FROM tensor_level AS level LEFT JOIN (SELECT event_id FROM selected_tensor_event) AS selected USING (event_id)
     WHERE selected_tensor_device(device_type, device_id)
 ), unseen AS (
     SELECT device, count(*) AS unseen FROM tensor_life WHERE born IS NULL AND gone IS NOT NULL GROUP BY device
@@ -44,12 +44,13 @@ WITH level AS (
 ), summed AS (
     SELECT device, device_type, device_id, bool_and(is_stated) AS is_stated,
         max(allocated_bytes) AS capture_peak_bytes, arg_min(allocated_bytes - bytes, nth) AS before_bytes,
-        arg_max(allocated_bytes, nth) AS end_bytes, count(*) FILTER (is_kept AND bytes > 0) AS allocations,
-        TRY_CAST(sum(bytes) FILTER (is_kept AND bytes > 0) AS BIGINT) AS allocated_bytes,
-        count(*) FILTER (is_kept AND bytes < 0) AS releases,
-        max(reserved_bytes) FILTER (is_kept) AS reserved_bytes, max(unused_bytes) FILTER (is_kept) AS unused_bytes,
+        arg_max(allocated_bytes, nth) AS end_bytes, count(*) FILTER (is_selected AND bytes > 0) AS allocations,
+        TRY_CAST(sum(bytes) FILTER (is_selected AND bytes > 0) AS BIGINT) AS allocated_bytes,
+        count(*) FILTER (is_selected AND bytes < 0) AS releases,
+        max(reserved_bytes) FILTER (is_selected) AS reserved_bytes,
+        max(unused_bytes) FILTER (is_selected) AS unused_bytes,
         arg_max({reserved: reserved_bytes, time_ns: time_ns}, (unused_bytes, -nth))
-            FILTER (is_kept AND unused_bytes IS NOT NULL) AS most
+            FILTER (is_selected AND unused_bytes IS NOT NULL) AS most
     FROM level GROUP BY device, device_type, device_id
 )
 SELECT device, peak_bytes, CASE WHEN time_ns IS NOT NULL THEN greatest(0, time_ns - start_ns) END AS peak_ns,

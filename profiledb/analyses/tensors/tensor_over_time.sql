@@ -19,11 +19,11 @@ WITH level AS (
 ), frame AS (
     SELECT device, count(*) AS events, max(time_ns) // greatest(1, $points::BIGINT // 4) + 1 AS width
     FROM level GROUP BY device
-), kept AS (
+), shown AS (
     SELECT device, unnest(CASE WHEN any_value(events) <= $points::BIGINT THEN list(nth)
         ELSE [arg_min(nth, (allocated_bytes, nth)), arg_max(nth, (allocated_bytes, -nth)), max(nth),
             arg_max(nth, (coalesce(reserved_bytes, 0), -nth))] END) AS nth
     FROM level JOIN frame USING (device) GROUP BY device, time_ns // width
 )
-SELECT device, time_ns, allocated_bytes, reserved_bytes FROM level SEMI JOIN kept USING (device, nth)
+SELECT device, time_ns, allocated_bytes, reserved_bytes FROM level SEMI JOIN shown USING (device, nth)
 ORDER BY device, nth;

@@ -19,7 +19,7 @@
 -- column: peak_bytes = Peak | bytes | | maximum within the step, its start included
 -- column: kept_bytes = Kept | bytes | | allocated within it and not freed in the capture
 WITH step AS MATERIALIZED (FROM selected_tensor_step
-), kept AS (
+), unfreed AS (
     SELECT life.device, number, TRY_CAST(sum(bytes) AS BIGINT) AS kept_bytes
     FROM (FROM tensor_life WHERE gone IS NULL) AS life
     ASOF JOIN step ON life.device = step.device AND life.start_ns >= step.start_ns
@@ -28,6 +28,6 @@ WITH step AS MATERIALIZED (FROM selected_tensor_step
 SELECT device, number AS step, name, step.start_ns - capture_window.start_ns AS start_ns, start_bytes,
     start_bytes - lag(start_bytes) OVER (PARTITION BY device ORDER BY number) AS change_bytes, peak_bytes,
     coalesce(kept_bytes, 0) AS kept_bytes
-FROM step LEFT JOIN kept USING (device, number) CROSS JOIN capture_window
+FROM step LEFT JOIN unfreed USING (device, number) CROSS JOIN capture_window
 QUALIFY row_number() OVER (PARTITION BY device ORDER BY number DESC) <= $limit::BIGINT
 ORDER BY device_type = 0, device_type, device_id, number;

@@ -49,7 +49,7 @@ def write_page(
     first = sentences.do_first(findings, None if part else report.duration_ns)
     nothing = f"**{sentences.explain_nothing(findings)}**"
     why = paths.explain(answers.rows) if paths.has_sums_only(report) else nothing
-    told = {section.partition("\n")[0]: section for section in sections}
+    by_heading = {section.partition("\n")[0]: section for section in sections}
     replaced = {FINDINGS, LACKS, *([SHORT] if judge.select_worthwhile(findings) else [])}
     details = about.partition("\n")[2]
     body = _fit_parts(
@@ -61,7 +61,7 @@ def write_page(
             _draw_charts(answers),
             markdown.to_html(f"## Details\n{details}"),
         ],
-        [markdown.to_html(f"## {section}") for heading, section in told.items() if heading not in replaced],
+        [markdown.to_html(f"## {section}") for heading, section in by_heading.items() if heading not in replaced],
     )
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -92,21 +92,21 @@ def _draw_charts(answers: Answers) -> str:
 def _format_findings(findings: Sequence[Finding]) -> str:
     """Return the costliest findings with their first advice, and the warnings; Markdown."""
     shown = judge.select_worthwhile(findings)[:MOST_FINDINGS]
-    told = [top_findings.format_item(one, shown[:nth]) for nth, one in enumerate(shown)]
-    told += [f"- {one}" for one in [sentences.describe_savings(shown, titled=False)] if one]
-    told += map(top_findings.format_item, judge.select_warnings(findings))
-    return "\n".join(["## Findings", "", *told]) if told else ""
+    items = [top_findings.format_item(one, shown[:nth]) for nth, one in enumerate(shown)]
+    items += [f"- {one}" for one in [sentences.describe_savings(shown, titled=False)] if one]
+    items += map(top_findings.format_item, judge.select_warnings(findings))
+    return "\n".join(["## Findings", "", *items]) if items else ""
 
 
 def _fit_parts(always: Sequence[str], more: Sequence[str]) -> str:
     """Join the parts: those of ``always`` but the last, as many of ``more`` as fit, and the last."""
     room = MOST_WORDS - sum(map(_count_words, always))
-    kept = []
+    fitting = []
     for part in more:
         if (cost := _count_words(part)) <= room:
             room -= cost
-            kept.append(part)
-    return "\n".join(part for part in (*always[:-1], *kept, always[-1]) if part)
+            fitting.append(part)
+    return "\n".join(part for part in (*always[:-1], *fitting, always[-1]) if part)
 
 
 def _count_words(text: str) -> int:

@@ -87,26 +87,28 @@ class RankSummary:
 
 def summarize(library: Library, report: Manifest) -> list[RankSummary]:
     """Return the ranks of a report; none if it is of a single GPU and knows no rank, or no kernel ran."""
-    told = family.read_run_facts(library, report)
-    named = family.parse_name(report.id, report.name, family.read_facts(library, report.id), told)
+    run_facts = family.read_run_facts(library, report)
+    named = family.parse_name(report.id, report.name, family.read_facts(library, report.id), run_facts)
 
     def ask(name: str, **params: Any) -> pd.DataFrame:
         return analysis.run(library, report.id, name, params)
 
-    def ask_kept(name: str, **params: Any) -> pd.DataFrame:
+    def ask_stored(name: str, **params: Any) -> pd.DataFrame:
         return answer_store.run(library, report.id, name, params)  # the Scaling page asks the same
 
     try:
-        ranks = runs.read_ranks(named, ask_kept)
+        ranks = runs.read_ranks(named, ask_stored)
     except NotCapturedError:
         return []
     if len(ranks) < 2 and (named.rank is None or named.size == 1):
         return []
-    return [_summarize_rank(named, told, lane, rank, ask, alone=len(ranks) == 1) for lane, rank in enumerate(ranks)]
+    return [
+        _summarize_rank(named, run_facts, lane, rank, ask, alone=len(ranks) == 1) for lane, rank in enumerate(ranks)
+    ]
 
 
 def _summarize_rank(
-    named: Named, told: Mapping[str, Any], lane: int, rank: runs.Rank, ask: Ask, *, alone: bool
+    named: Named, run_facts: Mapping[str, Any], lane: int, rank: runs.Rank, ask: Ask, *, alone: bool
 ) -> RankSummary:
     part = {"within": "steps"} if rank.told_by == "ranges" else {}
     if not alone:
@@ -118,12 +120,12 @@ def _summarize_rank(
         size=named.size,
         run=shortened(named.run, _NAME),
         is_named=family.names_rank(named.name),
-        run_id=str(told.get("run_id", "")),
-        restarts=_convert_whole(told.get("restarts")),
-        host=shortened(str(told.get("host", "")), _NAME),
+        run_id=str(run_facts.get("run_id", "")),
+        restarts=_convert_whole(run_facts.get("restarts")),
+        host=shortened(str(run_facts.get("host", "")), _NAME),
         gpu=shortened(rank.gpu, _NAME),
-        begin_ns=_convert_whole(told.get("begin_ns")),
-        end_ns=_convert_whole(told.get("end_ns")),
+        begin_ns=_convert_whole(run_facts.get("begin_ns")),
+        end_ns=_convert_whole(run_facts.get("end_ns")),
         told_by=rank.told_by,
         steps=rank.steps,
         step_ns=rank.step_ns,

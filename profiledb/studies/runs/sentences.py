@@ -122,7 +122,7 @@ def state_sources(told_by: Mapping[int, str]) -> str:
     (source, _), *others = Counter(told_by.values()).most_common()
     if not others:
         return ""
-    apart = sorted(rank for rank, told in told_by.items() if told != source)
+    apart = sorted(rank for rank, own_source in told_by.items() if own_source != source)
     return (
         f"The steps of rank {_list(apart)} are found by {_SOURCES[told_by[apart[0]]]}, those of the other ranks by"
         f" {_SOURCES[source]}: they do not compare."

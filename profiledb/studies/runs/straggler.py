@@ -170,24 +170,24 @@ def _explain_delay(
     part, ns = max(longer.items(), key=lambda item: item[1])
     ranks = [tables.numbers[row] for row in late]
     host = tables.run.ranks[late[0]].host
-    told = Straggler(
+    straggler = Straggler(
         ranks[0], late_ns, step_ns, since, cause="unknown", cause_ns=max(ns, 0.0), host=host, ranks=len(ranks)
     )
     if ns < EXPLAINS * late_ns:
-        return told
+        return straggler
     if part == "compute_ns":
         kernel, slower = _compare_kernels(tables, ranks)
         if slower is None:
-            return replace(told, cause="work", kernel=kernel)
-        told = replace(told, cause="compute", kernel=kernel, slower=slower)
+            return replace(straggler, cause="work", kernel=kernel)
+        straggler = replace(straggler, cause="compute", kernel=kernel, slower=slower)
         clocks = average(tables.matrix("sm_clock_mhz")[:, columns])  # 0 without a log
         own, usual = float(clocks[late].mean()), float(np.median(np.delete(clocks, late)))
-        return replace(told, clock_mhz=own, usual_mhz=usual) if 0 < own < (1 - EQUAL) * usual else told
+        return replace(straggler, clock_mhz=own, usual_mhz=usual) if 0 < own < (1 - EQUAL) * usual else straggler
     if part == "idle_ns":
         idle, place = _compare_idle(tables, ranks)
         has_own = cpu_ns is None or _has_own_work(tables, late, columns, late_ns)
-        return replace(told, cause="idle", idle=idle, place=place, cpu="" if cpu_ns is None else CPUS[has_own])
-    return replace(told, cause="copy")
+        return replace(straggler, cause="idle", idle=idle, place=place, cpu="" if cpu_ns is None else CPUS[has_own])
+    return replace(straggler, cause="copy")
 
 
 def _measure_excess(tables: RunTables, measure: str, late: Rows, columns: Columns) -> float | None:

@@ -61,8 +61,8 @@ def read_named(library: Library, manifest: Manifest) -> Named:
     """Return the facts from a report's name and program, and from the report itself if it is a trace of a distributed
     run. Opens no other report, because pages ask all of a library.
     """
-    told = read_run_facts(library, manifest) if manifest.rows.get("distributed") else {}
-    return parse_name(manifest.id, manifest.name, read_facts(library, manifest.id), told)
+    run_facts = read_run_facts(library, manifest) if manifest.rows.get("distributed") else {}
+    return parse_name(manifest.id, manifest.name, read_facts(library, manifest.id), run_facts)
 
 
 def read_facts(library: Library, report_id: str) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def parse_name(
         rank=rank if match or (_parse_whole(facts.get("ranks")) or 0) > 1 else None,
         size=size,
         run=run + kind,
-        curve=_strip_count(run, told=bool(match or size)) + kind,
+        curve=_strip_count(run, has_ranks=bool(match or size)) + kind,
         workload=str(facts.get("workload", "")),
         scaling=scaling if scaling in ("strong", "weak") else "",
         items=_parse_items(facts),
@@ -112,14 +112,14 @@ def parse_name(
     )
 
 
-def _strip_count(run: str, *, told: bool) -> str:
+def _strip_count(run: str, *, has_ranks: bool) -> str:
     """Return the name of a run without the number of ranks at its end.
 
     If nothing else tells that the run has ranks, and no unit follows the number, it may count captures: only a power
     of two and a multiple of eight are numbers of ranks then.
     """
     match = _COUNT.search(run)
-    if match is None or not (told or match[2] or _is_usual(int(match[1]))):
+    if match is None or not (has_ranks or match[2] or _is_usual(int(match[1]))):
         return run
     return run[: match.start()] or run
 

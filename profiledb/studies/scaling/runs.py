@@ -142,8 +142,8 @@ def gather_runs(named: Sequence[Named], run: Callable[[str], RunAnalysis]) -> tu
 def _make_run(name: str, members: list[tuple[Named, list[Rank]]]) -> Run:
     ranks = sorted((rank for _, own in members for rank in own), key=lambda rank: rank.number)
     first = members[0][0]
-    told = max((report.size or 0 for report, _ in members), default=0)
-    size = max(told, len(ranks), 1 + max(rank.number for rank in ranks))
+    declared_size = max((report.size or 0 for report, _ in members), default=0)
+    size = max(declared_size, len(ranks), 1 + max(rank.number for rank in ranks))
     return Run(name, first.curve, size, first.scaling, first.items, tuple(ranks))
 
 

@@ -61,7 +61,7 @@ def get_page_params(library: Library, report: Manifest, given: Mapping[str, Any]
 def _describe_capture(answers: Answers) -> str:
     """Describe the capture, its tool, its machine, and the part covered."""
     report, facts = answers.report, answers.rows("report_facts").iloc[0]
-    told = {
+    entries = {
         "Captured with": " ".join(
             part for part in (report.tool or words.KIND_TITLES.get(report.kind), report.tool_version) if part
         ),
@@ -76,7 +76,7 @@ def _describe_capture(answers: Answers) -> str:
         "Read with": facts["converter"],
     }
     lines = [f"# Summary of {words.code(report.name)}", ""]
-    lines += [f"- {label}: {words.code(value)}" for label, value in told.items() if isinstance(value, str) and value]
+    lines += [f"- {label}: {words.code(value)}" for label, value in entries.items() if isinstance(value, str) and value]
     if TIMELINE in report.subjects:
         lines.append(f"- Selection: {_format_selection(answers.params)}")
     if answers.part:

@@ -250,8 +250,8 @@ def state_classes(ask: Ask) -> Statement | None:
     rows = ask("class_split")
     if len(rows) < 2:
         return None
-    told_pct = float(rows.loc[rows["class"] == AUTOTUNING, "share_pct"].sum())
-    rows = rows[rows["class"] != AUTOTUNING] if told_pct >= AUTOTUNING_PCT else rows
+    autotuning_pct = float(rows.loc[rows["class"] == AUTOTUNING, "share_pct"].sum())
+    rows = rows[rows["class"] != AUTOTUNING] if autotuning_pct >= AUTOTUNING_PCT else rows
     top = rows.iloc[0]
     if top["class"] == OTHER:
         return _state_without_class(ask, top)
@@ -268,14 +268,14 @@ def _state_two(top: "pd.Series[Any]", rows: pd.DataFrame) -> str:
     second, matmul = rows.iloc[1], rows[rows["class"] == MATMUL]
     first, title = (get_class_title(one["class"]) for one in (top, second))
     share, other = (words.percent(one["share_pct"]) for one in (top, second))
-    told = MATMUL in (top["class"], second["class"]) or not is_neural_network(rows)
+    is_complete = MATMUL in (top["class"], second["class"]) or not is_neural_network(rows)
     if share == other:
         text = f"**{first} and {title} take {share} of kernel time each**"
     elif second["class"] == MATMUL and is_neural_network(rows):
         text = f"**{first} takes {share} of kernel time**, matmul {other}"
     else:
         text = f"**{first} takes {share} of kernel time**, then {title} with {other}"
-    if not told:
+    if not is_complete:
         text += f", matmul {words.percent(matmul['share_pct'].iloc[0])}" if len(matmul) else ". No kernel is a matmul"
     return f"{text}."
 

@@ -129,12 +129,12 @@ def _cut_advice(message: str) -> str:
     sentences = re.split(
         r"(?<=[.!?])\s+(?=[A-Z])", re.sub(r"@(url|source|sass|section)[^@]*@|\s*\(https?://[^)\s]*\)", "", message)
     )
-    kept = sentences[0]
+    advice = sentences[0]
     for sentence in sentences[1:]:
-        if len(kept) + len(sentence) >= _ADVICE_CHARS:
+        if len(advice) + len(sentence) >= _ADVICE_CHARS:
             break
-        kept = f"{kept} {sentence}"
-    return words.shortened(kept, _ADVICE_CHARS)
+        advice = f"{advice} {sentence}"
+    return words.shortened(advice, _ADVICE_CHARS)
 
 
 def _find_best_rules(answers: Answers, rows: pd.DataFrame) -> pd.DataFrame:

@@ -29,10 +29,10 @@ def write_section(answers: Answers, without: Container[str] = ()) -> str:
     every = [one for one in answers.findings if one.rule.name not in without]
     shown = select_told(every)
     slowed = {one.slowed.sentence() for one in every if one.slowed and one.rule.name == IDLE}
-    told = [format_item(one, shown[:nth], slowed) for nth, one in enumerate(shown)]
-    told += [f"- {one}" for one in [sentences.describe_savings(shown, titled=False)] if one]
-    told += map(format_item, judge.select_warnings(every))
-    return "\n".join(["## Findings", "", *told]) if told else ""
+    items = [format_item(one, shown[:nth], slowed) for nth, one in enumerate(shown)]
+    items += [f"- {one}" for one in [sentences.describe_savings(shown, titled=False)] if one]
+    items += map(format_item, judge.select_warnings(every))
+    return "\n".join(["## Findings", "", *items]) if items else ""
 
 
 def select_told(findings: Iterable[Finding]) -> list[Finding]:
@@ -41,13 +41,13 @@ def select_told(findings: Iterable[Finding]) -> list[Finding]:
     Nor does it tell those that save little and have the same first advice as one before them.
     """
     others = [one for one in findings if one.rule.name != IDLE]
-    told: list[Finding] = []
+    selected: list[Finding] = []
     for one in [*judge.find_at_roof(others), *judge.select_leading(others, MOST)]:
         advised = sentences.list_general_advice(one)[:1]
-        said = advised in [sentences.list_general_advice(other)[:1] for other in told]
-        if one.severity != LITTLE or one.rule.is_choice or not said or not advised:
-            told.append(one)
-    return told
+        repeats_advice = advised in [sentences.list_general_advice(other)[:1] for other in selected]
+        if one.severity != LITTLE or one.rule.is_choice or not repeats_advice or not advised:
+            selected.append(one)
+    return selected
 
 
 def select_statements(statements: Sequence[Statement], findings: Sequence[Finding]) -> list[Statement]:
@@ -56,14 +56,14 @@ def select_statements(statements: Sequence[Statement], findings: Sequence[Findin
     If findings say all of it, the first one remains.
     """
     shown = select_told(findings)
-    said = " ".join(sentences.says(one) for one in shown)
+    findings_text = " ".join(sentences.says(one) for one in shown)
     remark, idle, kernel = find_idle_remark(findings), get_page("idle_reasons"), get_page("kernel_instances")
     sampled = any(one.facts.get(FUNCTIONS) for one in shown)
-    told = {one.rule.group for one in [*shown, *judge.select_warnings(findings)]}
+    groups = {one.rule.group for one in [*shown, *judge.select_warnings(findings)]}
     gives_basis = any(one.page == idle for one in statements)
     selected = []
     for one in statements:
-        if one.group in told:
+        if one.group in groups:
             continue
         amount, code = words.duration(one.worth_ns), f" {one.code}" if one.code and not sampled else ""
         if one.within:
@@ -72,7 +72,7 @@ def select_statements(statements: Sequence[Statement], findings: Sequence[Findin
             selected.append(replace(one, text=f"**{unknown}**"))
         elif remark and one.page == idle:
             selected.append(replace(one, text=f"{one.text}{code}{remark}"))
-        elif not all(sentences.has_amount(text, amount) for text in (one.text, said)):
+        elif not all(sentences.has_amount(text, amount) for text in (one.text, findings_text)):
             profile = _advise_profile(findings) if one.page == kernel else ""
             selected.append(replace(one, text=f"{one.text}{code}{profile}"))
     return selected or list(statements[:1])
@@ -113,10 +113,10 @@ def find_idle_remark(findings: Iterable[Finding]) -> str:
     one = next((one for one in findings if one.rule.name == IDLE), None)
     if one is None or one.verdict == "clear":
         return ""
-    told = [one.slowed.sentence()] if one.slowed else []
+    remarks = [one.slowed.sentence()] if one.slowed else []
     if one.verdict == "fires" and one.parent is None and not one.is_little:
-        told += sentences.fill_advice(one)[:1]
-    return "".join(f" {text}" for text in told)
+        remarks += sentences.fill_advice(one)[:1]
+    return "".join(f" {text}" for text in remarks)
 
 
 def format_item(finding: Finding, before: Sequence[Finding] = (), slowed: Iterable[str] = ()) -> str:
@@ -125,11 +125,11 @@ def format_item(finding: Finding, before: Sequence[Finding] = (), slowed: Iterab
     Left out is what the findings ``before`` it say, too: their first advice, to which it refers if it has no other, and
     the profiler's overhead, which ``slowed`` may have told already.
     """
-    told = {*slowed, *(one.slowed.sentence() for one in before if one.slowed)}
-    is_told = finding.slowed is not None and finding.slowed.sentence() in told
+    overheads = {*slowed, *(one.slowed.sentence() for one in before if one.slowed)}
+    is_repeated = finding.slowed is not None and finding.slowed.sentence() in overheads
     saved = [f"{one}." for one in [sentences.describe_saving(finding)] if one]
     advised = {one for other in before for one in sentences.list_general_advice(other)[:1]}
     every = list(zip(sentences.fill_advice(finding), sentences.list_general_advice(finding), strict=True))
     advice = [one for one, rule in every if rule not in advised] or ([_SAME_ADVICE] if every else [])
-    says = sentences.says(replace(finding, slowed=None) if is_told else finding)
+    says = sentences.says(replace(finding, slowed=None) if is_repeated else finding)
     return " ".join([f"- {says}", *saved, *advice[:1]])

@@ -64,21 +64,21 @@ def read_budget(path: Path, rules: Sequence[str]) -> Budget:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise ConfigError(f"{path} is larger than {MOST_BYTES // 1000} KB.", hint=_HINT)
-        told = tomllib.loads(content.decode())
+        document = tomllib.loads(content.decode())
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML: {error}.", hint=_HINT) from error
-    _check_keys(path, "", told, ("most", "growth_pct", "never"))
-    most = dict(_read_table(path, "most", told))
+    _check_keys(path, "", document, ("most", "growth_pct", "never"))
+    most = dict(_read_table(path, "most", document))
     ranges = _read_numbers(path, f"most.{RANGES}", _read_table(path, RANGES, most, f"most.{RANGES}"))
     most.pop(RANGES, None)
     _check_keys(path, "most", most, KEYS)
-    growth = _read_table(path, "growth_pct", told)
+    growth = _read_table(path, "growth_pct", document)
     _check_keys(path, "growth_pct", growth, MEASURES)
     if len(ranges) > MOST_RANGES:
         raise ConfigError(f"{path}: most.{RANGES} has more than {MOST_RANGES} ranges.", hint=_HINT)
-    never = told.get("never", [])
+    never = document.get("never", [])
     if not isinstance(never, list) or not all(isinstance(name, str) for name in never):
         raise ConfigError(f"{path}: never is not a list of findings.", hint=_HINT)
     if unknown := [name for name in never if name not in rules]:

@@ -96,7 +96,7 @@ class CheckResult:
 class _Base:
     """The base of a check: its description, its reports in order of time, and their series."""
 
-    told: str
+    description: str
     points: Sequence[Point]
     series: Series | None = None
 
@@ -150,7 +150,9 @@ def check_report(
     drifts = _find_drifts(board, [*points, point], budget, counting) if base.series else ()
     before = _find_nearest(board, points[-MOST:])
     explanation = board.explained(before, point)
-    return CheckResult(point, base.told, before, own, judged, drifts, held, explanation, _count_other_gpus(base, point))
+    return CheckResult(
+        point, base.description, before, own, judged, drifts, held, explanation, _count_other_gpus(base, point)
+    )
 
 
 def _ensure_findings(library: Library, report: Manifest) -> None:
@@ -251,19 +253,20 @@ def _require_base(base: _Base, usable: Sequence[Point], new: Point) -> None:
         return
     if not base.points:
         raise AnalysisError(
-            f"No report of {base.told} was captured before this one."
+            f"No report of {base.description} was captured before this one."
             if base.series
-            else f"There is no other report in {base.told}."
+            else f"There is no other report in {base.description}."
         )
     gpus = _count_other_gpus(base, new)
     if gpus.total() == len(base.points):
         raise AnalysisError(
-            f"No report of {base.told} ran on {dict(new.around)[GPU]} before this one, only on {', '.join(gpus)}.",
+            f"No report of {base.description} ran on {dict(new.around)[GPU]} before this one,"
+            f" only on {', '.join(gpus)}.",
             hint="The next report on this GPU is compared with this one.",
         )
     differs = "; ".join(series_changes.describe_differences(base.points[-1].around, new.around))
     raise AnalysisError(
-        f"No report of {base.told} ran like this one: {differs}.", hint="--anywhere compares all the same."
+        f"No report of {base.description} ran like this one: {differs}.", hint="--anywhere compares all the same."
     )
 
 

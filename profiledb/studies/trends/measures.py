@@ -150,8 +150,8 @@ def _list_part_rows(side: Side) -> Iterator[Row]:
     if len(kernels):
         for name, ns in kernels.groupby("class")["total_ns"].sum().items():
             yield Row("class", float(ns) / count, str(name))
-        named = kernels.assign(kept=kernels["demangled"].fillna(kernels["name"]).map(shorten_name))
-        groups = named.groupby("kept", sort=False).agg(ns=("total_ns", "sum"), name=("name", "first"))
+        named = kernels.assign(short_name=kernels["demangled"].fillna(kernels["name"]).map(shorten_name))
+        groups = named.groupby("short_name", sort=False).agg(ns=("total_ns", "sum"), name=("name", "first"))
         for name, row in groups.nlargest(KERNELS, "ns").iterrows():
             yield Row("kernel", float(row["ns"]) / count, str(name), title=shorten_name(str(row["name"])))
     if len(part.range_patterns) and part.range_patterns["kernel_ns"].notna().any():

@@ -256,8 +256,8 @@ def write_suite(suite: ET.Element, links: Iterable[str]) -> str:
     """Count the tests and return the suite as text."""
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(sum(case.find("failure") is not None for case in suite)))
-    if told := "\n".join(links):
-        ET.SubElement(suite, "system-out").text = told
+    if output := "\n".join(links):
+        ET.SubElement(suite, "system-out").text = output
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 

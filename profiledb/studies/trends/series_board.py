@@ -97,8 +97,10 @@ class Board:
 
         That is the first whose newest change is an open regression, else the first that changed, else ``MAIN``.
         """
-        told = ([series_lines.annotate(line, self.notes) for line in lines] for lines in self._lines.values() if lines)
-        return sorted((min(lines, key=_rank_line) for lines in told), key=_make_urgency_key)
+        annotated = (
+            [series_lines.annotate(line, self.notes) for line in lines] for lines in self._lines.values() if lines
+        )
+        return sorted((min(lines, key=_rank_line) for lines in annotated), key=_make_urgency_key)
 
     def one(self, series: Series, measure: str = MAIN) -> Trend | None:
         """Return a measure over one series; None if no report has it."""

@@ -108,7 +108,7 @@ class Reader:
             if row["reports"] > len(hidden.get(row["series"], ()))
         ]
         lines = {version: before[version] for version in versions if version in before}
-        lines |= self._read_kept([version for version in versions if version not in lines and not version[2]])
+        lines |= self._read_stored([version for version in versions if version not in lines and not version[2]])
         fresh: dict[Version, tuple[Line, ...]] = {}
         for version in versions:
             if version not in lines:
@@ -119,16 +119,16 @@ class Reader:
                 fresh = {}
         return {version: lines[version] for version in versions}
 
-    def _read_kept(self, versions: Sequence[Version]) -> dict[Version, tuple[Line, ...]]:
+    def _read_stored(self, versions: Sequence[Version]) -> dict[Version, tuple[Line, ...]]:
         wanted = {(name, turn): (name, turn, none) for name, turn, none in versions}
-        kept: dict[Version, tuple[Line, ...]] = {}
+        stored: dict[Version, tuple[Line, ...]] = {}
         for part in cut_values(name for name, _, _ in versions):
             query = f"SELECT series, turn, lines FROM series_line WHERE series IN ({make_marks(part)})"
             for row in self.store.read_rows(query, part):
                 version = wanted.get((row["series"], row["turn"]))
                 if version and (lines := _parse_lines(row["series"], row["lines"])) is not None:
-                    kept[version] = lines
-        return kept
+                    stored[version] = lines
+        return stored
 
     def _keep(self, fresh: Mapping[Version, tuple[Line, ...]]) -> None:
         """Keep lines of which nothing is left out; they may be lost."""
@@ -202,12 +202,12 @@ def _parse_lines(name: str, text: str | None) -> tuple[Line, ...] | None:
         return None
 
 
-def _parse_line(name: str, told: Mapping[str, Any]) -> Line:
-    change = told["change"]
+def _parse_line(name: str, entry: Mapping[str, Any]) -> Line:
+    change = entry["change"]
     if change is not None:
         around = tuple(map(str, change["around"]))
         change = LineChange(**{**change, "at": datetime.fromisoformat(change["at"]), "around": around})
     return Line(
-        name, MEASURES[told["measure"]], int(told["reports"]), datetime.fromisoformat(told["first"]),
-        datetime.fromisoformat(told["last"]), tuple(map(float, told["recent"])), bool(told["drifts"]), change,
+        name, MEASURES[entry["measure"]], int(entry["reports"]), datetime.fromisoformat(entry["first"]),
+        datetime.fromisoformat(entry["last"]), tuple(map(float, entry["recent"])), bool(entry["drifts"]), change,
     )  # fmt: skip

@@ -41,8 +41,8 @@ def refresh(library: Library) -> int:
     if gone := known.keys() - {report.id for report in reports} - retired:
         store.forget(gone)
     for report_id in retired - known.keys():
-        if kept := parse_summary(library.catalog.removals.summary(report_id) or ""):
-            store.put(*kept)
+        if summary := parse_summary(library.catalog.removals.summary(report_id) or ""):
+            store.put(*summary)
     times = library.file_times()
     return sum(_make_summary(library, store, report) for report in reports if _is_due(library, report, known, times))
 

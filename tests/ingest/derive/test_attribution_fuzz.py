@@ -190,7 +190,7 @@ def test_selections(batch: int, tmp_path: Path) -> None:
     outcomes = Counter[bool]()
     for _ in range(40):
         chosen = chooser.draw(rnd)
-        kept = chooser.kept(chosen)
+        kept = chooser.content(chosen)
         outcomes[kept is None] += 1
         with library.cursor("fuzz", views=views.list_all()) as db:
             if kept is None:

@@ -8,7 +8,7 @@ from profiledb.library.library import Library
 from tests.conftest import CORPUS
 from tests.support import kernel_sequences, step_set
 from tests.support.page_reports import Publish
-from tests.support.step_set import Told, precision_and_recall
+from tests.support.step_set import Detection, precision_and_recall
 
 Record = Callable[[str, object], None]
 UNSEEN = {"energy.nsys-rep", "launches_tiny.nsys-rep", "streams_serial.nsys-rep"}
@@ -26,7 +26,7 @@ def test_the_set_is_large_enough() -> None:
 
 def test_generated_programs(library: Library, publish: Publish, record_property: Record) -> None:
     told = [
-        step_set.told(library, publish(lambda db, name=name: kernel_sequences.fill(db, name)), name, true)
+        step_set.detect(library, publish(lambda db, name=name: kernel_sequences.fill(db, name)), name, true)
         for name, true in step_set.truth("generated").items()
     ]
     _hold(told, BEYOND, record_property)
@@ -44,11 +44,11 @@ def test_strangers(every_report: Library, record_property: Record) -> None:
     _hold(_of(every_report, "corpus"), set(), record_property)
 
 
-def _of(library: Library, part: str) -> list[Told]:
-    return [step_set.told(library, library.find(name).id, name, true) for name, true in step_set.truth(part).items()]
+def _of(library: Library, part: str) -> list[Detection]:
+    return [step_set.detect(library, library.find(name).id, name, true) for name, true in step_set.truth(part).items()]
 
 
-def _hold(told: list[Told], unseen: set[str], record_property: Record) -> None:
+def _hold(told: list[Detection], unseen: set[str], record_property: Record) -> None:
     """Check that only reports known to be out of reach are wrong; the figures go into the report of the run."""
     precision, recall = precision_and_recall(told)
     record_property("precision", precision)

@@ -153,7 +153,7 @@ def test_what_a_process_keeps_of_reports_is_bounded(empty_library: Library, monk
     for _ in range(2):
         for n in range(1, 6):
             assert analysis.run(empty_library, f"{n:016x}", "class_split")["total_ns"][0] == n
-    assert len(empty_library._attached._small._kept) == 1
+    assert len(empty_library._attached._small._kept_cursors) == 1
     assert 0 < len(empty_library._intact) <= 3
     with empty_library.cursor("0000000000000001") as cursor:
         assert cursor.execute("SELECT count(*) FROM duckdb_databases() WHERE database_name LIKE 'r_%'").fetchone() == (

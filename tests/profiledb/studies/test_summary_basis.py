@@ -13,7 +13,7 @@ from tests.support.every_report import FILES, slow_but
 from tests.support.gaps import MS
 from tests.support.made_traces import event, launch, operator, taken_in
 from tests.support.range_captures import Capture
-from tests.support.summary_shares import Said, table, told
+from tests.support.summary_shares import Shares, read_shares, table
 
 SUMMARIZED = "transformer_training.nsys-rep"
 """The report whose summary says most."""
@@ -30,7 +30,7 @@ def started_up(capture: Capture) -> str:
 def test_it_covers_what_its_findings_judge(library: Library, capture: Capture) -> None:
     report = library.find(started_up(capture))
     text, every = (document.write_summary(library, report, {}, startup=one) for one in (False, True))
-    said = told(library, report, text)
+    said = read_shares(library, report, text)
     assert said.idle == pytest.approx({"headline": 20.0, "reasons": 20.0, "finding": 20.0}, abs=0.11)
     assert (said.busy, said.idle_by_gpu) == ([80.0], [20.0])
     assert "- Steady part: This summary covers 8 steps (80.0 ms). It leaves out 200 ms from the GPU's first" in text
@@ -122,7 +122,7 @@ def agrees(library: Library, report: Manifest) -> None:
     """
     if TIMELINE not in report.subjects:
         return
-    said: Said = told(library, report)
+    said: Shares = read_shares(library, report)
     assert not said.too_large, report.name
     assert not said.repeated, report.name
     for busy, idle in zip(said.busy, said.idle_by_gpu, strict=True):

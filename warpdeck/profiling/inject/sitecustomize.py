@@ -36,7 +36,7 @@ class Window:
         self.first, self.end = asked.get("steps") or (None, None)
         self.after_s, self.seconds = asked.get("after_s") or 0, asked.get("seconds") or 0
         self.output = asked.get("output")
-        self.told = asked.get("told")
+        self.window_log = asked.get("told")
         self.options = asked.get("options") or {}
         self.state = "before"
         self.named = False
@@ -48,7 +48,7 @@ class Window:
 
     def tell(self, text):
         try:
-            with open(self.told, "a") as file:
+            with open(self.window_log, "a") as file:
                 file.write(text + "\n")
         except (OSError, TypeError):
             pass

@@ -110,7 +110,7 @@ WITH RECURSIVE path AS MATERIALIZED (
     SELECT range_id, part, variant, tokens, cpu_ns, 1 AS calls, kernels, kernel_ns, matmul_ns
     FROM instance LEFT JOIN work USING (range_id)
     UNION ALL SELECT range_id, part, variant, tokens, cpu_ns, calls, kernels, kernel_ns, NULL FROM fused
-), said AS MATERIALIZED (
+), stated_size AS MATERIALIZED (
     SELECT range_id, payload_number(payload_json, batch_names()) AS batch,
         payload_number(payload_json, head_names()) AS heads,
         payload_number(payload_json, size_names()) AS head_size,
@@ -120,22 +120,22 @@ WITH RECURSIVE path AS MATERIALIZED (
     FROM range JOIN range_path USING (path_id)
     WHERE coalesce(payload_json, payload_int64::VARCHAR, payload_uint64::VARCHAR) IS NOT NULL
 ), up AS (
-    SELECT DISTINCT range_id AS leaf, range_id, 0 AS depth FROM every_part WHERE EXISTS (FROM said)
+    SELECT DISTINCT range_id AS leaf, range_id, 0 AS depth FROM every_part WHERE EXISTS (FROM stated_size)
     UNION ALL SELECT leaf, parent_id, depth + 1 FROM up JOIN range USING (range_id) WHERE parent_id IS NOT NULL
 ), size AS (
     SELECT leaf AS range_id, arg_min(batch, depth) FILTER (batch IS NOT NULL) AS batch,
         arg_min(heads, depth) FILTER (heads IS NOT NULL) AS heads,
         arg_min(head_size, depth) FILTER (head_size IS NOT NULL) AS head_size,
-        arg_min(said.tokens, depth) FILTER (said.tokens IS NOT NULL) AS said_tokens
-    FROM up JOIN said USING (range_id) GROUP BY leaf
+        arg_min(stated_size.tokens, depth) FILTER (stated_size.tokens IS NOT NULL) AS stated_tokens
+    FROM up JOIN stated_size USING (range_id) GROUP BY leaf
 )
-SELECT part, variant, coalesce(said_tokens, tokens) AS tokens, batch, heads, head_size,
+SELECT part, variant, coalesce(stated_tokens, tokens) AS tokens, batch, heads, head_size,
     cpu_ns, calls, kernels, kernel_ns, matmul_ns
 FROM every_part LEFT JOIN size USING (range_id);
 
 -- Parts by variant and size: sizes that the ranges do not state are given, or are facts in the sidecar.
 CREATE OR REPLACE MACRO selected_attention_part(of_scores, of_softmax, of_output, b, h, t, d) AS TABLE
-WITH told AS (  -- facts that are whole numbers; of several with one meaning the outermost counts
+WITH whole_fact AS (  -- facts that are whole numbers; of several with one meaning the outermost counts
     SELECT whole(value) AS n, (depth, key) AS place, lower(regexp_extract(key, '[^.]*$')) AS name
     FROM meta_fact(batch_names() || head_names() || token_names() || size_names()) WHERE whole(value) IS NOT NULL
 ), fact AS (
@@ -143,7 +143,7 @@ WITH told AS (  -- facts that are whole numbers; of several with one meaning the
         coalesce(whole(h), arg_min(n, place) FILTER (list_contains(head_names(), name))) AS h,
         coalesce(whole(t), arg_min(n, place) FILTER (list_contains(token_names(), name))) AS t,
         coalesce(whole(d), arg_min(n, place) FILTER (list_contains(size_names(), name))) AS d
-    FROM told
+    FROM whole_fact
 ), whole_part AS (
     SELECT variant, coalesce(tokens, fact.t) AS tokens, coalesce(whole(b), batch, fact.b) AS batch,
         coalesce(whole(h), heads, fact.h) AS heads, coalesce(whole(d), head_size, fact.d) AS head_size, part,

@@ -117,13 +117,13 @@ WITH around AS (
         ON kernel.thread_range >= op.pre
     WHERE kernel.thread_range <= op.post
     QUALIFY count(*) OVER (PARTITION BY range_id) = 1
-), told AS (
+), matched AS (
     SELECT collective.kernel_id, collective.* EXCLUDE (kernel_id) FROM collective WHERE kernel_id IS NOT NULL
     UNION ALL
     SELECT around.kernel_id, collective.* EXCLUDE (kernel_id) FROM around JOIN collective USING (range_id)
     WHERE around.kernel_id NOT IN (SELECT kernel_id FROM collective WHERE kernel_id IS NOT NULL)
 ), one AS (
-    FROM told QUALIFY row_number() OVER (PARTITION BY kernel_id ORDER BY range_id) = 1
+    FROM matched QUALIFY row_number() OVER (PARTITION BY kernel_id ORDER BY range_id) = 1
 )
 SELECT kernel_id, collective_operation(name) AS operation, sequence_number,
     CASE WHEN process_group <> '' THEN concat_ws(' ', process_group, ranks) END AS communicator,
@@ -146,16 +146,16 @@ CREATE OR REPLACE MACRO nccl_type(name) AS (
 -- nccl-tests defines it: the message, or the parts of all ranks together. The range payload and the PyTorch profiler's
 -- arguments describe a call in the same way.
 CREATE OR REPLACE VIEW selected_nccl_op AS
-WITH said AS (
-    SELECT kernel.*, short, coalesce(nccl_operation(short), told.operation, 'other') AS operation, reduction,
-        bytes AS own_bytes, coalesce(calls, CASE WHEN told.kernel_id IS NOT NULL THEN 1 END) AS calls,
-        coalesce(nccl_message.communicator, told.communicator) AS communicator, sequence_number AS sequence,
-        coalesce(known.ranks, told.ranks, TRY_CAST(meta_value(['ranks', 'world_size']) AS INTEGER)) AS ranks,
-        told.size_bytes AS whole_bytes
+WITH described AS (
+    SELECT kernel.*, short, coalesce(nccl_operation(short), traced.operation, 'other') AS operation, reduction,
+        bytes AS own_bytes, coalesce(calls, CASE WHEN traced.kernel_id IS NOT NULL THEN 1 END) AS calls,
+        coalesce(nccl_message.communicator, traced.communicator) AS communicator, sequence_number AS sequence,
+        coalesce(known.ranks, traced.ranks, TRY_CAST(meta_value(['ranks', 'world_size']) AS INTEGER)) AS ranks,
+        traced.size_bytes AS whole_bytes
     FROM selected_kernel AS kernel JOIN kernel_name USING (name_id)
     LEFT JOIN nccl_message USING (kernel_id)
     LEFT JOIN nccl_communicator AS known ON known.communicator = nccl_message.communicator
-    LEFT JOIN nccl_collective AS told USING (kernel_id)
+    LEFT JOIN nccl_collective AS traced USING (kernel_id)
     WHERE starts_with(short, 'nccl')
 )
 SELECT kernel_id, operation, short AS kernel, nccl_type(short) AS data_type, reduction,
@@ -167,4 +167,4 @@ SELECT kernel_id, operation, short AS kernel, nccl_type(short) AS data_type, red
     coalesce(own_bytes, whole_bytes // nccl_parts(operation, ranks)) AS bytes, calls, communicator, sequence, ranks,
     coalesce(own_bytes * nccl_parts(operation, ranks), whole_bytes) AS size_bytes,
     start_ns, end_ns, end_ns - start_ns AS duration_ns, device_id, stream_id, global_pid, call_id, process_range
-FROM said;
+FROM described;

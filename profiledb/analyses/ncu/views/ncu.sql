@@ -277,11 +277,11 @@ FROM ncu_launch;
 -- compression gets none: it needs memory that the program allocates as compressible, which is rare. Nor do less
 -- waiting in launches that run well without, and changes inside the kernels of closed libraries.
 CREATE OR REPLACE VIEW ncu_advice AS
-WITH told AS (
+WITH flagged AS (
     SELECT ncu_rule.*, kernel, bool_or(rule = 'UncoalescedGlobalAccess') OVER (PARTITION BY launch_id) AS is_uncoalesced
     FROM ncu_rule LEFT JOIN (SELECT launch_id, kernel FROM ncu_launch) USING (launch_id)
 )
-SELECT told.* EXCLUDE (is_uncoalesced, kernel),
+SELECT flagged.* EXCLUDE (is_uncoalesced, kernel),
     CASE WHEN speedup_type <> 'global' OR speedup_pct IS NULL OR rule = 'MemoryL2Compression' THEN NULL
         WHEN is_busy AND rule IN ('TheoreticalOccupancy', 'AchievedOccupancy', 'CPIStall', 'IssueSlotUtilization')
             THEN NULL
@@ -293,4 +293,4 @@ SELECT told.* EXCLUDE (is_uncoalesced, kernel),
                 'MemoryCacheAccessPattern', 'UncoalescedSharedAccess', 'SharedMemoryConflicts', 'ThreadDivergence',
                 'FPInstructions'
             ) THEN dram_left ELSE headroom END) END AS reach_pct
-FROM told LEFT JOIN ncu_left USING (launch_id);
+FROM flagged LEFT JOIN ncu_left USING (launch_id);

@@ -25,9 +25,9 @@ WITH own AS MATERIALIZED (FROM operator_own), launched AS MATERIALIZED (
     SELECT top_id AS range_id, sum(flops) AS flops, bool_or(traced) AS traced, sum(bytes) AS bytes,
         any_value(precision) AS precision
     FROM operator_instance_work JOIN own USING (range_id) GROUP BY top_id
-), kept AS (SELECT range_id, true AS is_kept FROM selected_range)
+), selected AS (SELECT range_id, true AS is_kept FROM selected_range)
 SELECT range_id, pre, post, name_id, dims_id, types_id, coalesce(is_kept, false) AS is_kept, start_ns, end_ns, host_ns,
     host_self_ns, device_ns, coalesce(device_self_ns, 0) AS device_self_ns, work.flops, traced, bytes, precision
 FROM span JOIN host USING (range_id) LEFT JOIN self USING (range_id) LEFT JOIN work USING (range_id)
-LEFT JOIN operator USING (range_id) LEFT JOIN kept USING (range_id)
+LEFT JOIN operator USING (range_id) LEFT JOIN selected USING (range_id)
 WHERE is_kept OR device_ns > 0;

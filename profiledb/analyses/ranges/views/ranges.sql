@@ -80,11 +80,11 @@ WITH meant AS (
     WHERE name = chosen AND NOT EXISTS (FROM range_path WHERE path = chosen)
 ), placed AS (
     SELECT range_id, number, before_ns, place FROM (
-        SELECT range_id, kept.id, row_number() OVER lane AS number,
+        SELECT range_id, selected.id, row_number() OVER lane AS number,
             lag(end_ns) OVER (PARTITION BY global_tid ORDER BY start_ns, pre) AS before_ns,
-            count(kept.id) OVER (lane ROWS UNBOUNDED PRECEDING) AS place
+            count(selected.id) OVER (lane ROWS UNBOUNDED PRECEDING) AS place
         FROM range SEMI JOIN meant USING (path_id)
-        LEFT JOIN (SELECT range_id AS id FROM selected_range) AS kept ON id = range_id
+        LEFT JOIN (SELECT range_id AS id FROM selected_range) AS selected ON id = range_id
         WINDOW lane AS (PARTITION BY global_tid, path_id ORDER BY start_ns, pre)
     ) WHERE id IS NOT NULL
 ), instance AS MATERIALIZED (

@@ -199,7 +199,7 @@ WITH task AS (
     WHERE kind <> 'sample' OR callchain_id IN (
             SELECT sample_id FROM cpu_sample WHERE global_tid IN (SELECT global_tid FROM task)
         )
-), told AS (
+), trait_source AS (
     SELECT 'kernel' AS source, name, traits_by_kernel(name) AS traits
     FROM (SELECT demangled AS name FROM kernel_name UNION SELECT kernel FROM ncu_launch)
     UNION ALL
@@ -235,4 +235,4 @@ WITH task AS (
     SELECT 'command', command, traits_by_command(command) FROM report
 )
 SELECT source, name, trait
-FROM (SELECT source, name, unnest(traits) AS trait FROM told) WHERE trait IS NOT NULL;
+FROM (SELECT source, name, unnest(traits) AS trait FROM trait_source) WHERE trait IS NOT NULL;

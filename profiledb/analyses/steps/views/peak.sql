@@ -42,11 +42,11 @@ WITH wanted AS (
     ) WHERE tflops IS NOT NULL GROUP BY gpu_id, precision
 ), known AS (
     SELECT gpu_id, precision, sm_count, flop, clock_hz, sm_count * flop * clock_hz AS computed,
-        CASE WHEN is_tensor OR computed IS NULL THEN tflops * 1e12 END AS told
+        CASE WHEN is_tensor OR computed IS NULL THEN tflops * 1e12 END AS from_sheet
     FROM rate LEFT JOIN sheet USING (gpu_id, precision)
 )
-SELECT gpu_id, precision, coalesce(told, computed) AS peak_flops_per_s,
-    CASE WHEN told IS NOT NULL THEN 'data sheet'
+SELECT gpu_id, precision, coalesce(from_sheet, computed) AS peak_flops_per_s,
+    CASE WHEN from_sheet IS NOT NULL THEN 'data sheet'
         WHEN computed IS NOT NULL THEN format('{} SMs × {:g} FLOP × {:g} GHz', sm_count, flop, clock_hz / 1e9)
     END AS source
 FROM known;

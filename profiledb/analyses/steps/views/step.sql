@@ -98,13 +98,13 @@ WITH stream AS (
         SELECT name_id, every, ns, lag(ns) OVER one AS before, lead(ns) OVER one AS after
         FROM period SEMI JOIN fit USING (name_id, every) WINDOW one AS (PARTITION BY name_id, every ORDER BY number)
     ) GROUP BY name_id, every
-), told AS (
+), clean AS (
     SELECT fit.*, min(tier) OVER () AS best FROM fit JOIN off USING (name_id, every)
     WHERE off <= greatest(1, looked * CASE WHEN is_few THEN 0.05 ELSE 0.25 END)
 ), marker AS (
     SELECT name_id, every, kernels_cv_pct FROM (
         SELECT *, min(spread_pct) OVER () AS least_pct, min(unlike / periods) OVER () AS least_unlike
-        FROM told WHERE tier = best
+        FROM clean WHERE tier = best
     ) WHERE spread_pct <= least_pct + 1 AND unlike / periods <= least_unlike + 0.1
     ORDER BY every <= 12, NOT same_shapes, periods DESC, every, first LIMIT 1
 )
@@ -182,7 +182,7 @@ WITH step AS (
     JOIN range_path USING (path_id) LEFT JOIN (FROM projection WHERE mode = 'process') AS ran USING (range_id)
     WHERE is_warmup(range_path.name) OR without_number(range_path.name) = title
     GROUP BY pid
-), told AS (
+), trimmed AS (
     SELECT pid, number, name, pre, post, greatest(
             start_ns, coalesce(max(step.until_ns) OVER before, start_ns), coalesce(warmup.until_ns, start_ns)
         ) AS start_ns, step.until_ns AS end_ns, CASE WHEN max(step.until_ns) OVER before IS NULL
@@ -192,7 +192,7 @@ WITH step AS (
 )
 SELECT pid, number, name, pre, post, start_ns, end_ns,
     least(end_ns - start_ns, coalesce(alone_ns, end_ns - start_ns)) AS ns
-FROM told WHERE end_ns > start_ns;
+FROM trimmed WHERE end_ns > start_ns;
 
 -- Steps of each process from `ranges` (selected_named_step), from `kernels` (selected_iteration, a guess), or from
 -- `nothing`: one, from its first to its last kernel. Only the requested source is computed.

@@ -80,14 +80,15 @@ QUALIFY row_number() OVER (PARTITION BY label, path_id ORDER BY nth > 0, nth DES
 CREATE OR REPLACE MACRO selected_timing_pair(mode_of_gpu) AS TABLE
 WITH measured AS MATERIALIZED (
     SELECT label, step, is_warmup, round(seconds * 1e9)::BIGINT AS timer_ns, row_number() OVER () AS row FROM timing
-), told AS (
+), per_label AS (
     SELECT label, bool_or(is_warmup) AS tells_warmup, count(*) FILTER (NOT is_warmup) AS timings
     FROM measured GROUP BY label
 ), ran AS MATERIALIZED (
     SELECT label, step, inside, in_warmup AND tells_warmup AS is_warmup, range_id, start_ns, cpu_ns, gpu_ns
-    FROM selected_timed_range(mode_of_gpu) JOIN timed_label_range USING (path_id) JOIN told USING (label) WHERE closed
+    FROM selected_timed_range(mode_of_gpu) JOIN timed_label_range USING (path_id) JOIN per_label USING (label)
+    WHERE closed
 ), divided AS (
-    SELECT label, min(inside) AS inside FROM ran JOIN told USING (label) GROUP BY label
+    SELECT label, min(inside) AS inside FROM ran JOIN per_label USING (label) GROUP BY label
     HAVING count(inside) > 0 AND count(step) FILTER (inside IS NULL AND NOT ran.is_warmup) = 0
         AND count(*) FILTER (inside IS NULL AND NOT ran.is_warmup) <> any_value(timings)
 ), own_timing AS (

@@ -19,7 +19,7 @@ WITH counted AS (
     WINDOW ordered AS (
         PARTITION BY device_type, device_id ORDER BY time_ns, event_id ROWS UNBOUNDED PRECEDING
     )
-), told AS (
+), per_device AS (
     SELECT device, count(allocated_bytes) = count(*) AND max(allocated_bytes) > 0 AS is_stated,
         least(0, min(running)) AS least, coalesce(max(reserved_bytes), 0) > 0 AS reserves
     FROM counted GROUP BY device QUALIFY row_number() OVER (ORDER BY count(*) DESC, device) <= 64
@@ -27,7 +27,7 @@ WITH counted AS (
 SELECT event_id, time_ns, device, device_type, device_id, thread_range, address, bytes, nth, is_stated,
     CASE WHEN is_stated THEN allocated_bytes ELSE TRY_CAST(running - least AS BIGINT) END AS allocated_bytes,
     CASE WHEN reserves THEN reserved_bytes END AS reserved_bytes
-FROM counted JOIN told USING (device);
+FROM counted JOIN per_device USING (device);
 
 -- The life of each allocation: from its event (`born`) to the next one (`gone`) at its address, both in the order of
 -- the device. The first is empty for memory allocated before the capture, the second for memory that outlives it. A

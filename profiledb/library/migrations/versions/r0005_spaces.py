@@ -22,8 +22,8 @@ def upgrade() -> None:
     for statement in (_SPACE, _REPORT_SPACE):
         op.execute(statement.replace(" TEXT", ' TEXT COLLATE "C"'))
     db = op.get_bind()
-    if told := spaces.read_from_manifests(db.exec_driver_sql("SELECT id, manifest FROM report").all()):
-        db.exec_driver_sql("INSERT INTO report_space (report_id, space) VALUES (%s, %s)", told)
+    if rows := spaces.read_from_manifests(db.exec_driver_sql("SELECT id, manifest FROM report").all()):
+        db.exec_driver_sql("INSERT INTO report_space (report_id, space) VALUES (%s, %s)", rows)
 
 
 def downgrade() -> None:

@@ -39,7 +39,7 @@ WITH taken AS (FROM finding_exposed
     SELECT end_ns - start_ns AS ns, CASE WHEN nccl_operation(short) = 'AllReduce' THEN message.bytes END AS bytes,
         operation, size_bytes
     FROM finding_communication LEFT JOIN nccl_message AS message USING (kernel_id)
-    LEFT JOIN (SELECT kernel_id, operation, size_bytes FROM nccl_collective) AS told USING (kernel_id)
+    LEFT JOIN (SELECT kernel_id, operation, size_bytes FROM nccl_collective) AS traced USING (kernel_id)
 ), paced AS (
     SELECT CASE WHEN 2 * sum(ns) >= (SELECT sum(ns) FROM sized)
             AND sum(coalesce(bytes, size_bytes)) * 1e9 < $slow_bytes::BIGINT * sum(ns)

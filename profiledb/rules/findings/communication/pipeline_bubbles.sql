@@ -30,10 +30,10 @@ FROM finding_communication HAVING count(*) = 0;
 
 WITH sent AS (
     SELECT one.*, path FROM finding_communication AS one LEFT JOIN nccl_message USING (kernel_id)
-    LEFT JOIN (SELECT kernel_id, operation FROM nccl_collective) AS told USING (kernel_id)
+    LEFT JOIN (SELECT kernel_id, operation FROM nccl_collective) AS traced USING (kernel_id)
     LEFT JOIN (SELECT pre, path_id FROM range) ON pre = process_range LEFT JOIN range_path USING (path_id)
     WHERE nccl_operation(short) = 'SendRecv' AND coalesce(calls, 1) <= 4
-        AND coalesce(told.operation, 'SendRecv') = 'SendRecv'
+        AND coalesce(traced.operation, 'SendRecv') = 'SendRecv'
         AND NOT coalesce(regexp_matches(path, '(?i)all_?(to_?all|reduce|gather)|reduce_?scatter|broadcast'), false)
 ), timed AS (
     SELECT sent.*, min(end_ns - start_ns) OVER kind AS shortest_ns

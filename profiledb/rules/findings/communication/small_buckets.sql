@@ -42,21 +42,21 @@ SELECT NULL AS value, 'The selection has no all-reduces, all-gathers or reduce-s
     NULL AS each_bytes, NULL AS each_ns, NULL AS kernel, NULL AS evidence
 FROM finding_communication HAVING count(*) = 0;
 
-WITH said AS (
-    SELECT one.*, nccl_operation(short) AS operation, coalesce(nccl_message.bytes, told.size_bytes) AS bytes, cpu_ns,
+WITH candidate AS (
+    SELECT one.*, nccl_operation(short) AS operation, coalesce(nccl_message.bytes, traced.size_bytes) AS bytes, cpu_ns,
         lag(one.end_ns) OVER (PARTITION BY one.device_id, nccl_operation(short) ORDER BY one.start_ns) AS before_ns
     FROM finding_communication AS one LEFT JOIN nccl_message USING (kernel_id)
-    LEFT JOIN (SELECT kernel_id, size_bytes FROM nccl_collective) AS told USING (kernel_id)
+    LEFT JOIN (SELECT kernel_id, size_bytes FROM nccl_collective) AS traced USING (kernel_id)
     LEFT JOIN (
         SELECT pre, end_ns - start_ns AS cpu_ns FROM range JOIN range_path USING (path_id)
         WHERE regexp_matches(path, '(^|/)NCCL:nccl\w+$')
     ) ON pre = process_range
     WHERE starts_with(short, 'nccl') AND nccl_operation(short) IN ('AllReduce', 'AllGather', 'ReduceScatter')
 ), met AS (  -- the last compute that started before
-    SELECT said.*, compute.start_ns IS NULL OR compute.end_ns > said.start_ns
+    SELECT candidate.*, compute.start_ns IS NULL OR compute.end_ns > candidate.start_ns
             OR compute.end_ns <= coalesce(before_ns, compute.end_ns) AS free
-    FROM said ASOF LEFT JOIN finding_compute AS compute
-        ON said.device_id = compute.device_id AND said.start_ns > compute.start_ns
+    FROM candidate ASOF LEFT JOIN finding_compute AS compute
+        ON candidate.device_id = compute.device_id AND candidate.start_ns > compute.start_ns
 ), stepped AS (SELECT nullif(count(DISTINCT number), 0) AS steps FROM finding_step
 ), kind AS (
     SELECT device_id, operation, count(*) AS n, median(bytes) AS each_bytes, median(end_ns - start_ns) AS each_ns,
@@ -87,7 +87,7 @@ WITH said AS (
         } AS piece
     FROM small ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
 )
-SELECT CASE WHEN EXISTS (FROM said) THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+SELECT CASE WHEN EXISTS (FROM candidate) THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
     'The selection has no all-reduces, all-gathers or reduce-scatters of NCCL.' AS unjudged,
     total.ns AS saving_ns, bare_ns, total.cpu_ns, cause, (SELECT count(*) FROM small) AS collectives,
     (main.n // main.steps)::BIGINT AS step_collectives, each_bytes, each_ns,

@@ -36,7 +36,7 @@ WITH search AS MATERIALIZED (
 ), whole AS (
     SELECT one.*, regexp_matches(short, '(?i)_(u32|i32|u?int32_t)(_|$)') OR coalesce(dtype = 'Int', false) AS listed
     FROM finding_communication AS one
-    LEFT JOIN (SELECT kernel_id, dtype FROM nccl_collective) AS told USING (kernel_id)
+    LEFT JOIN (SELECT kernel_id, dtype FROM nccl_collective) AS traced USING (kernel_id)
     WHERE nccl_operation(short) = 'AllReduce'
 ), listed AS MATERIALIZED (
     SELECT whole.* FROM whole CROSS JOIN step WHERE listed AND EXISTS (SELECT 1 FROM whole WHERE NOT listed)

@@ -108,7 +108,7 @@ WITH edge AS MATERIALIZED (
     SELECT sum(CASE WHEN operation = 0 THEN bytes ELSE -bytes END) AS bytes
     FROM memory_event JOIN edge USING (device_id)
     WHERE mem_kind = 2 AND operation IN (0, 1) AND time_ns BETWEEN middle AND high
-), told AS (
+), judged AS (
     SELECT late.*, allocated >= $least::INTEGER AND 4 * freed < allocated AS grows FROM late
 ), half AS (SELECT sum(high - middle)::BIGINT AS ns FROM edge
 ), shown AS (
@@ -119,11 +119,12 @@ WITH edge AS MATERIALIZED (
 )
 SELECT 100.0 * total.lost_ns / nullif(half.ns, 0) AS value,
     CASE WHEN half.ns IS NULL THEN 'The selection has no kernels.' END AS unjudged, saving_ns, explains_ns,
-    told.calls, call_ns,
-    main.function, CASE WHEN main.calls < told.calls THEN main.calls END AS function_calls,
+    judged.calls, call_ns,
+    main.function, CASE WHEN main.calls < judged.calls THEN main.calls END AS function_calls,
     total.lost_ns, CASE WHEN grows THEN 'growth'
-        WHEN told.allocated > 0 AND 2 * captured.allocated >= told.allocated THEN 'captures' ELSE 'churn' END AS cause,
-    CASE WHEN grows THEN told.allocated END AS allocated, CASE WHEN grows THEN freed END AS freed,
+        WHEN judged.allocated > 0 AND 2 * captured.allocated >= judged.allocated THEN 'captures'
+        ELSE 'churn' END AS cause,
+    CASE WHEN grows THEN judged.allocated END AS allocated, CASE WHEN grows THEN freed END AS freed,
     CASE WHEN grows AND grown.bytes > 0 THEN grown.bytes::BIGINT END AS grown_bytes,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
-FROM total CROSS JOIN told CROSS JOIN half CROSS JOIN grown CROSS JOIN captured LEFT JOIN main ON true;
+FROM total CROSS JOIN judged CROSS JOIN half CROSS JOIN grown CROSS JOIN captured LEFT JOIN main ON true;

@@ -23,7 +23,7 @@
 -- source: PyTorch's out-of-memory message (reserved but unallocated memory); threshold and least: ours
 WITH device AS (
     SELECT device, device_type, device_id, max(reserved_bytes) AS reserved_bytes, max(allocated_bytes) AS peak_bytes
-    FROM tensor_level SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept USING (event_id)
+    FROM tensor_level SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS selected USING (event_id)
     WHERE device_type <> 0 GROUP BY ALL
 ), lost AS (
     SELECT *, greatest(0, reserved_bytes - peak_bytes) AS lost_bytes FROM device WHERE reserved_bytes IS NOT NULL

@@ -55,13 +55,13 @@ WITH step AS (
         ) USING (device_id)
         WHERE EXISTS (FROM allocated)
     )
-), told AS (
+), forecast AS (
     SELECT grown.*,
         CASE WHEN pct > 0 THEN TRY_CAST(greatest(0, floor((memory_bytes - peak_bytes) / slope)) AS BIGINT) END
             AS left_steps
     FROM grown LEFT JOIN gpu ON gpu_id = CASE WHEN device_type <> 0 THEN device_id END AND memory_bytes > 0
 ), worst AS (
-    SELECT * FROM told ORDER BY pct DESC NULLS LAST, device_type = 0, device LIMIT 1
+    SELECT * FROM forecast ORDER BY pct DESC NULLS LAST, device_type = 0, device LIMIT 1
 )
 SELECT pct AS value, CASE WHEN pct IS NULL THEN 'The selection has fewer than three steps'
         || CASE WHEN has_rows('tensor_event') THEN '.' ELSE ' in its second half.' END END AS unjudged,
@@ -69,6 +69,6 @@ SELECT pct AS value, CASE WHEN pct IS NULL THEN 'The selection has fewer than th
     holder, device, steps, slope AS slope_bytes, first_bytes, last_bytes, left_steps, (
         SELECT list({'name': device, 'bytes': TRY_CAST(slope AS BIGINT), 'count': steps,
             'device': CASE WHEN device_type = 1 THEN device_id END} ORDER BY pct DESC, device)
-        FROM told WHERE pct > 0
+        FROM forecast WHERE pct > 0
     ) AS evidence
 FROM (SELECT 1) LEFT JOIN worst ON true;

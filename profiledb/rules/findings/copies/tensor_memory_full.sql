@@ -22,7 +22,7 @@
 -- advice: [PyTorch] The Memory page shows which tensors fill it at the peak.
 -- source: PyTorch TensorBoard plugin data.py (over 90 % of the memory)
 WITH event AS (
-    SELECT * FROM tensor_event SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept USING (event_id)
+    SELECT * FROM tensor_event SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS selected USING (event_id)
     WHERE device_type <> 0
 ), device AS (
     SELECT device_type, device_id, max(coalesce(reserved_bytes, allocated_bytes)) AS held_bytes,

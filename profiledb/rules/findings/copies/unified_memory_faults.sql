@@ -35,10 +35,10 @@ WITH fault AS MATERIALIZED (
         } AS piece
     FROM fault ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
 ), traced AS (
-    SELECT has_rows('um_gpu_page_fault') OR NOT EXISTS (FROM memory_event WHERE mem_kind IN (4, 6)) AS told
+    SELECT has_rows('um_gpu_page_fault') OR NOT EXISTS (FROM memory_event WHERE mem_kind IN (4, 6)) AS can_judge
 )
-SELECT CASE WHEN told THEN 100.0 * taken.ns / nullif(finding_window.ns, 0) END AS value,
-    CASE WHEN NOT told
+SELECT CASE WHEN can_judge THEN 100.0 * taken.ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN NOT can_judge
         THEN 'The program has managed memory, but its page faults were not traced (`--cuda-um-gpu-page-faults=true`).'
     END AS unjudged,
     taken.ns AS saving_ns, (SELECT coalesce(sum(faults), 0)::BIGINT FROM fault) AS faults, taken.ns AS fault_ns,

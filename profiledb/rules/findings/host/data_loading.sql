@@ -149,15 +149,15 @@ WITH loading AS MATERIALIZED (
     FROM step CROSS JOIN total
 ), known AS (
     SELECT inside, cause, is_fed AND has_workers AND coalesce(cause = 'works', false) AS is_unknown,
-        is_named AND NOT inside OR is_fed AND NOT is_unknown AS told
+        is_named AND NOT inside OR is_fed AND NOT is_unknown AS can_judge
     FROM computed CROSS JOIN named CROSS JOIN judged
 )
-SELECT CASE WHEN told OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
+SELECT CASE WHEN can_judge OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
         THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN inside THEN 'Most kernels are launched in ranges that are called like data loading.'
         WHEN is_unknown THEN 'The launching thread works before copies to the GPU, its loader has workers, and no range'
             || ' says what it does.'
-        WHEN NOT told THEN 'No range of the selection is called like data loading, for example next_batch.' END
+        WHEN NOT can_judge THEN 'No range of the selection is called like data loading, for example next_batch.' END
         AS unjudged,
     total.ns AS saving_ns, total.ns AS idle_ns,
     cause, (SELECT pattern FROM main WHERE pattern NOT IN (FROM whole)) AS range,

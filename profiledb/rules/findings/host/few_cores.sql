@@ -62,7 +62,7 @@ WITH waiting AS MATERIALIZED (
             PARTITION BY device_id ORDER BY s ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ), 0)::BIGINT AS before_ns
     FROM waiting WHERE switches OR NOT has_rows('sched_event')
-), told AS MATERIALIZED (
+), wake_call AS MATERIALIZED (
     SELECT function_name(value) AS name, end_ns - start_ns >= 1000000 AS held, start_ns, global_tid
     FROM selected_osrt_call JOIN string ON string_id = name_id
     WHERE NOT has_rows('sched_event') AND pid_of(global_tid) IN (SELECT pid_of(tid) FROM waiting)
@@ -70,15 +70,15 @@ WITH waiting AS MATERIALIZED (
             value, '^(pthread_cond_(signal|broadcast)|sem_post|pthread_(mutex|rwlock|spin)_unlock)$'
         )
 ), other AS (
-    SELECT told.start_ns, told.global_tid, api.tid
-    FROM told JOIN (SELECT DISTINCT global_tid AS tid FROM api_call) AS api
-        ON pid_of(api.tid) = pid_of(told.global_tid) AND api.tid <> told.global_tid
+    SELECT wake_call.start_ns, wake_call.global_tid, api.tid
+    FROM wake_call JOIN (SELECT DISTINCT global_tid AS tid FROM api_call) AS api
+        ON pid_of(api.tid) = pid_of(wake_call.global_tid) AND api.tid <> wake_call.global_tid
     WHERE held
 ), woken AS (  -- calls whose core another thread took over
     SELECT other.start_ns, other.global_tid FROM other
     ASOF JOIN api_call AS api ON api.global_tid = other.tid AND api.start_ns >= other.start_ns
     WHERE api.start_ns < other.start_ns + 1000000
-), quick AS (FROM told ANTI JOIN woken USING (start_ns, global_tid)
+), quick AS (FROM wake_call ANTI JOIN woken USING (start_ns, global_tid)
 ), called AS MATERIALIZED (
     SELECT count(*) AS calls, count_if(held) AS held, (
             SELECT name FROM quick WHERE held GROUP BY name ORDER BY count(*) DESC, name LIMIT 1

@@ -36,13 +36,13 @@
 -- change: [file] without_range={place}
 -- change: [else] host_code={place}
 -- source: XProf smart suggestions (debug print >= 5 % of the step)
-SELECT CASE WHEN told OR 100 * (SELECT coalesce(sum(b - a), 0) FROM selected_hole(1)) < $threshold::DOUBLE * ns
+SELECT CASE WHEN has_calls OR 100 * (SELECT coalesce(sum(b - a), 0) FROM selected_hole(1)) < $threshold::DOUBLE * ns
         THEN 0::DOUBLE END AS value,
-    CASE WHEN NOT told
+    CASE WHEN NOT has_calls
         THEN 'The selection has no range that is called like output, and no calls into the operating system.' END
         AS unjudged,
     0 AS saving_ns, 0 AS idle_ns, NULL AS copied_ns, NULL AS place, NULL AS cause, NULL AS evidence
-FROM finding_window CROSS JOIN (SELECT count(*) > 0 AS told FROM selected_osrt_call)
+FROM finding_window CROSS JOIN (SELECT count(*) > 0 AS has_calls FROM selected_osrt_call)
 WHERE ns > 0 AND NOT EXISTS (FROM path_pattern WHERE is_output(pattern))
     AND NOT EXISTS (FROM selected_idle(2000, NULL) WHERE reason = 'OS runtime call');
 
@@ -93,7 +93,7 @@ WITH named AS MATERIALIZED (
     SELECT coalesce(sum(b - a), 0) AS ns FROM selected_hole(1)
 ), known AS (
     SELECT EXISTS (FROM selected_osrt_call)
-        OR EXISTS (FROM selected_range WHERE path_id IN (SELECT path_id FROM named)) AS told
+        OR EXISTS (FROM selected_range WHERE path_id IN (SELECT path_id FROM named)) AS can_judge
 ), main AS (
     SELECT place, CASE WHEN 2 * sum(ns) FILTER (is_file) > sum(ns) THEN 'file' END AS cause
     FROM output GROUP BY place ORDER BY sum(ns) DESC, place LIMIT 1
@@ -104,9 +104,9 @@ WITH named AS MATERIALIZED (
     FROM (FROM output ORDER BY ns DESC, s LIMIT 10) AS output
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
-SELECT CASE WHEN told OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
+SELECT CASE WHEN can_judge OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
         THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
-    CASE WHEN NOT told
+    CASE WHEN NOT can_judge
         THEN 'The selection has no range that is called like output, and no calls into the operating system.' END
         AS unjudged,
     total.ns AS saving_ns, total.idle_ns, nullif(copied.bare_ns, 0) AS copied_ns, (SELECT place FROM main) AS place,

@@ -113,7 +113,7 @@ WITH piece AS MATERIALIZED (
     ASOF JOIN off_edge ON off_edge.tid = edge.tid AND off_edge.reason = edge.reason AND edge.t >= off_edge.t
     GROUP BY ALL
 ), judged AS (
-    SELECT count(*) > 0 AS told FROM selected_idle(2000, NULL)
+    SELECT count(*) > 0 AS has_switches FROM selected_idle(2000, NULL)
     WHERE tid IN (SELECT DISTINCT global_tid FROM sched_event)
 ), cause AS (
     SELECT reason FROM at_edge GROUP BY reason ORDER BY sum(off_ns) DESC, reason LIMIT 1
@@ -138,8 +138,8 @@ WITH piece AS MATERIALIZED (
     FROM (FROM lost ORDER BY off_ns DESC, s, device_id LIMIT 10) AS lost
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
-SELECT CASE WHEN told THEN 100.0 * total.off_ns / nullif(finding_window.ns, 0) END AS value,
-    CASE WHEN NOT told THEN 'The capture has no switches of the threads that launch.' END AS unjudged,
+SELECT CASE WHEN has_switches THEN 100.0 * total.off_ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN NOT has_switches THEN 'The capture has no switches of the threads that launch.' END AS unjudged,
     total.off_ns AS saving_ns, total.off_ns, times,
     CASE WHEN times > 1 THEN longest_ns END AS longest_ns, (SELECT thread_label(tid) FROM main) AS thread,
     (SELECT pattern FROM place) AS range, (SELECT reason FROM cause) AS cause,

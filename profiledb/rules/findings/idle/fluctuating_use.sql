@@ -25,11 +25,11 @@
 WITH known AS (
     SELECT name FROM gpu_metric_name WHERE regexp_matches(name, '^(GR|SMs?) Active')
     ORDER BY starts_with(name, 'GR') DESC, name LIMIT 1
-), told AS (UNPIVOT gpu_metric ON COLUMNS(* EXCLUDE (gpu_id, time_ns)) INTO NAME name VALUE pct
+), metric_value AS (UNPIVOT gpu_metric ON COLUMNS(* EXCLUDE (gpu_id, time_ns)) INTO NAME name VALUE pct
 ), edge AS (
     SELECT device_id, min(start_ns) AS first_ns, max(end_ns) AS last_ns FROM selected_active GROUP BY device_id
 ), sample AS MATERIALIZED (
-    SELECT pct::DOUBLE AS pct FROM told JOIN known USING (name) JOIN edge ON device_id = gpu_id
+    SELECT pct::DOUBLE AS pct FROM metric_value JOIN known USING (name) JOIN edge ON device_id = gpu_id
     WHERE time_ns BETWEEN first_ns AND last_ns
 ), total AS (
     SELECT count(*) AS samples, quantile_cont(pct, 0.95) AS high_pct, median(pct) AS median_pct,

@@ -48,7 +48,7 @@ WITH collected AS (
     SELECT callchain_id, bool_or(collects) AS collects FROM callchain JOIN symbol USING (symbol_id)
     WHERE kind = 'sample' AND callchain_id IN (SELECT sample_id FROM met) GROUP BY callchain_id
 ), sampled AS (
-    SELECT count(*) > 0 AS told, count(*) FILTER (collects) / nullif((SELECT count(*) FROM met), 0)
+    SELECT count(*) > 0 AS has_samples, count(*) FILTER (collects) / nullif((SELECT count(*) FROM met), 0)
             * (SELECT sum(ns) FROM host) AS ns
     FROM chain
 ), known AS (
@@ -56,7 +56,7 @@ WITH collected AS (
 ), idle AS (
     SELECT coalesce(sum(b - a), 0) AS ns FROM selected_hole(1)
 ), total AS (
-    SELECT has_ranges OR told AS told, CASE WHEN has_ranges THEN 'ranges' ELSE 'CPU samples' END AS told_by,
+    SELECT has_ranges OR has_samples AS can_judge, CASE WHEN has_ranges THEN 'ranges' ELSE 'CPU samples' END AS told_by,
         round(coalesce(CASE WHEN has_ranges THEN (SELECT sum(ns) FROM named) ELSE sampled.ns END, 0))::BIGINT AS ns
     FROM known CROSS JOIN sampled
 ), shown AS (
@@ -65,10 +65,10 @@ WITH collected AS (
         } AS piece
     FROM (FROM named ORDER BY ns DESC, s LIMIT 10) AS named JOIN range_path USING (path_id)
 )
-SELECT CASE WHEN told OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
+SELECT CASE WHEN can_judge OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
         THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
-    CASE WHEN NOT told THEN 'No range is called gc, and no CPU samples name functions of the Python interpreter.' END
-        AS unjudged,
+    CASE WHEN NOT can_judge
+        THEN 'No range is called gc, and no CPU samples name functions of the Python interpreter.' END AS unjudged,
     total.ns AS saving_ns, total.ns AS idle_ns, told_by,
     (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN idle;

@@ -48,7 +48,7 @@ WITH stretch_of AS MATERIALIZED (  -- `begin_ns` is its start without the time b
     SELECT device_id, n, t AS start_ns, lead(t) OVER lane AS end_ns, lead(t) OVER lane - t AS ns,
         lead(idle_ns) OVER lane - idle_ns AS idle_ns
     FROM reached WINDOW lane AS (PARTITION BY device_id ORDER BY n)
-), told AS MATERIALIZED (
+), rated_part AS MATERIALIZED (
     SELECT *, low AND stands AS is_low FROM (
         SELECT *, coalesce(100 - 100.0 * sum(idle_ns) FILTER (NOT low) OVER gpu / sum(ns) FILTER (NOT low) OVER gpu
             >= $busy::DOUBLE, false) AS stands
@@ -58,14 +58,14 @@ WITH stretch_of AS MATERIALIZED (  -- `begin_ns` is its start without the time b
 ), stretch AS MATERIALIZED (
     SELECT device_id, min(start_ns) AS start_ns, max(end_ns) AS end_ns, sum(ns) AS ns, sum(idle_ns) AS idle_ns
     FROM (
-        SELECT *, n - row_number() OVER (PARTITION BY device_id ORDER BY n) AS island FROM told WHERE is_low
+        SELECT *, n - row_number() OVER (PARTITION BY device_id ORDER BY n) AS island FROM rated_part WHERE is_low
     ) GROUP BY device_id, island
 ), total AS (
     SELECT sum(ns) AS ns, coalesce(sum(ns) FILTER (is_low), 0) AS low_ns,
         coalesce(sum(idle_ns) FILTER (is_low), 0) AS low_idle_ns,
         100 - 100.0 * sum(idle_ns) FILTER (is_low) / sum(ns) FILTER (is_low) AS low_pct,
         100 - 100.0 * sum(idle_ns) FILTER (NOT low AND stands) / sum(ns) FILTER (NOT low AND stands) AS rest_pct
-    FROM told
+    FROM rated_part
 ), shown AS (
     SELECT idle_ns, start_ns, {
             'name': format('Busy for {:.1f} %', 100 - 100.0 * idle_ns / ns), 'ns': idle_ns::BIGINT,

@@ -92,7 +92,7 @@ WITH double_name AS MATERIALIZED (FROM double_kernel), board AS (
 ), multiplied AS (
     SELECT CASE WHEN count(*) = 0 THEN NULL WHEN bool_and(class = 'convolution') THEN 'convolutions'
             WHEN bool_or(class = 'convolution') THEN 'matrix products and convolutions'
-            ELSE 'matrix products' END AS said
+            ELSE 'matrix products' END AS kinds
     FROM ran JOIN kernel_key USING (name_id) WHERE is_product
 ), by_name AS (
     SELECT kernel, any_value(readable) AS name, sum(ns)::BIGINT AS ns,
@@ -104,7 +104,7 @@ SELECT 100.0 * taken.ns / nullif(finding_window.ns, 0) AS value,
     CASE WHEN total.ns > 0 THEN NOT coalesce(narrow, false) END AS is_choice,
     coalesce(narrow, false) AND total.ns > 0 AND 4 * total.ns >= (SELECT sum(ns) FROM finding_kernel_sum) AS is_cause,
     total.ns::BIGINT AS double_ns,
-    product_pct, multiplied.said AS products, total.precision,
+    product_pct, multiplied.kinds AS products, total.precision,
     CASE WHEN product_pct >= 50 THEN 'products' WHEN moves THEN 'moved' END AS cause,
     (SELECT name FROM by_name ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
     (

@@ -51,11 +51,11 @@ WITH judged AS MATERIALIZED (
         } AS piece
     FROM by_kernel
 ), main AS (SELECT * FROM by_kernel ORDER BY ns DESC, kernel LIMIT 1
-), told AS (SELECT count(*) = 0 OR count(occupancy_pct) > 0 AS told FROM judged
+), known AS (SELECT count(*) = 0 OR count(occupancy_pct) > 0 AS can_judge FROM judged
 )
-SELECT CASE WHEN told THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
-    CASE WHEN NOT told THEN 'The report does not tell how many warps an SM of the GPU holds.' END AS unjudged,
+SELECT CASE WHEN can_judge THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN NOT can_judge THEN 'The report does not tell how many warps an SM of the GPU holds.' END AS unjudged,
     main.limiter AS cause, total.saving_ns, total.ns AS slow_ns, total.launches, main.name AS kernel,
     main.occupancy_pct, main.limiter,
     (SELECT list(piece ORDER BY ns DESC, kernel) FROM shown) AS evidence
-FROM finding_window CROSS JOIN total CROSS JOIN told LEFT JOIN main ON true;
+FROM finding_window CROSS JOIN total CROSS JOIN known LEFT JOIN main ON true;

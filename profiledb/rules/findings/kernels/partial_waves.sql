@@ -50,10 +50,10 @@ WITH judged AS MATERIALIZED (
         } AS piece
     FROM by_kernel
 ), main AS (SELECT name, blocks, places FROM by_kernel ORDER BY lost_ns DESC, kernel LIMIT 1
-), told AS (SELECT count(*) = 0 OR count(lost) > 0 AS told FROM judged
+), known AS (SELECT count(*) = 0 OR count(lost) > 0 AS can_judge FROM judged
 )
-SELECT CASE WHEN told THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
-    CASE WHEN NOT told THEN 'The report does not tell how many blocks an SM of the GPU holds.' END AS unjudged,
+SELECT CASE WHEN can_judge THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN NOT can_judge THEN 'The report does not tell how many blocks an SM of the GPU holds.' END AS unjudged,
     total.ns AS saving_ns, total.ns AS lost_ns, total.launches, main.name AS kernel, main.blocks, main.places,
     (SELECT list(piece ORDER BY lost_ns DESC, kernel) FROM shown) AS evidence
-FROM finding_window CROSS JOIN total CROSS JOIN told LEFT JOIN main ON true;
+FROM finding_window CROSS JOIN total CROSS JOIN known LEFT JOIN main ON true;

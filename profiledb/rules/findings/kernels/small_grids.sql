@@ -70,10 +70,10 @@ WITH small AS MATERIALIZED (
             'end_ns': end_ns, 'kernel': kernel, 'device': device_id
         } AS piece
     FROM by_kernel
-), known AS (SELECT count(sm_count) > 0 AS told FROM gpu WHERE gpu_id IN (SELECT device_id FROM finding_edge)
+), known AS (SELECT count(sm_count) > 0 AS has_sm_count FROM gpu WHERE gpu_id IN (SELECT device_id FROM finding_edge)
 )
-SELECT CASE WHEN told THEN 100.0 * total.lost_ns / nullif(finding_window.ns, 0) END AS value,
-    CASE WHEN NOT told THEN 'The report does not tell how many SMs the GPU has.' END AS unjudged,
+SELECT CASE WHEN has_sm_count THEN 100.0 * total.lost_ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN NOT has_sm_count THEN 'The report does not tell how many SMs the GPU has.' END AS unjudged,
     total.lost_ns AS saving_ns,
     (SELECT 'product' FROM main WHERE class IN ('matmul', 'convolution', 'attention')) AS cause,
     coalesce(closed_pct >= 50, false) AS is_choice,

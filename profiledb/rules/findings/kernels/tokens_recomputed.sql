@@ -51,21 +51,21 @@ WITH pass AS MATERIALIZED (FROM finding_pass
 ), usual AS (
     SELECT device_id, stream_id, name_id, median(grown) AS grown, count(*) AS passes FROM again GROUP BY ALL
     HAVING count(*) >= $passes::BIGINT
-), told AS (
+), regular AS (
     SELECT again.*, usual.passes FROM again JOIN usual USING (device_id, stream_id, name_id)
     WHERE abs(again.grown - usual.grown) <= 1
 ), chosen AS (
-    SELECT device_id, stream_id, name_id FROM told JOIN (
+    SELECT device_id, stream_id, name_id FROM regular JOIN (
         SELECT device_id, stream_id, name_id, count(*) AS passes FROM pass GROUP BY ALL
     ) AS every USING (device_id, stream_id, name_id)
     GROUP BY device_id, stream_id, name_id
-    HAVING count(*) >= $passes::BIGINT AND 5 * count(*) >= 4 * any_value(told.passes)
+    HAVING count(*) >= $passes::BIGINT AND 5 * count(*) >= 4 * any_value(regular.passes)
         AND 2 * count(*) >= any_value(every.passes)
     QUALIFY row_number() OVER (PARTITION BY device_id ORDER BY count(*) DESC, max(launches), name_id) = 1
 ), found AS MATERIALIZED (
     SELECT *, greatest(0, next_ns - start_ns - coalesce(launch_ns, 0))::BIGINT AS saved_ns FROM (
-        SELECT told.*, (last_ns - first_ns) * launches / (launches - 1) AS launch_ns
-        FROM told SEMI JOIN chosen USING (device_id, stream_id, name_id)
+        SELECT regular.*, (last_ns - first_ns) * launches / (launches - 1) AS launch_ns
+        FROM regular SEMI JOIN chosen USING (device_id, stream_id, name_id)
         LEFT JOIN (SELECT call_id AS first_call, start_ns AS first_ns FROM api_call) USING (first_call)
         LEFT JOIN (SELECT call_id AS last_call, start_ns AS last_ns FROM api_call) USING (last_call)
     )

@@ -80,7 +80,7 @@ WITH kind AS MATERIALIZED (  -- names are few and kernels many
         WHEN is_part(name, '.*softmax') THEN 'softmax' ELSE 'output' END AS part
     FROM range JOIN range_name USING (name_id)
     WHERE is_part(name, '(computing_)?(attention_|attn_)?(scores|softmax|output)|final_matmul|(qk|av|pv)(_matmul)?')
-), told AS (
+), part_kernel AS (
     SELECT one.ns FROM (
         SELECT range_by_mode(thread_range, process_range) AS pre, end_ns - start_ns AS ns FROM selected_kernel
         WHERE name_id NOT IN (SELECT name_id FROM kernel_name WHERE class IN ('matmul', 'attention'))
@@ -90,7 +90,7 @@ WITH kind AS MATERIALIZED (  -- names are few and kernels many
 ), by_order AS (
     SELECT coalesce(sum(ns), 0)::BIGINT AS ns, sum(kernels)::BIGINT AS kernels, sum(softmaxes)::BIGINT AS softmaxes
     FROM segment
-), by_range AS (SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(*) AS kernels FROM told
+), by_range AS (SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(*) AS kernels FROM part_kernel
 ), chosen AS (
     SELECT least(greatest(by_range.ns, by_order.ns), (SELECT ns FROM finding_window)) AS ns,
         CASE WHEN by_range.ns > by_order.ns THEN by_range.kernels ELSE by_order.kernels END AS kernels, softmaxes

@@ -41,7 +41,7 @@ WITH step AS MATERIALIZED (FROM finding_step
         WHERE tid IS NOT NULL AND reason IN ('host code', 'OS runtime call', 'module loading')
     ) AS piece ASOF JOIN step ON piece.pid = step.pid AND piece.s >= step.start_ns
     WHERE piece.s < step.end_ns
-), told AS MATERIALIZED (
+), timed_step AS MATERIALIZED (
     SELECT step.number, path, start_ns, end_ns, coalesce(modules, 0) AS modules, coalesce(idle.ns, 0)::BIGINT AS idle_ns
     FROM step LEFT JOIN held USING (pid, number)
     LEFT JOIN (SELECT pid, number, sum(ns) AS ns FROM idle GROUP BY pid, number) AS idle USING (pid, number)
@@ -53,11 +53,11 @@ WITH step AS MATERIALIZED (FROM finding_step
         SELECT *, count_if(modules > 0) OVER (
                 ORDER BY start_ns, number ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING
             ) * (lag(modules) OVER (ORDER BY start_ns, number) = 0)::INTEGER AS after
-        FROM told
+        FROM timed_step
     )
 ), slow AS MATERIALIZED (
-    SELECT path, start_ns, end_ns, told.modules, greatest(0, told.idle_ns - usual.idle_ns)::BIGINT AS ns
-    FROM told CROSS JOIN usual WHERE told.modules > 0 AND (loading >= $steps::BIGINT OR apart > 0)
+    SELECT path, start_ns, end_ns, timed_step.modules, greatest(0, timed_step.idle_ns - usual.idle_ns)::BIGINT AS ns
+    FROM timed_step CROSS JOIN usual WHERE timed_step.modules > 0 AND (loading >= $steps::BIGINT OR apart > 0)
 ), total AS (SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM slow
 ), shown AS (
     SELECT ns, start_ns, {

@@ -50,7 +50,7 @@ WITH call AS MATERIALIZED (
         CASE WHEN made < coalesce(again, made + 1) THEN made ELSE coalesce(ended, e) END AS e
     FROM placed CROSS JOIN finding_window
     WHERE kind = 'begin' AND s BETWEEN finding_window.start_ns AND finding_window.end_ns
-), told AS (
+), capture_count AS (
     SELECT count(*) AS captures, count(*) FILTER (began > start_ns + (end_ns - start_ns) // 2) AS late
     FROM capture CROSS JOIN finding_window
 ), stretch AS MATERIALIZED (
@@ -64,7 +64,7 @@ WITH call AS MATERIALIZED (
     SELECT stretch.tid, stretch.s, stretch.e, device_id, least(idle.e, stretch.e) - idle.s AS ns, pre
     FROM (SELECT tid, device_id, s, e, pre FROM selected_idle(2000, NULL) WHERE tid IS NOT NULL) AS idle
     ASOF JOIN stretch ON stretch.tid = idle.tid AND idle.s >= stretch.s
-    WHERE idle.s < stretch.e AND (SELECT late FROM told) >= $least::INTEGER
+    WHERE idle.s < stretch.e AND (SELECT late FROM capture_count) >= $least::INTEGER
 ), total AS (SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM piece
 ), shown AS (
     SELECT sum(ns)::BIGINT AS ns, s, {
@@ -75,4 +75,4 @@ WITH call AS MATERIALIZED (
 )
 SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, total.ns AS idle_ns, captures,
     (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
-FROM finding_window CROSS JOIN total CROSS JOIN told;
+FROM finding_window CROSS JOIN total CROSS JOIN capture_count;

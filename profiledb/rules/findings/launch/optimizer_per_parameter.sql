@@ -42,13 +42,13 @@ SELECT NULL AS value,
 FROM finding_update() HAVING count(*) = 0 AND NOT EXISTS (FROM finding_trained WHERE is_backward);
 
 WITH one AS MATERIALIZED (FROM finding_update()
-), told AS MATERIALIZED (  -- names are few and kernels many
+), kernel_kind AS MATERIALIZED (  -- names are few and kernels many
     SELECT name_id, class, NOT is_fused(demangled) AND NOT contains(demangled, 'FillFunctor') AS single FROM kernel_name
 ), ran AS MATERIALIZED (
     SELECT update_id, name_id, class, ns, single
     FROM (
         SELECT global_tid AS tid, call.start_ns AS s, name_id, class, end_ns - kernel.start_ns AS ns, single
-        FROM selected_kernel AS kernel JOIN told USING (name_id)
+        FROM selected_kernel AS kernel JOIN kernel_kind USING (name_id)
         JOIN (SELECT call_id, global_tid, start_ns FROM api_call) AS call USING (call_id)
     ) AS kernel ASOF JOIN one ON kernel.tid = one.tid AND s >= one.start_ns WHERE s < one.end_ns
 ), launched AS (

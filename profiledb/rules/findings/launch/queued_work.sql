@@ -66,24 +66,24 @@ WITH piece AS MATERIALIZED (
         SELECT call_id, row_number() OVER (ORDER BY start_ns) AS nth, count(*) OVER () AS launches
         FROM api_call SEMI JOIN graph_call USING (call_id)
     ) WHERE nth <= greatest(2, launches // 10)
-), told AS MATERIALIZED (
+), explained AS MATERIALIZED (
     SELECT piece.*, CASE WHEN call_id IN (SELECT call_id FROM held) THEN 'event'
         WHEN call_id IN (SELECT call_id FROM launcher SEMI JOIN piece USING (call_id)) THEN 'graph' ELSE 'other'
     END AS cause
     FROM piece
 ), total AS (
-    SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(*) AS gaps, max(ns) AS longest_ns FROM told
+    SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(*) AS gaps, max(ns) AS longest_ns FROM explained
 ), main AS (
-    SELECT cause FROM told GROUP BY cause ORDER BY sum(ns) DESC, cause LIMIT 1
+    SELECT cause FROM explained GROUP BY cause ORDER BY sum(ns) DESC, cause LIMIT 1
 ), place AS (
-    SELECT pattern, sum(ns) AS ns FROM told LEFT JOIN idle_pattern USING (pre)
+    SELECT pattern, sum(ns) AS ns FROM explained LEFT JOIN idle_pattern USING (pre)
     GROUP BY pattern ORDER BY ns DESC, pattern LIMIT 1
 ), shown AS (
     SELECT ns, s, {
             'name': coalesce(path, 'Outside all ranges'), 'note': cause, 'ns': ns, 'start_ns': s, 'end_ns': e,
             'device': device_id, 'range': path
         } AS piece
-    FROM (FROM told ORDER BY ns DESC, s, device_id LIMIT 10) AS told
+    FROM (FROM explained ORDER BY ns DESC, s, device_id LIMIT 10) AS explained
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
 SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, total.ns AS idle_ns,

@@ -83,11 +83,12 @@ WITH RECURSIVE step AS MATERIALIZED (
     FROM held JOIN belongs USING (path_id) SEMI JOIN main USING (pattern_id) JOIN range_path USING (path_id)
     ORDER BY held.ns DESC, gap_id LIMIT 10
 ), known AS (
-    SELECT (SELECT count(*) FROM step) > 0 AS steps, EXISTS (FROM layered) OR NOT EXISTS (FROM call) AS told
+    SELECT (SELECT count(*) FROM step) > 0 AS steps, EXISTS (FROM layered) OR NOT EXISTS (FROM call) AS can_judge
 )
-SELECT CASE WHEN steps AND told THEN 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) END AS value,
+SELECT CASE WHEN steps AND can_judge THEN 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN NOT steps THEN 'The selection has no steps.'
-        WHEN NOT told THEN 'The steps have no ranges with numbers inside, such as layer_0 and layer_1.' END AS unjudged,
+        WHEN NOT can_judge THEN 'The steps have no ranges with numbers inside, such as layer_0 and layer_1.' END
+        AS unjudged,
     coalesce(main.ns, 0) AS saving_ns, main.ns AS idle_ns, pattern AS range, layers, calls, (
         SELECT function FROM call JOIN belongs USING (path_id) SEMI JOIN main USING (pattern_id)
         GROUP BY function ORDER BY sum(calls) DESC, function LIMIT 1

@@ -50,14 +50,14 @@ WITH trained AS MATERIALIZED (
             demangled,
             '(?i)gelu|silu|[^a-z]s?elu_|mish|hardswish|softplus|leaky_?relu|tanh_kernel|launch_clamp'
         ))
-), told AS (
+), repeated AS (
     SELECT least(1, sum(again) / nullif(sum(once), 0)) AS share FROM (
         SELECT count(*) FILTER (is_backward) AS again, count(*) FILTER (NOT is_backward) AS once
         FROM trained WHERE name_id IN (FROM forward_name) GROUP BY device_id, shape
     ) WHERE once > 0
 ), placed AS (
     SELECT *, lag(shape) OVER lane AS before, coalesce(lag(is_backward) OVER lane = is_backward, false) AS goes_on
-    FROM trained WHERE (SELECT share FROM told) >= least_pct / 100
+    FROM trained WHERE (SELECT share FROM repeated) >= least_pct / 100
     WINDOW lane AS (PARTITION BY device_id, stream_id ORDER BY start_ns, id)
 ), follows AS MATERIALIZED (  -- pairs of consecutive kernels of the forward pass
     SELECT DISTINCT before, shape FROM placed WHERE NOT is_backward AND goes_on
@@ -100,13 +100,13 @@ WITH outermost AS (
     FROM launched
 ), edge AS (
     SELECT pid, part, is_backward, e, lead(s) OVER (PARTITION BY pid ORDER BY s) AS next_ns FROM numbered WHERE is_edge
-), told AS (
+), inferred AS (
     SELECT mode(numbered.tid) AS tid, any_value(edge.e) AS start_ns,
         coalesce(any_value(next_ns), max(numbered.e)) AS end_ns
     FROM numbered JOIN edge USING (pid, part) WHERE NOT is_edge AND edge.is_backward GROUP BY pid, part
 )
 SELECT row_number() OVER (ORDER BY tid, start_ns) AS update_id, *
 FROM (FROM named UNION ALL BY NAME (
-        SELECT told.* FROM told ANTI JOIN named
-            ON named.tid = told.tid AND named.start_ns < told.end_ns AND named.end_ns > told.start_ns
+        SELECT inferred.* FROM inferred ANTI JOIN named
+            ON named.tid = inferred.tid AND named.start_ns < inferred.end_ns AND named.end_ns > inferred.start_ns
     ));

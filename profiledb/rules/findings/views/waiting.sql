@@ -24,27 +24,27 @@ CREATE OR REPLACE MACRO is_output(path) AS regexp_matches(path, '(?i)(^|[^a-z])(
 -- Loops that are not named "step" and whose numbers have holes do not count: tokens_512, tokens_1024 are sizes. Nor do
 -- steps before the first or after the last operation of a GPU, if any worked.
 CREATE OR REPLACE VIEW finding_step AS
-WITH told AS (
+WITH candidate AS (
     SELECT step.*, range.path_id, range.global_tid,
         TRY_CAST(regexp_extract(name, '(\d{1,9})\D*$', 1) AS BIGINT) AS named
     FROM selected_named_step AS step JOIN range USING (pre)
     WHERE NOT EXISTS (FROM selected_active) OR step.end_ns > (SELECT min(start_ns) FROM selected_active)
         AND step.start_ns < (SELECT max(end_ns) FROM selected_active)
 ), loop AS (
-    SELECT pid, count(*) AS steps, median(ns) AS median_ns, bool_or(step_likeness(name) = 2) AS said,
+    SELECT pid, count(*) AS steps, median(ns) AS median_ns, bool_or(step_likeness(name) = 2) AS called_step,
         count(named) < count(*) OR count(DISTINCT named - number) = 1 OR count(DISTINCT named) = count(*)
             AND max(named) - min(named) >= count(*) AND NOT has_holes(list(DISTINCT named)) AS counts
-    FROM told GROUP BY pid
+    FROM candidate GROUP BY pid
 ), instance AS (
     SELECT pre, row_number() OVER (PARTITION BY global_tid, path_id ORDER BY start_ns, pre) AS nth,
         count(*) OVER (PARTITION BY path_id) AS alike
-    FROM range WHERE path_id IN (SELECT path_id FROM told)
+    FROM range WHERE path_id IN (SELECT path_id FROM candidate)
 )
-SELECT told.pid, number, told.name, told.start_ns, told.end_ns, ns, steps, median_ns,
+SELECT candidate.pid, number, candidate.name, candidate.start_ns, candidate.end_ns, ns, steps, median_ns,
     CASE WHEN alike > 1 THEN path || '#' || nth ELSE path END AS path,
-    row_number() OVER (PARTITION BY told.pid ORDER BY told.start_ns) AS place
-FROM told JOIN loop USING (pid) JOIN instance USING (pre) JOIN range_path USING (path_id)
-WHERE said OR counts;
+    row_number() OVER (PARTITION BY candidate.pid ORDER BY candidate.start_ns) AS place
+FROM candidate JOIN loop USING (pid) JOIN instance USING (pre) JOIN range_path USING (path_id)
+WHERE called_step OR counts;
 
 CREATE OR REPLACE MACRO has_finding_step() AS EXISTS (FROM finding_step);
 
