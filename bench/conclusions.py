@@ -96,10 +96,10 @@ def judge_pair(pair: str, bad: Iterable[Finding], good: Iterable[Finding], took_
 
 def _names(finding: Finding, fault: Fault) -> bool:
     name = finding.rule.name
-    if name not in fault.told_by:
+    if name not in fault.patterns:
         return name in fault.rules
     texts = (sentences.strip_sentence(finding), *sentences.fill_advice(finding))
-    return any(re.search(fault.told_by[name], text) for text in texts)
+    return any(re.search(fault.patterns[name], text) for text in texts)
 
 
 def import_pairs(folder: Path, data: Path) -> Library:

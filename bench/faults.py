@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 class Fault:
     """The rules that name a fault, and a generous pattern of words in findings of nsys-ai.
 
-    ``told_by`` has rules that name it only if their sentence or advice matches a pattern.
+    ``patterns`` has rules that name it only if their sentence or advice matches a pattern.
     """
 
     rules: frozenset[str]
     words: str
-    told_by: Mapping[str, str] = field(default_factory=dict)
+    patterns: Mapping[str, str] = field(default_factory=dict)
 
 
 FAULTS: Mapping[str, Fault] = {

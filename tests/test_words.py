@@ -1,5 +1,6 @@
 """Words: American spelling everywhere, and "per step" in what users read."""
 
+import ast
 import re
 import tomllib
 from collections.abc import Iterator
@@ -34,6 +35,8 @@ PER = re.compile(
     r"^(?:an? (?:step|pass|launch|instance|second)|.* an? (?:step|pass|launch|instance|second))$", re.IGNORECASE
 )
 """A heading such as "Time a step" or "A pass"."""
+
+_DEEDS = frozenset({"told", "said", "kept"})
 
 
 def header(path: Path) -> Iterator[tuple[int, str]]:
@@ -113,3 +116,16 @@ def test_what_counts_as_british(text: str, words: list[str]) -> None:
 def test_what_counts_as_a_heading_to_mend(title: str, bad: bool) -> None:
     """It finds "a step" alone or at the end of a heading."""
     assert bool(PER.match(title)) is bad
+
+
+@pytest.mark.parametrize("package", ["app", "bench", "ingest", "profiledb", "warpdeck", "workloads"])
+def test_variables_say_what_they_hold(package: str) -> None:
+    """No variable or parameter has the name of what somebody did: told, said, kept."""
+    named = {
+        (path.relative_to(ROOT).as_posix(), node.lineno)
+        for path in list_tracked_files()
+        if path.suffix == ".py" and path.is_relative_to(ROOT / package)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Name) and node.id in _DEEDS) or (isinstance(node, ast.arg) and node.arg in _DEEDS)
+    }
+    assert not named

@@ -78,7 +78,7 @@ class RunSeries:
     judged: tuple[Judged, ...]
 
     @property
-    def told(self) -> Judged | None:
+    def leading(self) -> Judged | None:
         """The first measure that became worse, else that became better, else the step time; None of a first run."""
         order = ("worse", "better", "same")
         return min(self.judged, key=lambda one: order.index(one.verdict), default=None)
@@ -98,7 +98,7 @@ def list_series(lines: Iterable[RunLine]) -> list[RunSeries]:
     for name, (*before, last) in groups.items():
         judged = _judge(last, before[-gate.MOST :], ()) if before else ()
         found.append(RunSeries(name, (*before, last), judged))
-    return sorted(found, key=lambda one: (one.told is None or one.told.verdict != "worse", one.name))
+    return sorted(found, key=lambda one: (one.leading is None or one.leading.verdict != "worse", one.name))
 
 
 def list_before(lines: Sequence[RunLine], run: Run) -> list[RunLine]:

@@ -48,7 +48,7 @@ def test_every_fault_of_the_programs_has_rules() -> None:
     again = set(re.findall(r'@program\("(\w+)"\)', modules))
     assert len(again) > 15
     assert faults | again == set(FAULTS)
-    assert {rule for one in FAULTS.values() for rule in (*one.rules, *one.told_by)} <= set(rulebook.load(None))
+    assert {rule for one in FAULTS.values() for rule in (*one.rules, *one.patterns)} <= set(rulebook.load(None))
 
 
 def test_pairs_are_named_after_their_fault_or_program_and_fault(tmp_path: Path) -> None:

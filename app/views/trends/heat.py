@@ -34,7 +34,7 @@ def _draw_map(name: str) -> None:
         if name not in board.names:
             return
         points = board.find(name).points[-REPORTS:]
-        rows = board.kept.of([point.id for point in points], "kernel")
+        rows = board.summaries.of([point.id for point in points], "kernel")
         if not any(rows.values()):
             st.caption("No report of this series has kernels.")
             return

@@ -51,7 +51,7 @@ def build_frame(found: Sequence[RunSeries]) -> pd.DataFrame:
 
 
 def _make_row(one: RunSeries) -> dict[str, Any]:
-    last, judged = one.lines[-1], one.told
+    last, judged = one.lines[-1], one.leading
     measure = judged.measure if judged else RUN_MEASURES[MAIN]
     values = one.list_values(measure.name)
     share = (judged.after - judged.before) / judged.before if judged and judged.before else None

@@ -42,7 +42,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
         )
     ncu = library.find(arguments.other)
     if ncu.rows.get("operator"):
-        match_text = links.link_trace(library, nsys.id, ncu.id).told
+        match_text = links.link_trace(library, nsys.id, ncu.id).count_text
         terminal.say(f"{nsys.name} is linked to {ncu.name}: {match_text}.")
         return
     covered = analysis.run(library, nsys.id, "ncu_coverage", {"ncu": ncu.id})["covered_pct"].iloc[0]

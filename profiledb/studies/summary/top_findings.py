@@ -27,7 +27,7 @@ def write_section(answers: Answers, without: Container[str] = ()) -> str:
     ``without`` names rules whose findings other sections give.
     """
     every = [one for one in answers.findings if one.rule.name not in without]
-    shown = select_told(every)
+    shown = select_shown(every)
     slowed = {one.slowed.sentence() for one in every if one.slowed and one.rule.name == IDLE}
     items = [format_item(one, shown[:nth], slowed) for nth, one in enumerate(shown)]
     items += [f"- {one}" for one in [sentences.describe_savings(shown, titled=False)] if one]
@@ -35,7 +35,7 @@ def write_section(answers: Answers, without: Container[str] = ()) -> str:
     return "\n".join(["## Findings", "", *items]) if items else ""
 
 
-def select_told(findings: Iterable[Finding]) -> list[Finding]:
+def select_shown(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings that the Summary tells, without the idle GPU and warnings.
 
     Nor does it tell those that save little and have the same first advice as one before them.
@@ -55,7 +55,7 @@ def select_statements(statements: Sequence[Statement], findings: Sequence[Findin
 
     If findings say all of it, the first one remains.
     """
-    shown = select_told(findings)
+    shown = select_shown(findings)
     findings_text = " ".join(sentences.says(one) for one in shown)
     remark, idle, kernel = find_idle_remark(findings), get_page("idle_reasons"), get_page("kernel_instances")
     sampled = any(one.facts.get(FUNCTIONS) for one in shown)

@@ -37,7 +37,7 @@ class Match:
         return 100 * len(self.pairs) / self.kernels
 
     @property
-    def told(self) -> str:
+    def count_text(self) -> str:
         """Number of matching kernels as text."""
         return f"{len(self.pairs):,} of {self.kernels:,} kernels match ({words.percent(self.pct)})"
 
@@ -56,7 +56,7 @@ def link_trace(library: Library, nsys: str, trace: str) -> Match:
     match = match_kernels(library, report.id, other.id)
     if match.pct < LEAST_PCT:
         raise AnalysisError(
-            f"{report.name} and {other.name} do not run the same kernels: {match.told}. {match.differs}",
+            f"{report.name} and {other.name} do not run the same kernels: {match.count_text}. {match.differs}",
             hint="Capture the same program with the same model, sizes and steps by both profilers.",
         )
     library.work.mkdir(exist_ok=True)

@@ -136,7 +136,7 @@ def check_report(
             f"{report.name} is in no series.", hint="It holds no timeline, or was left out: warpdeck series."
         )
     point = next(one for one in own.points if one.id == report.id)
-    rows = board.kept.of([report.id])[report.id]
+    rows = board.summaries.of([report.id])[report.id]
     held = tuple(check_budget(budget, rows))
     if not against:
         return CheckResult(point, "", None, own, (), (), held, None, {})
@@ -275,7 +275,7 @@ def _judge_measures(
 ) -> tuple[Judged, ...]:
     new = {row.measure: row.value for row in rows if not row.name}
     old: dict[str, list[float]] = {}
-    for every in board.kept.of([one.id for one in points], whole=True).values():
+    for every in board.summaries.of([one.id for one in points], whole=True).values():
         for row in every:
             old.setdefault(row.measure, []).append(row.value)
     for name in sorted(counting):
@@ -293,7 +293,7 @@ def _find_drifts(board: Board, points: Sequence[Point], budget: Budget, counting
 
     A drift that somebody accepted starts a new base.
     """
-    values = board.kept.of([one.id for one in points], whole=True)
+    values = board.summaries.of([one.id for one in points], whole=True)
     drifts = []
     for name, measure in MEASURES.items():
         known = [(one, row.value) for one in points for row in values[one.id] if row.measure == name]
@@ -325,7 +325,7 @@ def judge_measure(
 
 def _find_nearest(board: Board, points: Sequence[Point]) -> Point:
     """Return the report that represents a level: the last of those nearest to its middle."""
-    values = board.kept.of([one.id for one in points], MAIN, whole=True)
+    values = board.summaries.of([one.id for one in points], MAIN, whole=True)
     times = {one.id: next((row.value for row in values[one.id]), None) for one in points}
     known = [value for value in times.values() if value is not None]
     if not known:

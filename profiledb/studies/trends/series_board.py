@@ -31,19 +31,19 @@ class Board:
 
     def __init__(self, library: Library, before: "Board | None" = None) -> None:
         self.library = library
-        self.kept = open_summaries(library)
+        self.summaries = open_summaries(library)
         self.rules = rules.read_current()
         self._before = before._lines if before else {}  # noqa: SLF001 (another one of this class)
-        series_members.refresh(library, self.kept, self.rules)
+        series_members.refresh(library, self.summaries, self.rules)
 
     @cached_property
     def _unlisted(self) -> Mapping[str, str]:
         """Reports of series that the visitor does not see."""
-        return self.kept.unlisted(self.library.catalog)
+        return self.summaries.unlisted(self.library.catalog)
 
     @cached_property
     def _lines(self) -> dict[Version, tuple[Line, ...]]:
-        reader = series_lines.Reader(self.kept, self.library.catalog, self.rules)
+        reader = series_lines.Reader(self.summaries, self.library.catalog, self.rules)
         lines = reader.read(self._unlisted, self._before)
         self._before = {}
         return lines
@@ -51,13 +51,13 @@ class Board:
     @cached_property
     def waiting(self) -> int:
         """The number of reports with a timeline that have no summary yet."""
-        return len(self.kept.missing(self.library.catalog))
+        return len(self.summaries.missing(self.library.catalog))
 
     @cached_property
     def names(self) -> list[str]:
         """The names of all series, sorted."""
         hidden = Counter(self._unlisted.values())
-        rows = self.kept.read_rows("SELECT series, reports FROM series_line ORDER BY series")
+        rows = self.summaries.read_rows("SELECT series, reports FROM series_line ORDER BY series")
         return [row["series"] for row in rows if row["reports"] > hidden[row["series"]]]
 
     def find(self, asked: str) -> Series:
@@ -70,18 +70,18 @@ class Board:
 
     def series_of(self, report_id: str) -> Series | None:
         """Return the series of a report."""
-        rows = self.kept.read_rows("SELECT series FROM series_member WHERE report_id = ?", [report_id])
+        rows = self.summaries.read_rows("SELECT series FROM series_member WHERE report_id = ?", [report_id])
         name = rows[0]["series"] if rows and report_id not in self._unlisted else LEFT_OUT
         return self._read_series(name) if name != LEFT_OUT else None
 
     def names_by_report(self) -> dict[str, str]:
         """Return the name of the series of each report that is in one."""
-        rows = self.kept.read_rows("SELECT report_id, series FROM series_member WHERE series <> ?", [LEFT_OUT])
+        rows = self.summaries.read_rows("SELECT report_id, series FROM series_member WHERE series <> ?", [LEFT_OUT])
         return {row["report_id"]: row["series"] for row in rows if row["report_id"] not in self._unlisted}
 
     def _read_series(self, name: str) -> Series:
-        rows = self.kept.read_rows("SELECT report_id FROM series_member WHERE series = ?", [name])
-        facts = self.kept.facts([row["report_id"] for row in rows if row["report_id"] not in self._unlisted])
+        rows = self.summaries.read_rows("SELECT report_id FROM series_member WHERE series = ?", [name])
+        facts = self.summaries.facts([row["report_id"] for row in rows if row["report_id"] not in self._unlisted])
         labels, choices = self.library.catalog.listing.labels_of(facts), self.library.catalog.decisions.choices()
         built = series.build_series(facts, self.rules, labels, choices)
         return built.get(name, Series(name, ()))
@@ -104,13 +104,13 @@ class Board:
 
     def one(self, series: Series, measure: str = MAIN) -> Trend | None:
         """Return a measure over one series; None if no report has it."""
-        figures = self.kept.of([point.id for point in series.points], measure, whole=True)
+        figures = self.summaries.of([point.id for point in series.points], measure, whole=True)
         rows = {report_id: row for report_id, every in figures.items() for row in every}
-        return next(iter(series_changes.find_trends(self.kept, [series], measure, rows, self.notes)), None)
+        return next(iter(series_changes.find_trends(self.summaries, [series], measure, rows, self.notes)), None)
 
     def measures(self, of: Series) -> list[str]:
         """Return the measures of the last reports of a series, in the order of ``MEASURES``."""
-        rows = self.kept.of([point.id for point in of.points[-_RECENT:]], whole=True)
+        rows = self.summaries.of([point.id for point in of.points[-_RECENT:]], whole=True)
         having = {row.measure for every in rows.values() for row in every}
         return [name for name in MEASURES if name in having]
 
@@ -118,7 +118,7 @@ class Board:
         """Return reports as points in order of time, whatever their series; missing summaries are made."""
         summary_refresh.refresh_reports(self.library, reports)
         ids = [one.id for one in reports]
-        facts, labels = self.kept.facts(ids), self.library.catalog.listing.labels_of(ids)
+        facts, labels = self.summaries.facts(ids), self.library.catalog.listing.labels_of(ids)
         made = [
             series.make_lone_point(facts[one.id], self.rules, labels.get(one.id, ()))
             for one in reports
@@ -128,7 +128,7 @@ class Board:
 
     def explained(self, before: Point, after: Point) -> Explanation | None:
         """Split the change from one report to another into its parts."""
-        rows: dict[str, list[Row]] = self.kept.of([before.id, after.id])
+        rows: dict[str, list[Row]] = self.summaries.of([before.id, after.id])
         return explanation.explain_change(rows[before.id], rows[after.id], (before.facts.gpus, after.facts.gpus))
 
 

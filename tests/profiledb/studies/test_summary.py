@@ -230,7 +230,7 @@ def test_a_small_part_of_a_capture_is_worth_tuning_or_not() -> None:
     little = replace(one, is_little=True)
     (told,) = top_findings.select_statements([small], [little])
     assert told.text.endswith("That is too little to be worth tuning: capture a run with more work.")
-    assert not top_findings.select_told([little])
+    assert not top_findings.select_shown([little])
     assert sentences.do_first([little]) == ""
     assert sentences.explain_nothing([little]) == "Nothing found that costs enough time to be worth a change."
     rule = rulebook.load()["gpu_idle"]
@@ -245,7 +245,7 @@ def test_a_finding_that_saves_little_does_not_repeat_advice() -> None:
     jax = (program.Trait("JAX", "kernel a"),)
     for pct, rule, shown in ((0.8, "launch_bound", 1), (20.0, "launch_bound", 2), (0.8, "sync_bound", 2)):
         other = Finding(book[rule], "fires", value=pct, saving_ns=5, saving_pct=pct)
-        told = top_findings.select_told([replace(work, program=jax), replace(other, program=jax)])
+        told = top_findings.select_shown([replace(work, program=jax), replace(other, program=jax)])
         assert len(told) == shown, (pct, rule)
 
 

@@ -61,7 +61,7 @@ def test_pairs_are_those_of_the_files_themselves(torch_samples: Library) -> None
     starts = [event["ts"] for event in events if event.get("cat") == "kernel"]
     there = sorted(range(len(starts)), key=starts.__getitem__)
     found = links.match_kernels(torch_samples, *(torch_samples.find(name).id for name in (NSYS[TRAINING], TRAINING)))
-    assert found.told == "828 of 828 kernels match (100.0 %)"
+    assert found.count_text == "828 of 828 kernels match (100.0 %)"
     assert found.differs == ""
     ours, theirs = (found.pairs[name].to_pylist() for name in ("kernel_id", "trace_kernel_id"))
     rank = [sorted(ids).index for ids in (ours, theirs)]

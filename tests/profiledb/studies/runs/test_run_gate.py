@@ -132,10 +132,10 @@ def test_a_series_of_runs_tells_what_became_worse_first(library: Library) -> Non
     assert (large.name, [one.run.name for one in large.lines]) == (
         "train · 4 ranks · H100", [f"train_{number}" for number in range(1, 8)]
     )  # fmt: skip
-    assert large.told is not None
-    assert (large.told.measure.name, large.told.verdict, large.told.reports) == ("wall_ns", "worse", 6)
+    assert large.leading is not None
+    assert (large.leading.measure.name, large.leading.verdict, large.leading.reports) == ("wall_ns", "worse", 6)
     assert large.list_values("late_ns")[-1] == pytest.approx(2 * MS, rel=0.1)
-    assert (small.name, small.told, small.judged) == ("train · 2 ranks · H100", None, ())
+    assert (small.name, small.leading, small.judged) == ("train · 2 ranks · H100", None, ())
     checked = run_gate.check_run(library, "train_7", "series", ["wall_ns"])
     assert large.judged == tuple(replace(one, counts=False) for one in checked.judged), "those of the gate"
     assert run_gate.list_series(run_lookup.list_lines(library)[:0]) == []
