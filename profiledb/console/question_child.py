@@ -1,4 +1,4 @@
-"""The process of one question: it reads one report, writes nothing, reaches nothing else, and ends.
+"""The process of one question: it reads one report and stored views, writes nothing, reaches nothing else, and ends.
 
 It reads a question as JSON from standard input and writes a line of JSON to standard output: ``error``, or ``cut``
 (True if rows are missing) followed by the rows as an Arrow stream. Its parent (question_process.py) enforces the time

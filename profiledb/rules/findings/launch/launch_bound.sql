@@ -107,9 +107,9 @@ WITH RECURSIVE piece AS MATERIALIZED (
 )
 SELECT CASE WHEN kernels >= 100 THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN kernels < 100 THEN 'The selection has fewer than 100 kernels.' END AS unjudged,
-    total.ns AS saving_ns, total.ns AS idle_ns, total.gaps, kernels,
-    CASE WHEN 2 * graph.ns > total.ns AND reads IS NULL THEN replays END AS graphs, kernel_ns, call_ns, reads,
+    total.ns AS saving_ns, total.ns AS idle_ns, total.gaps, kernels, kernel_ns, call_ns, reads,
     CASE WHEN reads > 0 THEN 'reads' WHEN 2 * graph.ns > total.ns THEN 'graphs' END AS cause,
+    CASE WHEN cause = 'graphs' THEN replays END AS graphs,
     place.pattern AS range, 100.0 * place.ns / nullif(total.ns, 0) AS range_pct,
     (SELECT list(piece ORDER BY ns DESC) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN launched CROSS JOIN called CROSS JOIN read CROSS JOIN graph
