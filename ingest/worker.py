@@ -247,6 +247,7 @@ class Worker:
             for (job, _), outcome in zip(requests, outcomes, strict=False):
                 if outcome.state == "companion":
                     self.library.catalog.put_job(replace(job, state="companion"))
+                    self._deferrals.forget(job.path)
                     done.append(job)
         return [job for job in jobs if all(job is not one for one in done)]
 

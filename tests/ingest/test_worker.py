@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ingest import fingerprints, tools
+from ingest.deferred_files import AGAIN_S, STATE, Deferrals
 from ingest.watch import Watch
 from ingest.worker import Worker
 from profiledb import config, sweep_schedule
@@ -62,6 +63,23 @@ def test_a_sweep_asks_once_for_the_files_of_many_reports(
     monkeypatch.setattr(empty_library.storage, "look_at", asked.append)
     assert worker.take(paths) == 0
     assert asked == [{report.id for report in empty_library.list()}]
+
+
+def test_a_deferred_export_that_turns_out_to_be_a_companion_holds_up_no_other_file(
+    inbox: Path, empty_library: Library
+) -> None:
+    """Deferred files are tried one at a time, the one that has waited longest first."""
+    paths = [Path(shutil.copy(SAMPLES / f"streams_serial{ending}", inbox)) for ending in (".nsys-rep", ".sqlite")]
+    now = 0.0
+    deferrals = Deferrals(lambda: now, lambda _: 0)
+    other = Job(str(inbox / "other.sqlite"), "other.sqlite", "1:1", STATE)
+    for job in (Job(str(paths[1]), paths[1].name, "1:1", STATE), other):
+        deferrals.note(job, empty_library.folder)
+    settings = config.load(inbox=inbox, library=empty_library.folder)
+    Worker(empty_library, settings, FolderInbox(inbox), print, _deferrals=deferrals).take(paths)
+    assert {job.name: job.state for job in empty_library.catalog.jobs()}[paths[1].name] == "companion"
+    now = AGAIN_S
+    assert deferrals.retry(other, empty_library.folder)
 
 
 def test_same_content_under_two_names_is_one_report(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
