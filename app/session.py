@@ -108,8 +108,8 @@ def reports(ids: Iterable[str]) -> dict[str, Manifest]:
 
 def find(name: str) -> Manifest:
     """Return the report with this id, unique prefix of an id, or name; raises ReportNotFoundError."""
-    found: Manifest = _ask_list(*_build_list_key(), "find", name)
-    return found
+    manifest: Manifest = _ask_list(*_build_list_key(), "find", name)
+    return manifest
 
 
 def read_labels(ids: Iterable[str]) -> dict[str, list[str]]:
@@ -212,12 +212,12 @@ def read_board() -> Board:
 
 @cache_by_version(maxsize=_VIEWS)
 def _read_board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # noqa: ARG001 (part of the key)
-    found = Board(library(), _last_boards.pop((folder, kind), None))
-    _ = found.listed
-    _last_boards[folder, kind] = found
+    board = Board(library(), _last_boards.pop((folder, kind), None))
+    _ = board.listed
+    _last_boards[folder, kind] = board
     while len(_last_boards) > _VIEWS:
         _last_boards.pop(next(iter(_last_boards)), None)
-    return found
+    return board
 
 
 def run_of(report_id: str) -> Run | None:
@@ -267,8 +267,8 @@ def report(subject: Subject | None = None) -> Manifest:
     """
     if named := st.query_params.get(PARAMETER):
         return find(named)
-    if found := choose_usual(subject):
-        return found
+    if manifest := choose_usual(subject):
+        return manifest
     raise ReportNotFoundError(
         "There is no report of this kind yet." if subject else "There is no report yet.",
         hint=f"Drop one into {get_settings().inbox_text} or into the Library page.",
@@ -284,14 +284,14 @@ def choose_usual(subject: Subject | None = None) -> Manifest | None:
     at_hand: dict[str | None, str] = st.session_state.setdefault(_AT_HAND, {})
     candidate_ids = (st.session_state.get(_LAST), at_hand.get(subject))
     known = reports(report_id for report_id in candidate_ids if report_id)
-    found = next((one for one in known.values() if subject is None or subject in one.subjects), None)
-    if found is None:
+    manifest = next((one for one in known.values() if subject is None or subject in one.subjects), None)
+    if manifest is None:
         samples = list_page(Filters(text=FIRST_SAMPLE, subject=subject, is_sample=True))
         first = [one for one in samples if one.name == FIRST_SAMPLE]
-        found = next(iter(first or list_page(Filters(subject=subject), most=1)), None)
-    if found:
-        at_hand[subject] = found.id
-    return found
+        manifest = next(iter(first or list_page(Filters(subject=subject), most=1)), None)
+    if manifest:
+        at_hand[subject] = manifest.id
+    return manifest
 
 
 def list_about(subject: Subject, without: str = "", named_by: str = "") -> dict[str, Manifest]:

@@ -28,16 +28,16 @@ def cache_by_version(maxsize: int) -> Callable[[Callable[..., T]], Callable[...,
             if known is not None and known[0] == version:
                 return known[1]
             try:
-                found = read(*given)
+                result = read(*given)
             except CatalogError:
                 if known is None or not config.load().database:
                     raise
                 return known[1]
             latest.pop(key, None)
-            latest[key] = (version, found)
+            latest[key] = (version, result)
             if len(latest) > maxsize:
                 latest.pop(next(iter(latest)), None)
-            return found
+            return result
 
         return ask
 

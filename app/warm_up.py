@@ -32,5 +32,5 @@ def warm_up() -> None:
 def list_modules() -> list[str]:
     """Return the modules of pages without the pages themselves, which Streamlit runs."""
     root = Path(__file__).parent
-    found = [one.name for name in _PACKAGES for one in pkgutil.walk_packages([str(root / name)], f"app.{name}.")]
-    return [name for name in found if not name.endswith(".page")]
+    names = [one.name for name in _PACKAGES for one in pkgutil.walk_packages([str(root / name)], f"app.{name}.")]
+    return [name for name in names if not name.endswith(".page")]

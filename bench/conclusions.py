@@ -74,8 +74,8 @@ def list_findings(library: Library, name: str) -> list[Finding]:
     report = library.find(name)
     params = get_page_params(library, report, {})
     part = judge.find_steady_part(library, report, params)
-    found = judge.judge(library, report, params, rulebook.load(None).values(), part)
-    return judge.select_costly(found) or [one for one in found if one.verdict == "fires"]
+    findings = judge.judge(library, report, params, rulebook.load(None).values(), part)
+    return judge.select_costly(findings) or [one for one in findings if one.verdict == "fires"]
 
 
 def find_fault(pair: str) -> Fault:
@@ -127,19 +127,19 @@ def judge_pairs(library: Library, folder: Path, rival: str = "") -> list[Row]:
     Args:
         rival: path of ``nsys-ai``, which judges each capture with a fault; empty for none.
     """
-    found = []
+    rows = []
     for pair in list_pairs(folder):
         took = _read_durations(folder, pair, "json")
         if took is None:
             raise FileNotFoundError(f"{folder / pair}: no line of JSON beside both halves")
         bad, good = (list_findings(library, f"{pair}.{half}.sqlite") for half in HALVES)
-        found.append(judge_pair(pair, bad, good, took))
+        rows.append(judge_pair(pair, bad, good, took))
         if bare := _read_durations(folder / "unprofiled", pair, "unprofiled.json"):
-            found[-1] = replace(found[-1], bare_pct=100 * (1 - bare[1] / bare[0]))
+            rows[-1] = replace(rows[-1], bare_pct=100 * (1 - bare[1] / bare[0]))
         if rival:
             place = nsys_ai.find_place(rival, folder / f"{pair}.bad.sqlite", find_fault(pair).words)
-            found[-1] = replace(found[-1], theirs=str(place or "not named"))
-    return found
+            rows[-1] = replace(rows[-1], theirs=str(place or "not named"))
+    return rows
 
 
 def list_mended_findings(library: Library, folder: Path) -> list[str]:
@@ -174,11 +174,11 @@ def main() -> None:
         if given.mended:
             print("\n".join(list_mended_findings(library, given.folder)))
             return
-        found = judge_pairs(library, given.folder, given.nsys_ai)
+        rows = judge_pairs(library, given.folder, given.nsys_ai)
     print("| pair | place | rule | saving said | measured | unprofiled | in the mended half | place with nsys-ai |")
     print("|---|---:|---|---:|---:|---:|---|---:|")
-    print("\n".join(map(str, found)))
-    fair = [one for one in found if one.counts]
+    print("\n".join(map(str, rows)))
+    fair = [one for one in rows if one.counts]
     first, three = (sum(one.place is not None and one.place <= most for one in fair) for most in (1, 3))
     close, bare = sum(one.close(one.true_pct) for one in fair), sum(one.close(one.bare_pct) for one in fair)
     print(

@@ -82,11 +82,11 @@ def convert(export: Path, folder: Path, *, with_preview: bool) -> list[tuple[str
 def _wait(find: Callable[[], Found]) -> Found:
     """Return the first result that is true."""
     limit = time.monotonic() + _LIMIT_S
-    while not (found := find()):
+    while not (result := find()):
         if time.monotonic() > limit:
             raise TimeoutError
         time.sleep(0.05)
-    return found
+    return result
 
 
 def _print_reached(reached: list[tuple[str, float]]) -> None:

@@ -79,16 +79,16 @@ class Profile:
 
     def add(self, cost: Cost, cursor: duckdb.DuckDBPyConnection) -> None:
         """Add DuckDB's profile of the last statement, which is empty before its rows were read."""
-        found = json.loads(cursor.get_profiling_information(format="json"))
+        profile = json.loads(cursor.get_profiling_information(format="json"))
         took = {
-            key: 1000 * found.get(key, 0.0) for key in ("planner", "cumulative_optimizer_timing", "physical_planner")
+            key: 1000 * profile.get(key, 0.0) for key in ("planner", "cumulative_optimizer_timing", "physical_planner")
         }
         cost.bind += took["planner"]
         cost.optimize += took["cumulative_optimizer_timing"]
         cost.physical += took["physical_planner"]
-        cost.execute += max(0.0, 1000 * found.get("latency", 0.0) - sum(took.values()))
-        cost.rows += found.get("rows_returned", 0)
-        for key, seconds in found.items():
+        cost.execute += max(0.0, 1000 * profile.get("latency", 0.0) - sum(took.values()))
+        cost.rows += profile.get("rows_returned", 0)
+        for key, seconds in profile.items():
             if key.startswith("optimizer_"):
                 one = key.removeprefix("optimizer_")
                 self.passes[one] = self.passes.get(one, 0.0) + 1000 * seconds
@@ -107,14 +107,14 @@ class Profile:
 
         @contextmanager
         def open_cursor(attached: Attachments, *asked: Any) -> Iterator[tuple[Any, Sequence[str]]]:
-            with original_cursor(attached, *asked) as (found, catalogs):
-                yield watch_cursor(found), catalogs
+            with original_cursor(attached, *asked) as (cursor, catalogs):
+                yield watch_cursor(cursor), catalogs
 
         @contextmanager
         def open_kept_cursor(attached: Attachments, *asked: Any) -> Iterator[Opened]:
-            with original_kept_cursor(attached, *asked) as found:
-                found.cursor = watch_cursor(found.cursor)  # type: ignore[assignment]
-                yield found
+            with original_kept_cursor(attached, *asked) as opened:
+                opened.cursor = watch_cursor(opened.cursor)  # type: ignore[assignment]
+                yield opened
 
         with mock.patch.multiple(Attachments, cursor=open_cursor, kept_cursor=open_kept_cursor):
             yield
@@ -144,10 +144,10 @@ class _Watched:
 
     def _read(self, rows: Callable[[], Any]) -> Any:
         assert self._last is not None
-        spent, found = _read_cpu_s(), rows()
+        spent, result = _read_cpu_s(), rows()
         self._last.cpu += 1000 * (_read_cpu_s() - spent)
         self._profile.add(self._last, self._cursor)
-        return found
+        return result
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cursor, name)

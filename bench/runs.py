@@ -176,10 +176,14 @@ def measure_run(library: Library) -> Iterator[str]:
     (run,) = listed
     answers: list[RunAnswer] = []
     answer_s = time_cpu_s(lambda: answers.append(run_lookup.answer(library, run)))
-    found = answers[0].straggler
+    straggler = answers[0].straggler
     worst = max(clock.uncertainty_ns for clock in answers[0].clocks)
     yield from (f"{run.size:,}", f"{listing_s:.2f} s", f"{answer_s:.2f} s")
-    yield "none" if found is None else f"rank {found.rank} from step {found.since}: {found.cause} {found.place}".strip()
+    yield (
+        "none"
+        if straggler is None
+        else f"rank {straggler.rank} from step {straggler.since}: {straggler.cause} {straggler.place}".strip()
+    )
     yield words.duration(worst)
 
 

@@ -170,12 +170,12 @@ def _choose_tiles(opened: Opened, places: int, seed: int = 0) -> list[tuple[int,
     length = max(1, opened.end_ns)
     coarsest = max(2 * LEVELS, (length // tiles.BINS).bit_length())
     groups = list(opened.groups)[:_GROUPS]
-    found = []
+    keys = []
     for z in range(coarsest, coarsest - 2 * LEVELS, -2):
         for _ in range(places):
             i = rng.randrange(max(1, length // (tiles.BINS << max(z, 0))))
-            found += [(max(z, 0), i, group) for group in groups]
-    return found
+            keys += [(max(z, 0), i, group) for group in groups]
+    return keys
 
 
 def _measure_cold(prepared: Prepared, opened: Opened) -> list[float]:

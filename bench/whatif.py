@@ -180,8 +180,8 @@ def predict_sample(library: Library, bad: str, good: str) -> Row:
     """Return the prediction for a sample, with the steps of its mended half as the measurement."""
     lengths = []
     for name in (bad, good):
-        found = prediction.predict(library, library.find(f"{name}.sqlite").id, prediction.parse(["cuda_graph"]))
-        lengths.append(found.baseline_ns // max(1, found.steps))
+        answer = prediction.predict(library, library.find(f"{name}.sqlite").id, prediction.parse(["cuda_graph"]))
+        lengths.append(answer.baseline_ns // max(1, answer.steps))
     measured = _compute_saving([*lengths])
     assert measured is not None
     return _predict_change(library, f"{bad}.sqlite", SAMPLES[bad, good], measured, None)
@@ -190,29 +190,29 @@ def predict_sample(library: Library, bad: str, good: str) -> Row:
 def _predict_change(library: Library, name: str, change: str, measured: float, unprofiled: float | None) -> Row:
     fault, report = name.removesuffix(".sqlite").removesuffix(".bad"), library.find(name)
     try:
-        found = prediction.predict(library, report.id, prediction.parse([change]), find_ranks(library, report))
+        answer = prediction.predict(library, report.id, prediction.parse([change]), find_ranks(library, report))
     except WarpdeckError as error:
         return Row(fault, change, None, None, None, measured, unprofiled, None, error.message)
-    if found.together is None:
-        reason = found.refused[0].reason if found.refused else "it changes nothing"
+    if answer.together is None:
+        reason = answer.refused[0].reason if answer.refused else "it changes nothing"
         return Row(fault, change, None, None, None, measured, unprofiled, None, reason)
-    one, length = found.together, found.baseline_ns
+    one, length = answer.together, answer.baseline_ns
     saved, low, high = (100 * (1 - ns / length) for ns in (one.predicted_ns, one.high_ns, one.low_ns))
-    return Row(fault, change, saved, low, high, measured, unprofiled, found.error_pct)
+    return Row(fault, change, saved, low, high, measured, unprofiled, answer.error_pct)
 
 
 def replay_unchanged(library: Library) -> Counter[str]:
     """Return how many reports of a library replay as recorded, and how many are refused for each reason."""
-    found = Counter[str]()
+    outcomes = Counter[str]()
     for report in library.list():
         if TIMELINE in report.subjects:
             try:
                 case = prediction.open_case(library, report.id)
             except NotCapturedError as error:
-                found[re.sub(r"[0-9]+ %", "some", error.message)] += 1
+                outcomes[re.sub(r"[0-9]+ %", "some", error.message)] += 1
             else:
-                found["replayed, with at most 1 % unexplained" if case.error_pct <= 1 else "replayed"] += 1
-    return found
+                outcomes["replayed, with at most 1 % unexplained" if case.error_pct <= 1 else "replayed"] += 1
+    return outcomes
 
 
 def _read_ns(path: Path) -> int | None:
@@ -250,22 +250,22 @@ def main() -> None:
         )
     if given.unchanged:
         return
-    found = []
+    rows = []
     for folder in given.folder:
         names = [name for name in CHANGES if (folder / f"{name}.bad.sqlite").exists()]
         captures = [folder / f"{name}.bad.sqlite" for name in names]
         with nullcontext(Library(given.library)) if given.library else import_files(captures) as library:
-            found += [predict_pair(library, folder, name) for name in names]
+            rows += [predict_pair(library, folder, name) for name in names]
     if given.samples:
         with import_files([Path("sample_reports", f"{name}.sqlite") for pair in SAMPLES for name in pair]) as library:
-            found += [predict_sample(library, *pair) for pair in SAMPLES]
+            rows += [predict_sample(library, *pair) for pair in SAMPLES]
     print("| Fault | Change | Predicted | Between | Measured | Without the profiler | Unexplained |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
-    print(*found, sep="\n")
-    predicted = [one for one in found if one.predicted is not None]
+    print(*rows, sep="\n")
+    predicted = [one for one in rows if one.predicted is not None]
     close, inside = sum(one.close for one in predicted), sum(one.inside for one in predicted)
     print(
-        f"\nOf {len(found)} pairs {len(predicted)} predicted: {close} within a fifth of a measured saving,"
+        f"\nOf {len(rows)} pairs {len(predicted)} predicted: {close} within a fifth of a measured saving,"
         f" {inside} with a"
     )
     print("measured saving inside the interval.")

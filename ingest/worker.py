@@ -121,8 +121,8 @@ class Worker:
         if folder is None or not folder.is_dir():
             return []
         endings = (*formats.list_endings(), *DROPPED)
-        found = sorted((*folder.glob("*"), *folder.glob("*/*")), key=lambda path: (path.name != FIRST_SAMPLE, path))
-        files = [path for path in found if path.is_file()]
+        paths = sorted((*folder.glob("*"), *folder.glob("*/*")), key=lambda path: (path.name != FIRST_SAMPLE, path))
+        files = [path for path in paths if path.is_file()]
         return [path for path in files if path.name.lower().endswith(endings)]
 
     def list_waiting(self, paths: list[Path]) -> None:

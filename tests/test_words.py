@@ -36,7 +36,7 @@ PER = re.compile(
 )
 """A heading such as "Time a step" or "A pass"."""
 
-_DEEDS = frozenset({"told", "said", "kept"})
+_DEEDS = frozenset({"told", "said", "kept", "found"})
 
 
 def header(path: Path) -> Iterator[tuple[int, str]]:
@@ -120,7 +120,7 @@ def test_what_counts_as_a_heading_to_mend(title: str, bad: bool) -> None:
 
 @pytest.mark.parametrize("package", ["app", "bench", "ingest", "profiledb", "warpdeck", "workloads"])
 def test_variables_say_what_they_hold(package: str) -> None:
-    """No variable or parameter has the name of what somebody did: told, said, kept."""
+    """No variable or parameter has the name of what somebody did: told, said, kept, found."""
     named = {
         (path.relative_to(ROOT).as_posix(), node.lineno)
         for path in list_tracked_files()

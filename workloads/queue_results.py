@@ -68,7 +68,7 @@ class Results:
         for one in self.done:
             if one.policy in ("cpu", "gpu") and one.decision.device == one.policy:
                 times.setdefault(one.key, {}).setdefault(one.policy, []).append(one.seconds)
-        return {key: {device: median(of) for device, of in found.items()} for key, found in times.items()}
+        return {key: {device: median(of) for device, of in by_device.items()} for key, by_device in times.items()}
 
     def summarize(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Return figures by policy and load; None if unknown.

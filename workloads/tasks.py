@@ -244,8 +244,8 @@ def summarize_rows(rows: list[tuple[str, int, str, str, float]]) -> Iterator[str
 
 def count_flops_by_task(tasks: Sequence[str], sizes: Sequence[int]) -> dict[str, int]:
     """Return the operations of each task and size that counts them."""
-    found = {f"{task}_{size}": KINDS[task].flops(size) for task in tasks for size in sizes}
-    return {name: flops for name, flops in found.items() if flops is not None}
+    counts = {f"{task}_{size}": KINDS[task].flops(size) for task in tasks for size in sizes}
+    return {name: flops for name, flops in counts.items() if flops is not None}
 
 
 @contextmanager

@@ -96,7 +96,7 @@ def _choose_report(key: str, known: Mapping[str, Manifest], shown: str | None) -
 
 def _find_typed(text: str) -> Manifest | None:
     """Return the only report that a typed text finds; if there are none or several, the Library shows them."""
-    found = session.list_page(Filters(text=text), most=2) if text else []
-    if text and len(found) != 1:
+    reports = session.list_page(Filters(text=text), most=2) if text else []
+    if text and len(reports) != 1:
         st.session_state[_WAS_TYPED] = text
-    return found[0] if len(found) == 1 else None
+    return reports[0] if len(reports) == 1 else None

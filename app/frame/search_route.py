@@ -58,8 +58,8 @@ def list_items(library: Library, report_id: str, text: str = "") -> list[dict[st
         ReportNotFoundError: the visitor does not see that report.
     """
     listing = library.catalog.listing
-    found = listing.page(Filters(text=text), most=MOST_FOUND) if text else listing.page(most=MOST)
-    reports = {one.id: one for one in found}
+    manifests = listing.page(Filters(text=text), most=MOST_FOUND) if text else listing.page(most=MOST)
+    reports = {one.id: one for one in manifests}
     titles = report_titles.make_titles(reports)
     items = [
         _make_item("report", one.id, one.shown_name, titles[one.id].removeprefix(visible(one.shown_name)).lstrip(" ·"))

@@ -32,8 +32,8 @@ def make_styler(cells: pd.DataFrame, words: Mapping[str, Word]) -> Any:
 
 def format_cells(cells: pd.DataFrame, words: Mapping[str, Word]) -> pd.DataFrame:
     """Format every cell."""
-    found = {name: [_format_cell(value, words.get(str(name))) for value in cells[name]] for name in cells.columns}
-    return pd.DataFrame(found, index=cells.index, columns=cells.columns, dtype=str)
+    texts = {name: [_format_cell(value, words.get(str(name))) for value in cells[name]] for name in cells.columns}
+    return pd.DataFrame(texts, index=cells.index, columns=cells.columns, dtype=str)
 
 
 def style_cells(cells: pd.DataFrame, written: pd.DataFrame) -> Any:

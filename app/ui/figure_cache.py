@@ -34,7 +34,7 @@ def cache_figure(build: Callable[P, Built]) -> Callable[P, Built]:
     name = f"{build.__module__}.{build.__qualname__}"
 
     @wraps(build)
-    def found(*args: P.args, **values: P.kwargs) -> Built:
+    def find_or_build(*args: P.args, **values: P.kwargs) -> Built:
         content = pickle.dumps((args, values), protocol=5)
 
         def make() -> tuple[Built, int]:
@@ -43,4 +43,4 @@ def cache_figure(build: Callable[P, Built]) -> Callable[P, Built]:
 
         return _FIGURES.shared((name, hashlib.sha256(content).digest()), make)
 
-    return found
+    return find_or_build

@@ -79,13 +79,13 @@ def build_tree(rows: pd.DataFrame, amount: str, root: Node, words: Callable[[Map
     last = wide.loc[wide[amount] >= READABLE * whole, "level"].max()
     wide = wide[wide["level"] <= (0 if pd.isna(last) else last)]
     inside = wide.groupby("parent_id")[amount].sum()
-    found = [replace(root, own=float(whole - wide.loc[wide["level"] == 0, amount].sum()))]
+    nodes = [replace(root, own=float(whole - wide.loc[wide["level"] == 0, amount].sum()))]
     for row in wide.sort_values(["level", "node_id"]).to_dict("records"):
         parent = root.id if pd.isna(row["parent_id"]) else str(int(row["parent_id"]))
         own = float(row[amount] - inside.get(row["node_id"], 0))
         name = fmt.visible(row["function"])
-        found.append(Node(str(row["node_id"]), parent, name, own, words(row), int(row["level"]) + 1))
-    return found
+        nodes.append(Node(str(row["node_id"]), parent, name, own, words(row), int(row["level"]) + 1))
+    return nodes
 
 
 def _fade_accent(level: int, deepest: int, theme: Theme) -> str:

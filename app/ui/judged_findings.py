@@ -92,7 +92,7 @@ def read_known(reports: Sequence[Manifest]) -> dict[str, tuple[Found, ...]]:
     every, library, links = read_rules(), session.library(), digest.read_links(session.read_links)
     library.look_at([one.id for one in reports])
     read = ((one.id, digest.read_digest(library, one.id, links, every)) for one in reports)
-    return {report_id: found for report_id, found in read if found is not None}
+    return {report_id: findings for report_id, findings in read if findings is not None}
 
 
 def format_badge(finding: Finding) -> str:

@@ -93,12 +93,12 @@ def map_names(frame: pd.DataFrame) -> dict[str, str]:
     keys = rows["name"].map(fmt.visible)
     if time:
         keys = keys.where(~shared, keys + "\n" + rows[time].astype("int64").astype(str))
-    found = {
+    full_names = {
         key: fmt.visible(full)
         for key, full, twice in zip(keys, rows["demangled"], shared, strict=True)
         if time or not twice
     }
-    return found if sum(map(len, found.values())) <= MOST_CHARACTERS else {}
+    return full_names if sum(map(len, full_names.values())) <= MOST_CHARACTERS else {}
 
 
 def _do_nothing() -> None:

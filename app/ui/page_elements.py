@@ -113,8 +113,8 @@ def draw_problem(error: WarpdeckError) -> None:
 
 def split_hint(text: str) -> tuple[str, str]:
     """Split a hint into Markdown and the command after its final colon, which belongs in a box to copy."""
-    found = _COMMAND.fullmatch(text)
-    return (fmt.sentence(f"{found[1]}:"), found[2]) if found else (fmt.sentence(text), "")
+    match = _COMMAND.fullmatch(text)
+    return (fmt.sentence(f"{match[1]}:"), match[2]) if match else (fmt.sentence(text), "")
 
 
 def draw_output(detail: str, title: str = "Converter output") -> None:

@@ -36,7 +36,9 @@ def to_kernels(report_id: str, launch: "pd.Series[Any]") -> None:
         except WarpdeckError:
             continue
         same = rows[(rows["name"] == launch["name"]) & (rows["grid"] == launch["grid"])]
-        row = next((found.iloc[0] for found in (same[same["block"] == launch["block"]], same) if len(found)), None)
+        row = next(
+            (matches.iloc[0] for matches in (same[same["block"] == launch["block"]], same) if len(matches)), None
+        )
         if row is None:
             continue
         share = f"{fmt.percent(row['share_pct'])} of kernel time"

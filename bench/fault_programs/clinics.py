@@ -317,8 +317,8 @@ def warehouse_grasps(loop: Loop, mended: bool) -> None:
     def find(moved: Tensor) -> Tensor:
         if mended:
             return torch.cdist(moved, moved).topk(near, largest=False).indices
-        found = [trees.cKDTree(cloud).query(cloud, near)[1] for cloud in moved.cpu().numpy()]
-        return torch.from_numpy(np.stack(found)).to(DEVICE)
+        neighbors = [trees.cKDTree(cloud).query(cloud, near)[1] for cloud in moved.cpu().numpy()]
+        return torch.from_numpy(np.stack(neighbors)).to(DEVICE)
 
     firsts = points * torch.arange(clouds, device=DEVICE)[:, None, None]
     loop.name = "bins {}"

@@ -76,9 +76,9 @@ def pictures_and_reports(loop: Loop, mended: bool) -> None:
 
     def gather(own: Tensor) -> Tensor:
         if not mended:
-            found: list[Any] = [None] * ranks
-            dist.all_gather_object(found, own.cpu())
-            return torch.cat(found).to(DEVICE)
+            parts: list[Any] = [None] * ranks
+            dist.all_gather_object(parts, own.cpu())
+            return torch.cat(parts).to(DEVICE)
         whole = own.new_empty(ranks * size, width)
         dist.all_gather_into_tensor(whole, own)  # type: ignore[deprecated]
         return whole

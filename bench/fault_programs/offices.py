@@ -203,7 +203,7 @@ def household_incomes(loop: Loop, mended: bool) -> None:
     people = cupy.random.randint(1, 6, homes).astype(cupy.float32)
     steps = cupy.arange(1, parts) * (homes // parts)
     order = cupy.arange(1, homes + 1, dtype=cupy.float32) / homes
-    found = cupy.zeros((surveys, 2), cupy.float32)
+    results = cupy.zeros((surveys, 2), cupy.float32)
     for _ in iterate_without_ranges(loop):
         for at, one in enumerate(earned):
             income = one / cupy.sqrt(people)
@@ -211,7 +211,7 @@ def household_incomes(loop: Loop, mended: bool) -> None:
             gini = 2.0 * (order * ranked).mean() / ranked.mean() - 1.0
             part = find(income, ranked[steps], np.int32(parts - 1))
             poor = cupy.where(part < parts // 10, income, cupy.float32(0.0)).sum() / income.sum()
-            found[at] = cupy.stack((gini, poor))
+            results[at] = cupy.stack((gini, poor))
 
 
 @program("small_microbatches")

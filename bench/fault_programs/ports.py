@@ -360,7 +360,7 @@ def harbor_sonar(loop: Loop, mended: bool) -> None:
     window = cupy.asarray(np.hanning(samples), dtype=kind)
     noise = cupy.asarray(random.standard_normal((2, pings, samples // 8)), dtype=kind)
     echoes = [cupy.tile(cupy.roll(noise[0] + 1j * noise[1], shift, 0), (1, 8)).astype(wave) for shift in range(looks)]
-    found = []
+    detections = []
     for _ in iterate_without_ranges(loop):
         picture = cupy.zeros((pings, samples), dtype=kind)
         for echo in echoes:
@@ -368,5 +368,5 @@ def harbor_sonar(loop: Loop, mended: bool) -> None:
             focused = cupy.fft.ifft(cupy.fft.fft(ranged, axis=0) * drift, axis=0)
             picture += cupy.abs(focused)
         decibels = 20.0 * cupy.log10(picture / picture.mean() + 1e-6)
-        found.append((decibels > 12.0).sum(axis=1))
-    cupy.stack(found).get()
+        detections.append((decibels > 12.0).sum(axis=1))
+    cupy.stack(detections).get()

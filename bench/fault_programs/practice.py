@@ -115,12 +115,12 @@ def shelf_detector(loop: Loop, mended: bool) -> None:
             made = network(images).float().permute(0, 2, 3, 1).reshape(size, -1, 5)
         with annotate("assign_targets"):
             if mended:
-                found = torch.stack([match(anchors_there, one, torch) for one in boxes])
+                matches = torch.stack([match(anchors_there, one, torch) for one in boxes])
             else:
-                found = torch.from_numpy(np.stack([match(anchors, one, np) for one in known])).to(DEVICE)
+                matches = torch.from_numpy(np.stack([match(anchors, one, np) for one in known])).to(DEVICE)
         with annotate("loss_and_update"):
-            hit = (found >= 0).float()
-            wanted = boxes[rows, found.clamp_min(0)]
+            hit = (matches >= 0).float()
+            wanted = boxes[rows, matches.clamp_min(0)]
             offset = (made[..., 1:] - wanted).abs().mean(-1) * hit
             learn(optimizer, functional.binary_cross_entropy_with_logits(made[..., 0], hit) + offset.mean())
 
@@ -143,8 +143,8 @@ def street_scenes(loop: Loop, mended: bool) -> None:
     matrix = torch.zeros(classes * classes, dtype=torch.long, device=there)
     with torch.inference_mode():
         for _ in iterate_without_ranges(loop):
-            found = network(images).float().to(there).argmax(1)
-            matrix += torch.bincount((classes * labels + found).flatten(), minlength=classes * classes)
+            predictions = network(images).float().to(there).argmax(1)
+            matrix += torch.bincount((classes * labels + predictions).flatten(), minlength=classes * classes)
 
 
 @program("sync_per_layer")

@@ -346,7 +346,7 @@ def registration(loop: Loop, mended: bool) -> None:
     far = np.float32(1e30)
 
     @cuda.jit
-    def nearest(points: Any, anchors: Any, found: Any) -> None:
+    def nearest(points: Any, anchors: Any, indices: Any) -> None:
         for at in range(cuda.grid(1), points.shape[1], cuda.gridsize(1)):
             x, y, z = points[0, at], points[1, at], points[2, at]
             best, chosen = far, 0
@@ -355,16 +355,16 @@ def registration(loop: Loop, mended: bool) -> None:
                 distance = dx * dx + dy * dy + dz * dz
                 if distance < best:
                     best, chosen = distance, other
-            found[at] = chosen
+            indices[at] = chosen
 
     made, count = np.random.default_rng(9), 1 << 20
     points = cuda.to_device(made.random((3, count), dtype=np.float32))
     anchors = cuda.to_device(made.random((1024, 3), dtype=np.float32))
-    found = cuda.device_array(count, np.int32)
+    indices = cuda.device_array(count, np.int32)
     blocks = count // 128 if mended else 32
     for _ in iterate_without_ranges(loop):
         for _ in range(10):
-            nearest[blocks, 128](points, anchors, found)
+            nearest[blocks, 128](points, anchors, indices)
 
 
 class Annealed(nn.Module):

@@ -73,7 +73,7 @@ class Slimmer:
     """Removes the metrics from the launches of one report."""
 
     def __init__(self) -> None:
-        self.found: deque[Measured] = deque()
+        self.launches: deque[Measured] = deque()
         self._strings: list[str] = []
         self._shapes: set[bytes] = set()
         self._orders: dict[bytes, Order] = {}
@@ -105,7 +105,7 @@ class Slimmer:
     def _slim_launch(self, data: memoryview, process: bytes) -> bytes | memoryview:
         result = decode_launch(bytes(data))
         measured = self._measure_launch(result, process)
-        self.found.append(measured)
+        self.launches.append(measured)
         if measured.shape not in self._shapes:
             self._shapes.add(measured.shape)
             return data
@@ -160,7 +160,7 @@ def write_slim_copy(report: Path, target: Path) -> deque[Measured]:
             _copy_blocks(file, output, blocks, slimmer)
         except (DecodeError, IndexError, struct.error) as error:
             raise ValueError(str(error)) from error
-    return slimmer.found
+    return slimmer.launches
 
 
 def _copy_blocks(file: BinaryIO, output: BinaryIO, blocks: Sequence[tuple[bytes, int, int]], slimmer: Slimmer) -> None:

@@ -94,9 +94,9 @@ class Sequence:
 
     def text(self, kind: str, number: int) -> Any:
         """Return the text or value of a number; None if there is none, as for 0."""
-        found = self._texts[kind].get(number)
-        self.unknown += bool(number) and found is None
-        return found
+        value = self._texts[kind].get(number)
+        self.unknown += bool(number) and value is None
+        return value
 
     def time(self, packet: Any) -> int:
         """Return the time of a packet on the clock of events, ns. To be called once for each packet with a time."""

@@ -188,7 +188,7 @@ def _list_gpus(source: sqlite3.Connection, run: Run) -> dict[Any, dict[str, Any]
     if table not in run.tables:
         return {}
     query = f"SELECT * FROM {quote_identifier(run.tables[table])} LIMIT {_MOST_AGENTS}"
-    found: dict[Any, dict[str, Any]] = {}
+    gpus: dict[Any, dict[str, Any]] = {}
     for row in sqlite.select_rows(source, query):
         if row.get("type") == "GPU":
             index = parse_number(row.get("type_index"))
@@ -196,8 +196,8 @@ def _list_gpus(source: sqlite3.Connection, run: Run) -> dict[Any, dict[str, Any]
                 "product_name": row.get("product_name"),
                 "name": row.get("name"),
             }
-            found[row.get("id")] = records.make_gpu(len(found) if index is None else index, facts)
-    return found
+            gpus[row.get("id")] = records.make_gpu(len(gpus) if index is None else index, facts)
+    return gpus
 
 
 def _parse_message(extdata: Any) -> str:

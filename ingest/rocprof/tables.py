@@ -44,11 +44,11 @@ def list_runs(path: Path) -> list[Run]:
     Raises:
         ConversionError: SQLite cannot read the file.
     """
-    found: dict[str, dict[str, str]] = {}
+    tables_by_run: dict[str, dict[str, str]] = {}
     for table in sqlite.list_tables(path):
         if match := _TABLE.match(table):
-            found.setdefault(match[2] or "", {})[match[1]] = table
-    runs = [tables for tables in found.values() if DISPATCHES in tables][:_MOST_RUNS]
+            tables_by_run.setdefault(match[2] or "", {})[match[1]] = table
+    runs = [tables for tables in tables_by_run.values() if DISPATCHES in tables][:_MOST_RUNS]
     with sqlite.connect(path) as db:
         return [Run(tables, {name: _list_columns(db, table) for name, table in tables.items()}) for tables in runs]
 

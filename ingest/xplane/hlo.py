@@ -114,8 +114,8 @@ class Module:
         return flops, factors
 
     def _list_operands(self, instruction: Any) -> list[Array]:
-        found = (self._numbered.get(number) for number in instruction.operand_ids)
-        return [array for one in found if one is not None for array in _list_arrays(one.shape, 0)]
+        instructions = (self._numbered.get(number) for number in instruction.operand_ids)
+        return [array for one in instructions if one is not None for array in _list_arrays(one.shape, 0)]
 
 
 def _multiply(
@@ -157,8 +157,8 @@ def _list_contracted(instruction: Any, opcode: str) -> list[int]:
 
 def _list_results(instruction: Any) -> list[Array]:
     """Return the results; the calls of a library have a second one, their workspace."""
-    found = list(_list_arrays(instruction.shape, 0))
-    return found[:1] if _parse_text(instruction.custom_call_target).startswith("__cu") else found
+    results = list(_list_arrays(instruction.shape, 0))
+    return results[:1] if _parse_text(instruction.custom_call_target).startswith("__cu") else results
 
 
 def _list_arrays(shape: Any, depth: int) -> Iterator[Array]:

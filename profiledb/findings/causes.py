@@ -39,12 +39,12 @@ LEAST_OF_PLACE = 0.25
 """Part of the time of a place that a cause within it explains at least to come before the place."""
 
 
-def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
+def nest(findings: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
     """Return the findings in the same order, with their own savings in ns and the rules they are nested under.
 
     Without parts, as in a Compute report, no finding is nested.
     """
-    every = list(found)
+    every = list(findings)
     left = {part.name: part.ns for part in parts}
     took: dict[str, dict[str, int]] = {}  # by part and rule
     parents: dict[str, str] = {}
@@ -111,9 +111,9 @@ def _measure_reach(
     return max(one.saving_ns, every - explained)
 
 
-def nest_remarks(found: Iterable[Finding]) -> list[Finding]:
+def nest_remarks(findings: Iterable[Finding]) -> list[Finding]:
     """Return nested findings in the same order, with remarks nested under the rules that they name."""
-    every = list(found)
+    every = list(findings)
     parents = {
         one.rule.name: other.parent or other.rule.name
         for one in every

@@ -47,13 +47,13 @@ def write_digest(library: Library, report_id: str, rules: Mapping[str, Rule], fi
     """Write the rules that fire, in the order of the findings, unless the answer store is turned off."""
     if not config.load().answers_mb:
         return
-    found = [
+    entries = [
         asdict(Found(one.rule.name, one.severity, one.saving_pct, sentences.strip_sentence(one)))
         for one in findings
         if one.verdict == "fires"
     ]
     key = _compute_key(library, report_id, read_links(library.catalog.links.all), rules.values())
-    content = json.dumps({"key": key, "found": found}).encode()
+    content = json.dumps({"key": key, "found": entries}).encode()
     path = library.derived.answers / report_id / FINDINGS
     with suppress(OSError):  # a full disk or a read-only library: lists of reports omit the findings
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,10 +68,10 @@ def read_digest(library: Library, report_id: str, linked: Links, rules: Mapping[
     library.fetch_in_background(report_id, FINDINGS)
     path = library.derived.answers / report_id / FINDINGS
     try:
-        key, found = _parse_file(path, path.stat().st_mtime_ns)
+        key, entries = _parse_file(path, path.stat().st_mtime_ns)
     except OSError:
         return None
-    return found if key == _compute_key(library, report_id, linked, rules.values()) else None
+    return entries if key == _compute_key(library, report_id, linked, rules.values()) else None
 
 
 @lru_cache(maxsize=1000)  # some pages of lists

@@ -95,10 +95,10 @@ def judge(
     around = [rule for rule in asked if not _is_of_steady_part(rule)]
     window, rows = rule_runner.answer_rules(library, report, model.parse({**params, **part.times}), inside)
     whole, others = rule_runner.answer_rules(library, report, model.parse(params), around)
-    found = _judge_rows(library, report, [rule for rule in asked if rule.costs], rows | others, window, of, savings)
-    found += [_make_finding(rule, rows[rule.name], window, of) for rule in inside if not rule.costs]
-    found += [_make_finding(rule, others[rule.name], whole, of) for rule in around if not rule.costs]
-    return _order_findings(causes.nest_remarks(found), savings, window)
+    findings = _judge_rows(library, report, [rule for rule in asked if rule.costs], rows | others, window, of, savings)
+    findings += [_make_finding(rule, rows[rule.name], window, of) for rule in inside if not rule.costs]
+    findings += [_make_finding(rule, others[rule.name], whole, of) for rule in around if not rule.costs]
+    return _order_findings(causes.nest_remarks(findings), savings, window)
 
 
 def _is_whole(report: Manifest, params: Mapping[str, Any]) -> bool:
@@ -133,20 +133,20 @@ def _judge_rows(
     library: Library, report: Manifest, rules: Iterable[Rule], rows: Mapping[str, Row], window: Window, of: Program,
     savings: Savings | None,
 ) -> list[Finding]:  # fmt: skip
-    found = causes.nest((_make_finding(rule, rows[rule.name], window, of) for rule in rules), window.parts)
-    found = predictions.predict(found, savings, window.ns) if savings else found
-    lines = _find_lines(library, report, found, window)
-    return [replace(one, line=lines.get(one.rule.name)) for one in found]
+    findings = causes.nest((_make_finding(rule, rows[rule.name], window, of) for rule in rules), window.parts)
+    findings = predictions.predict(findings, savings, window.ns) if savings else findings
+    lines = _find_lines(library, report, findings, window)
+    return [replace(one, line=lines.get(one.rule.name)) for one in findings]
 
 
-def _find_lines(library: Library, report: Manifest, found: Iterable[Finding], window: Window) -> dict[str, str]:
+def _find_lines(library: Library, report: Manifest, findings: Iterable[Finding], window: Window) -> dict[str, str]:
     """Return the source line of each finding about the CPU, by rule: the middle of its first piece of evidence.
 
     The pieces of a frame are examples: no line stands for most of its time.
     """
     host_findings = [
         one
-        for one in found
+        for one in findings
         if one.verdict == "fires" and one.rule.group in HOST and one.rule.costs and one.rule.level != LEVELS[-1]
     ]
     spans = {one.rule.name: one.evidence[0] for one in host_findings if one.evidence and "end_ns" in one.evidence[0]}
@@ -195,13 +195,13 @@ def select_below(finding: Finding, findings: Iterable[Finding]) -> list[Finding]
     return [one for one in findings if one.parent == finding.rule.name]
 
 
-def _order_findings(found: Sequence[Finding], savings: Savings | None, window: Window) -> list[Finding]:
+def _order_findings(findings: Sequence[Finding], savings: Savings | None, window: Window) -> list[Finding]:
     """Return the findings in display order: by the saving that they show, the largest first.
 
     A cause with a large part of the time of a place, symptom or frame precedes it, because fixing the cause shrinks it,
     unless that one leads its causes (causes.py).
     """
-    top = [one for one in found if one.parent is None]
+    top = [one for one in findings if one.parent is None]
 
     def place(one: Finding) -> tuple[Any, ...]:
         return _make_sort_key(
@@ -209,7 +209,7 @@ def _order_findings(found: Sequence[Finding], savings: Savings | None, window: W
         )
 
     ordered = [
-        one for first in sorted(top, key=place) for one in (first, *sorted(select_below(first, found), key=place))
+        one for first in sorted(top, key=place) for one in (first, *sorted(select_below(first, findings), key=place))
     ]
     return predictions.combine(ordered, savings, window.ns) if savings else ordered
 

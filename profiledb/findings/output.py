@@ -63,35 +63,35 @@ def _describe_together(together: Together) -> dict[str, Any]:
     }
 
 
-def format_findings(found: Sequence[Finding], form: str, title: str, part: Steady | None = None) -> str:
+def format_findings(findings: Sequence[Finding], form: str, title: str, part: Steady | None = None) -> str:
     """Return the findings as json, csv or md. The Markdown starts with ``title`` and the part that was judged."""
     if form == "json":
-        return format_json(found)
-    return format_csv(found) if form == "csv" else format_markdown(found, title, part)
+        return format_json(findings)
+    return format_csv(findings) if form == "csv" else format_markdown(findings, title, part)
 
 
-def format_json(found: Sequence[Finding]) -> str:
+def format_json(findings: Sequence[Finding]) -> str:
     """Return a list of records in order, each with the traits of the program."""
-    records = [{**record(one), "program": program.list_records(one.program)} for one in found]
+    records = [{**record(one), "program": program.list_records(one.program)} for one in findings]
     return json.dumps(records, indent=1, ensure_ascii=False, default=float)
 
 
-def format_csv(found: Sequence[Finding]) -> str:
+def format_csv(findings: Sequence[Finding]) -> str:
     """Return one row per finding, without evidence and advice."""
-    return spreadsheet.format_csv_lines([_FLAT, *([record(one)[name] for name in _FLAT] for one in found)])
+    return spreadsheet.format_csv_lines([_FLAT, *([record(one)[name] for name in _FLAT] for one in findings)])
 
 
-def format_markdown(found: Sequence[Finding], title: str, part: Steady | None = None) -> str:
+def format_markdown(findings: Sequence[Finding], title: str, part: Steady | None = None) -> str:
     """Return a document: findings that fire with their advice, then rules not judged, then rules that are clear."""
-    fires = [one for one in found if one.verdict == "fires"]
-    open_ = [one for one in found if one.verdict == "cannot_judge"]
-    clear = [one for one in found if one.verdict == "clear"]
-    about = program.describe_program(get_program(found))
+    fires = [one for one in findings if one.verdict == "fires"]
+    open_ = [one for one in findings if one.verdict == "cannot_judge"]
+    clear = [one for one in findings if one.verdict == "clear"]
+    about = program.describe_program(get_program(findings))
     lines = [f"# Findings: {words.plain(title)}", "", *([f"{about}.", ""] if about else [])]
     lines += [sentences.describe_judged(part), ""] if part else []
     lines += [line for one in fires if one.parent is None for line in _describe_firing(one, select_below(one, fires))]
     lines += [] if fires else ["No rule fires.", ""]
-    lines += [f"{together}", ""] if (together := sentences.describe_savings(found)) else []
+    lines += [f"{together}", ""] if (together := sentences.describe_savings(findings)) else []
     if open_:
         lines += ["## Not judged", "", *(f"- {one.rule.title}: {words.sentence(one.why)}" for one in open_), ""]
         commands = captures.join_commands(one.command for one in open_)

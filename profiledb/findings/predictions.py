@@ -17,7 +17,7 @@ MOST_TOGETHER = 3
 """Number of findings whose changes are replayed together."""
 
 
-def predict(found: Iterable[Finding], savings: Savings, window_ns: int | None) -> list[Finding]:
+def predict(findings: Iterable[Finding], savings: Savings, window_ns: int | None) -> list[Finding]:
     """Return the findings with predicted savings where their rules declare a change that the report can replay.
 
     Findings with the same change have the same saving, so they are nested under one of them: a cause before a place,
@@ -25,11 +25,13 @@ def predict(found: Iterable[Finding], savings: Savings, window_ns: int | None) -
     takes its place. A frame leaves the finding above it if that one's change saves less than a quarter of what nobody
     claims of the frame. ``window_ns`` is the time that savings are a share of.
     """
-    return _free_frames(_promote(_nest_same_changes([_predict_finding(one, savings, window_ns or 0) for one in found])))
+    return _free_frames(
+        _promote(_nest_same_changes([_predict_finding(one, savings, window_ns or 0) for one in findings]))
+    )
 
 
-def _free_frames(found: Sequence[Finding]) -> list[Finding]:
-    by_name = {one.rule.name: one for one in found}
+def _free_frames(findings: Sequence[Finding]) -> list[Finding]:
+    by_name = {one.rule.name: one for one in findings}
 
     def is_free(one: Finding) -> bool:
         above = by_name.get(one.parent or "")
@@ -37,17 +39,17 @@ def _free_frames(found: Sequence[Finding]) -> list[Finding]:
             return False
         return (above.saving_ns or 0) < LEAST_OF_PLACE * (one.own_saving_ns or 0)
 
-    return [replace(one, parent=None) if is_free(one) else one for one in found]
+    return [replace(one, parent=None) if is_free(one) else one for one in findings]
 
 
-def _promote(found: Sequence[Finding]) -> list[Finding]:
+def _promote(findings: Sequence[Finding]) -> list[Finding]:
     """Exchange findings with one below them whose change saves far more, with all that is nested and obtained.
 
     For example, copies beside kernels save more than copies from pinned memory, which those need to be.
     """
-    by_name = {one.rule.name: one for one in found}
+    by_name = {one.rule.name: one for one in findings}
     best: dict[str, Finding] = {}
-    for one in found:
+    for one in findings:
         above = by_name.get(one.parent or "")
         if above and above.prediction and one.prediction and _saves_more(one, above):
             best[above.rule.name] = max(best.get(above.rule.name, one), one, key=lambda one: one.saving_ns or 0)
@@ -59,7 +61,7 @@ def _promote(found: Sequence[Finding]) -> list[Finding]:
         else replace(one, parent=places[one.rule.name], own_saving_ns=one.own_saving_ns and 0)
         if one.rule.name in places
         else replace(one, parent=places.get(one.parent or "", one.parent))
-        for one in found
+        for one in findings
     ]
 
 
@@ -68,21 +70,21 @@ def _saves_more(one: Finding, above: Finding) -> bool:
     return not is_later and not above.leads and (one.saving_ns or 0) > MORE * (above.saving_ns or 0)
 
 
-def _nest_same_changes(found: Sequence[Finding]) -> list[Finding]:
+def _nest_same_changes(findings: Sequence[Finding]) -> list[Finding]:
     most: dict[tuple[str, ...], Finding] = {}
-    for one in sorted(found, key=_make_sort_key):
+    for one in sorted(findings, key=_make_sort_key):
         if one.prediction and one.parent is None:
             most.setdefault(one.prediction.changes, one)
     parents = {
         one.rule.name: most[one.prediction.changes].rule.name
-        for one in found
+        for one in findings
         if one.prediction
         and one.parent is None
         and one is not (first := most[one.prediction.changes])
         and _is_same(one, first)
     }
     return [
-        replace(one, parent=parents.get(one.rule.name) or parents.get(one.parent or "", one.parent)) for one in found
+        replace(one, parent=parents.get(one.rule.name) or parents.get(one.parent or "", one.parent)) for one in findings
     ]
 
 
@@ -96,20 +98,20 @@ def _is_same(one: Finding, most: Finding) -> bool:
     return not is_later or (one.saving_ns or 0) >= LEAST_OF_PLACE * (one.at_most_ns or 0)
 
 
-def combine(found: Sequence[Finding], savings: Savings, window_ns: int | None) -> list[Finding]:
+def combine(findings: Sequence[Finding], savings: Savings, window_ns: int | None) -> list[Finding]:
     """Return the findings, the first of which (``MOST_TOGETHER`` with different changes) know their common saving."""
     first: dict[tuple[str, ...], Finding] = {}
-    for one in found:
+    for one in findings:
         if one.prediction and one.prediction.pct >= LEAST_PCT and one.parent is None:
             first.setdefault(one.prediction.changes, one)
     chosen = list(first)[:MOST_TOGETHER]
     changes = tuple(change for several in chosen for change in several)
     saving = savings.find(changes) if len(chosen) > 1 else None
     if saving is None:
-        return [*found]
+        return [*findings]
     rules = tuple(first[several].rule for several in chosen)
     together = Together(rules, _convert_saving(changes, saving, window_ns or 0))
-    return [replace(one, together=together) if one.rule in rules else one for one in found]
+    return [replace(one, together=together) if one.rule in rules else one for one in findings]
 
 
 def _predict_finding(finding: Finding, savings: Savings, window_ns: int) -> Finding:

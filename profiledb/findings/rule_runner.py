@@ -107,21 +107,21 @@ def answer_rules(
     ]
     asked = {one.name: Request(report.id, one, header.bind(one, {}), selection, partner) for one in analyses}
     bundle = answer_bundle.read(library, asked["window"])
-    found = {name: _read_first_row(table) for name, one in asked.items() if (table := bundle.get(one)) is not None}
-    missing = [one for name, one in asked.items() if name not in found]
+    rows = {name: _read_first_row(table) for name, one in asked.items() if (table := bundle.get(one)) is not None}
+    missing = [one for name, one in asked.items() if name not in rows]
     try:
-        found |= _answer_rules(library, bundle, missing, compute=compute)
+        rows |= _answer_rules(library, bundle, missing, compute=compute)
     except BROKEN:  # the library has reconnected
-        found |= _answer_rules(library, bundle, missing, compute=compute)
+        rows |= _answer_rules(library, bundle, missing, compute=compute)
     bundle.write()
-    window = found.pop("window")
+    window = rows.pop("window")
     ns, begin_ns = window.get("ns"), int(window.get("begin_ns") or 0)
     parts = () if compute else _read_parts(library, report, selection)
     slower = measure_slowdown(library, report, window)
     covered_ns = int(window.get("covered_ns") or 0) * int(window.get("gpus") or 0)
     lost_pct = float(window.get("lost_pct") or 0)
     lacks = lost_pct if lost_pct >= MOST_LOST_PCT else None
-    return Window(None if ns is None else int(ns), begin_ns, parts, slower, covered_ns or None, lacks), found
+    return Window(None if ns is None else int(ns), begin_ns, parts, slower, covered_ns or None, lacks), rows
 
 
 @cache

@@ -38,14 +38,14 @@ def load(folder: Path | None = None) -> dict[str, Rule]:
     """
     if folder is None:
         return dict(_load_built_in())
-    found = dict(_load_built_in()) | {one.name: one for one in _load_own(folder)}
+    all_rules = dict(_load_built_in()) | {one.name: one for one in _load_own(folder)}
     for name, values in _read_thresholds(folder / THRESHOLDS).items():
-        if name not in found:
+        if name not in all_rules:
             raise ConfigError(
                 f"{folder / THRESHOLDS}: no rule is called {name!r}.", hint="warpdeck findings --rules lists all."
             )
-        found[name] = set_values(found[name], values)
-    return _order_rules(found.values())
+        all_rules[name] = set_values(all_rules[name], values)
+    return _order_rules(all_rules.values())
 
 
 def set_values(rule: Rule, values: Mapping[str, object]) -> Rule:
@@ -65,9 +65,9 @@ def set_values(rule: Rule, values: Mapping[str, object]) -> Rule:
     return replace(rule, analysis=replace(rule.analysis, params=tuple(changed)))
 
 
-def _order_rules(found: object) -> dict[str, Rule]:
+def _order_rules(all_rules: object) -> dict[str, Rule]:
     order = list(rules.GROUPS)
-    ranked = sorted(found, key=lambda one: (order.index(one.group), one.name))  # type: ignore[call-overload]
+    ranked = sorted(all_rules, key=lambda one: (order.index(one.group), one.name))  # type: ignore[call-overload]
     return {one.name: one for one in ranked}
 
 

@@ -40,19 +40,19 @@ def recover(store: ObjectStore, folder: ReportFolder, catalog: Catalog) -> None:
     rows = store.index.all_files(damaged=True)
     undamaged_rows = store.index.all_files()
     objects = _find_objects(store)
-    version.require_names(file.name for found in objects.values() for file in _parse_files(found))
-    for report_id, found in objects.items():
+    version.require_names(file.name for report_objects in objects.values() for file in _parse_files(report_objects))
+    for report_id, report_objects in objects.items():
         if f"{report_id}{_DATABASE}" not in rows.get(report_id, {}):
-            _list_report(store, catalog, report_id, found)
+            _list_report(store, catalog, report_id, report_objects)
     for report_id in listed_before - rows.keys() - objects.keys():
         catalog.unlist_report(report_id)  # of an older library, or all of it is gone
     listed = set(catalog.report_ids())
     for report_id, files in rows.items():
-        found = objects.get(report_id, {})
-        is_gone = _forget_lost(store, catalog, report_id, files, found, is_listed=report_id in listed)
+        report_objects = objects.get(report_id, {})
+        is_gone = _forget_lost(store, catalog, report_id, files, report_objects, is_listed=report_id in listed)
         has_only_row = report_id not in listed and f"{report_id}{_DATABASE}" in undamaged_rows.get(report_id, {})
         if not is_gone and has_only_row:
-            _list_report(store, catalog, report_id, found)
+            _list_report(store, catalog, report_id, report_objects)
     catalog.complete_listing()
     _remove_unnamed(store, objects)
     _remove_abandoned(folder.work)
@@ -62,9 +62,9 @@ def recover(store: ObjectStore, folder: ReportFolder, catalog: Catalog) -> None:
 def _find_objects(store: ObjectStore) -> dict[str, Objects]:
     """Return the objects of each report."""
     objects: dict[str, Objects] = {}
-    for found in store.bucket.list(FOLDER):
-        report_id = found.key.removeprefix(f"{FOLDER}/").partition("/")[0]
-        objects.setdefault(report_id, {})[found.key] = found
+    for stored_object in store.bucket.list(FOLDER):
+        report_id = stored_object.key.removeprefix(f"{FOLDER}/").partition("/")[0]
+        objects.setdefault(report_id, {})[stored_object.key] = stored_object
     return objects
 
 
@@ -98,7 +98,9 @@ def _find_newest(objects: Objects) -> dict[str, StoredFile]:
 
 
 def _parse_files(objects: Objects) -> list[StoredFile]:
-    return [file for found in objects.values() if (file := StoredFile.parse(found.key, found.size))]
+    return [
+        file for stored_object in objects.values() if (file := StoredFile.parse(stored_object.key, stored_object.size))
+    ]
 
 
 def _is_database(file: StoredFile) -> bool:
@@ -137,7 +139,9 @@ def _forget_lost(
             _list_report(store, catalog, report_id, objects)  # as an older version made it
         return False
     if database not in lost and (database in files or not is_listed):
-        if database not in files and all(found.time_ns < _compute_left_before() for found in objects.values()):
+        if database not in files and all(
+            stored_object.time_ns < _compute_left_before() for stored_object in objects.values()
+        ):
             store.index.forget_all(report_id)  # put while the report was deleted
         return False
     _log.warning("The file of %s is not in the bucket; its source is converted again.", report_id)
@@ -153,7 +157,12 @@ def _remove_unnamed(store: ObjectStore, objects: dict[str, Objects]) -> None:
         for file in files.values():
             named |= {file.key, file.key_of(file.name.removesuffix(".duckdb") + ".json")}
     before = _compute_left_before()
-    old = [found.key for by_key in objects.values() for found in by_key.values() if found.time_ns < before]
+    old = [
+        stored_object.key
+        for by_key in objects.values()
+        for stored_object in by_key.values()
+        if stored_object.time_ns < before
+    ]
     store.remove([key for key in old if key not in named])
 
 

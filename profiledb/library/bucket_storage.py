@@ -120,8 +120,8 @@ class BucketStorage:
 
     def confirm_database(self, report_id: str) -> bool:
         file = self.store.index.files_of(report_id).get(self.files.database(report_id).name)
-        found = self.store.bucket.head(file.key) if file else None
-        return file is not None and found is not None and found.size == file.bytes
+        stored_object = self.store.bucket.head(file.key) if file else None
+        return file is not None and stored_object is not None and stored_object.size == file.bytes
 
     def check_copies(self, report_id: str) -> bool:
         return self.store.check_copies(report_id)

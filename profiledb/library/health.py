@@ -32,7 +32,7 @@ class Health:
         self._clock = clock
         self._lock = threading.Lock()
         self._looked: float | None = None
-        self._found = {"database": MISSING, "store": MISSING}
+        self._states = {"database": MISSING, "store": MISSING}
 
     def parts(self) -> dict[str, str]:
         """Return the states of ``database`` and ``store``, each OK or MISSING; the first call waits for the first
@@ -43,11 +43,11 @@ class Health:
         if self._is_due() and self._lock.acquire(blocking=self._looked is None):
             try:
                 if self._is_due():
-                    self._found = self._check_parts()
+                    self._states = self._check_parts()
                     self._looked = self._clock()
             finally:
                 self._lock.release()
-        return dict(self._found)
+        return dict(self._states)
 
     def _is_due(self) -> bool:
         return self._looked is None or self._clock() - self._looked >= LOOK_S

@@ -128,7 +128,7 @@ class ReportList:
             ("name = ? OR id IN (SELECT report_id FROM report_title WHERE title = ?)", [asked, asked]),
             ("id >= ? AND id < ?", [asked, f"{asked}\U0010ffff"]),
         )
-        found: dict[str, Manifest] = {}
+        manifests: dict[str, Manifest] = {}
         with self._connect() as db:
             for matches, given in named if name else ():
                 query = f"SELECT id FROM report WHERE ({matches}) AND {condition} ORDER BY ingested_at DESC, id LIMIT ?"
@@ -136,9 +136,9 @@ class ReportList:
                 if len(ids) == _MOST_NAMESAKES:
                     many = f"{_MOST_NAMESAKES} or more reports are called {name!r}, or have ids that begin so."
                     raise ReportNotFoundError(many, hint="Name one by its id.")
-                if found := _read_manifests(db, ids):
+                if manifests := _read_manifests(db, ids):
                     break
-        return report_lookup.find(found.values(), name)
+        return report_lookup.find(manifests.values(), name)
 
     def kinds(self) -> list[str]:
         """Return the kinds of the reports, sorted."""

@@ -146,8 +146,8 @@ def query_table(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, A
 
 def convert_frame(table: "pa.Table") -> "pd.DataFrame":
     """Convert an Arrow table to a frame with the column types of ``run``."""
-    found: pd.DataFrame = table.to_pandas(types_mapper=_map_arrow_types().get)
-    return found
+    frame: pd.DataFrame = table.to_pandas(types_mapper=_map_arrow_types().get)
+    return frame
 
 
 @contextmanager

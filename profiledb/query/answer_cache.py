@@ -37,19 +37,19 @@ class Answers:
     def answer(self, library: Library, asked: Request) -> "pd.DataFrame":
         """Return the answer to a request. Raises the same errors as ``analysis.run``."""
         key = asked.key(library)
-        found = self.cache.find(key)
-        if found is not None:
+        entry = self.cache.find(key)
+        if entry is not None:
             counters.ANSWERS.add("memory")
         else:
             with self.cache.turn(key):
-                found = self.cache.find(key)
-                if found is None:
-                    found = self._work_out_answer(library, asked)
+                entry = self.cache.find(key)
+                if entry is None:
+                    entry = self._work_out_answer(library, asked)
                 else:
                     counters.ANSWERS.add("memory")  # another thread answered it in the meantime
-        if isinstance(found, NotCapturedError):
-            raise copy(found)
-        rows: pd.DataFrame = pickle.loads(found)  # noqa: S301 (pickled below, never out of this process)
+        if isinstance(entry, NotCapturedError):
+            raise copy(entry)
+        rows: pd.DataFrame = pickle.loads(entry)  # noqa: S301 (pickled below, never out of this process)
         return rows
 
     def _work_out_answer(self, library: Library, asked: Request) -> _Answer:

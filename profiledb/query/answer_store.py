@@ -50,12 +50,12 @@ def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] |
 def answer_rows(library: Library, asked: Request) -> "pa.Table":
     """Return the rows of a request; unless they are stored, compute and store them."""
     path = find_path(library, asked)
-    found = read_file(library, path, asked) if path else None
-    if found is None:
-        found = analysis.read_rows(library, asked)
+    rows = read_file(library, path, asked) if path else None
+    if rows is None:
+        rows = analysis.read_rows(library, asked)
         if path:
-            write_file(library, path, found)
-    return found
+            write_file(library, path, rows)
+    return rows
 
 
 def read(library: Library, asked: Request) -> "pa.Table | None":
@@ -68,28 +68,28 @@ def read_file(library: Library, path: Path, asked: Request) -> "pa.Table | None"
     """Return the rows of a file that answers about the reports of a request, or None as ``read`` does."""
     try:
         with path.open("rb") as file:
-            found = _decode_rows(file.read(MOST_BYTES + 100))
+            rows = _decode_rows(file.read(MOST_BYTES + 100))
     except OSError:
         return None
-    if found is None or not all(map(library.is_intact, _list_reports(asked))):
+    if rows is None or not all(map(library.is_intact, _list_reports(asked))):
         return None
     with suppress(OSError):  # marks the file as recently used; another process may have deleted it
         os.utime(path)
-    return found
+    return rows
 
 
-def write(library: Library, asked: Request, found: "pa.Table") -> None:
+def write(library: Library, asked: Request, rows: "pa.Table") -> None:
     """Store the rows of a request as ``write_file`` does."""
     if path := find_path(library, asked):
-        write_file(library, path, found)
+        write_file(library, path, rows)
 
 
-def write_file(library: Library, path: Path, found: "pa.Table") -> None:
+def write_file(library: Library, path: Path, rows: "pa.Table") -> None:
     """Store rows unless they exceed the size limit or the settings turn the store off."""
     most = config.load().answers_mb * 1_000_000
-    if found.nbytes > 16 * MOST_BYTES:
+    if rows.nbytes > 16 * MOST_BYTES:
         return
-    encoded = _encode_rows(found)
+    encoded = _encode_rows(rows)
     if len(encoded) > min(MOST_BYTES, most):
         return
     with suppress(OSError):  # a full disk or a read-only library: the answer is recomputed next time
@@ -126,14 +126,14 @@ def hash_code() -> str:
 
 def _read_texts(folder: Traversable, name: str) -> list[tuple[str, bytes]]:
     """Return the paths and contents of a folder's code files, without the SQL that ``request.hash_analysis`` covers."""
-    found = []
+    texts = []
     for one in folder.iterdir():
         path = f"{name}/{one.name}"
         if one.is_dir():
-            found += _read_texts(one, path)
+            texts += _read_texts(one, path)
         elif one.name.endswith((".py", ".toml")) or (one.name.endswith(".sql") and not _NAMED.fullmatch(path)):
-            found.append((path, one.read_bytes()))
-    return found
+            texts.append((path, one.read_bytes()))
+    return texts
 
 
 _NAMED = re.compile(r"analyses/\w+/(views/)?\w+\.sql|selection/selected\.sql|report/sidecar\.sql")

@@ -266,13 +266,13 @@ def list_missing(cursor: Reader) -> list[Capture]:
         lacks = [one for one in own.captures if not has_rows(cursor, one.table)]
         return [replace(one, command=name_program(one.command, program)) for one in lacks]
     subject = LAUNCHES if has_rows(cursor, "ncu_launch") else TIMELINE
-    found = [one for one in CAPTURES if one.subject == subject and not has_rows(cursor, one.table)]
-    found = [one for one in found if one.table != "openmp_event" or _has_openmp_events(cursor)]
+    missing = [one for one in CAPTURES if one.subject == subject and not has_rows(cursor, one.table)]
+    missing = [one for one in missing if one.table != "openmp_event" or _has_openmp_events(cursor)]
     graphs = has_rows(cursor, "graph_launch")
     return [
         _drop_command(cursor, one) if was_asked_for(cursor, one.table) and not (graphs and one.table == "kernel")
         else replace(one, command=name_program(one.command, program))
-        for one in found
+        for one in missing
         if one.table != "openacc_event" or _uses_openacc(cursor)
     ]  # fmt: skip
 
@@ -294,8 +294,8 @@ def join_commands(commands: Iterable[str]) -> list[str]:
     joined: dict[str, list[str]] = {}
     others: list[str] = []
     for command in filter(None, commands):
-        if found := _PROFILE_WITH.fullmatch(command):
-            joined.setdefault(found["program"], []).extend((found["records"] or "").split(","))
+        if match := _PROFILE_WITH.fullmatch(command):
+            joined.setdefault(match["program"], []).extend((match["records"] or "").split(","))
         else:
             others.append(command)
     ours = [

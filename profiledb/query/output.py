@@ -60,14 +60,14 @@ def _build_lines_sql(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, sql:
     """Return a query with a single text column: the lines of the CSV file, in the order of the analysis."""
     query = sql.rstrip().removesuffix(";")
     formats = {column.name: column.format for column in analysis.columns}
-    found = _execute_query(cursor, f"DESCRIBE {query}", values).fetchall()
+    columns = _execute_query(cursor, f"DESCRIBE {query}", values).fetchall()
     defused = ", ".join(
         f"{spreadsheet.build_defused_sql(quote_identifier(name))} AS {quote_identifier(name)}"
         if kind == "VARCHAR"
         else quote_identifier(name)
-        for name, kind, *_ in found
+        for name, kind, *_ in columns
     )
-    cells = [_build_cell_sql(quote_identifier(name), kind, formats.get(name, "")) for name, kind, *_ in found]
+    cells = [_build_cell_sql(quote_identifier(name), kind, formats.get(name, "")) for name, kind, *_ in columns]
     if len(cells) == 1:  # an empty line would not count as a row
         cells = [f"""coalesce(nullif({cells[0]}, ''), '""')"""]
     separated = ", ',', ".join(cells)

@@ -76,13 +76,13 @@ class SingleFlightCache:
 
         Callers must not mutate the value. Errors that ``make`` raises are not cached: the next caller tries again.
         """
-        found: Value | None = self.find(key)
-        if found is None:
+        value: Value | None = self.find(key)
+        if value is None:
             with self.turn(key):
-                found = self.find(key)
-                if found is None:
-                    found = self.put(key, *make())
-        return found
+                value = self.find(key)
+                if value is None:
+                    value = self.put(key, *make())
+        return value
 
     def copy_of(self, key: Hashable, make: Callable[[], Value], keep: type[WarpdeckError] | None = None) -> Value:
         """Return a private copy of the value of a key; ``make`` computes it if it is not cached.
@@ -100,10 +100,10 @@ class SingleFlightCache:
                 return error.with_traceback(None), 0
             return content, len(content)
 
-        found = self.shared(key, pickled)
-        if isinstance(found, WarpdeckError):
-            raise copy(found)
-        value: Value = pickle.loads(found)  # noqa: S301 (pickled above, never out of this process)
+        entry = self.shared(key, pickled)
+        if isinstance(entry, WarpdeckError):
+            raise copy(entry)
+        value: Value = pickle.loads(entry)  # noqa: S301 (pickled above, never out of this process)
         return value
 
     @contextmanager

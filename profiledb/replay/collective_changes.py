@@ -163,12 +163,12 @@ def _find_around(graph: Graph, launches: Flags) -> Flags:
     """Return these calls, and those next to them on their chain that launch nothing and wait for nothing."""
     quiet = ~find_waiting(graph)
     quiet[graph.recording.operations.call[graph.recording.operations.call >= 0]] = False
-    found = launches.copy()
+    around = launches.copy()
     for one in np.unique(graph.chain[launches]):
         mine = np.flatnonzero(graph.chain == one)
         block = np.cumsum(~(quiet[mine] | launches[mine]))
-        found[mine] |= (quiet[mine]) & np.isin(block, block[launches[mine]])
-    return found
+        around[mine] |= (quiet[mine]) & np.isin(block, block[launches[mine]])
+    return around
 
 
 def _remove_groups(graph: Graph, partners: list[tuple[int, ...]]) -> Graph:

@@ -42,11 +42,11 @@ class Matched:
 
     def list_operations(self) -> list[Integers]:
         """Return for each communicator its collectives as rows, a column for each series, where they end together."""
-        found = []
+        operations = []
         for members in self.communicators:
             ends = np.stack([one.end + self.shift_ns[one.rank] for one in members])
-            found.append(np.stack([one.places for one in members], axis=1)[np.ptp(ends, axis=0) <= TOGETHER_NS])
-        return found
+            operations.append(np.stack([one.places for one in members], axis=1)[np.ptp(ends, axis=0) <= TOGETHER_NS])
+        return operations
 
 
 def keep_overlapping(operations: Operations, rows: Integers) -> list[tuple[int, ...]]:
@@ -58,12 +58,12 @@ def keep_overlapping(operations: Operations, rows: Integers) -> list[tuple[int, 
 def list_series(operations: Operations, chosen: Flags, rank: int = 0) -> list[Series]:
     """Return the series of the chosen collectives."""
     sends = operations.in_class("communication") & chosen
-    found = []
+    series = []
     for stream in np.unique(operations.stream[sends]):
         mine = np.flatnonzero(sends & (operations.stream == stream))
         names = [operations.kernels[code].name for code in operations.name[mine].tolist()]
-        found.append(Series(rank, int(operations.device[mine[0]]), mine, names, operations.end[mine]))
-    return found
+        series.append(Series(rank, int(operations.device[mine[0]]), mine, names, operations.end[mine]))
+    return series
 
 
 def match(series: Sequence[Series], ranks: int) -> Matched:
@@ -92,8 +92,10 @@ def match(series: Sequence[Series], ranks: int) -> Matched:
             for rank in range(ranks):
                 if clock[rank] == moved:
                     shift[rank], clock[rank] = shift[rank] + off_ns, clock[first]
-    found = [[one for one, of in zip(series, group, strict=True) if of == number] for number in sorted({*group})]
-    return Matched([one for one in found if len(one) > 1], [one - shift[0] for one in shift], clock)
+    communicators = [
+        [one for one, of in zip(series, group, strict=True) if of == number] for number in sorted({*group})
+    ]
+    return Matched([one for one in communicators if len(one) > 1], [one - shift[0] for one in shift], clock)
 
 
 def is_alike(one: Series, other: Series) -> bool:

@@ -51,7 +51,7 @@ def trace(graph: Graph, replayed: Replayed, begin_ns: int, end_ns: int, last_cal
     """
     walk = _Walk(graph, replayed, begin_ns, end_ns)
     walk.run(last_call)
-    return walk.found[::-1]
+    return walk.segments[::-1]
 
 
 def cut(segments: Iterable[Segment], begin_ns: int, end_ns: int) -> list[Segment]:
@@ -78,7 +78,7 @@ def name_kind(operations: Operations, j: int) -> str:
 class _Walk:
     def __init__(self, graph: Graph, replayed: Replayed, begin_ns: int, end_ns: int) -> None:
         self.graph, self.replayed, self.begin_ns, self.until_ns = graph, replayed, begin_ns, end_ns
-        self.found: list[Segment] = []
+        self.segments: list[Segment] = []
         self.before = _find_chain_before(graph, replayed)
         self.last_of = {j: group for group in graph.partners for j in group}
         calls, operations = graph.recording.calls, graph.recording.operations
@@ -98,13 +98,13 @@ class _Walk:
 
     def _find_last(self) -> tuple[str, int] | None:
         ends, call_ends = np.array(self.replayed.end), np.array(self.replayed.call_end)
-        found = []
+        candidates = []
         for kind, times in (("operation", ends), ("end", call_ends)):
             earlier = np.flatnonzero(times <= self.until_ns)
             if len(earlier):
                 i = int(earlier[np.argmax(times[earlier])])
-                found.append((int(times[i]), kind, i))
-        return max(found)[1:] if found else None
+                candidates.append((int(times[i]), kind, i))
+        return max(candidates)[1:] if candidates else None
 
     def _add_time(self, kind: str, name: str, begin: int, end: int, call: int, operation: int = -1) -> None:
         """Add a stretch up to the one that follows it: operations of a stream may overlap."""
@@ -114,7 +114,7 @@ class _Walk:
         if end > until:  # noqa: PLR1730
             end = until
         if end > begin:
-            self.found.append(Segment(begin, end, kind, name, call, operation))
+            self.segments.append(Segment(begin, end, kind, name, call, operation))
         if begin < until:
             self.until_ns = begin
 
@@ -156,10 +156,10 @@ class _Walk:
 
 def _find_chain_before(graph: Graph, replayed: Replayed) -> list[int]:
     """Return, for each call, the earlier call of its chain that ended last."""
-    found, last = [-1] * len(graph.chain), dict[int, int]()
+    before, last = [-1] * len(graph.chain), dict[int, int]()
     for i, one in enumerate(graph.chain.tolist()):
         j = last.get(one, -1)
-        found[i] = j
+        before[i] = j
         if j < 0 or replayed.call_end[i] >= replayed.call_end[j]:
             last[one] = i
-    return found
+    return before

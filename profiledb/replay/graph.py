@@ -147,10 +147,10 @@ def _kinds(names: tuple[str, ...]) -> list[str | None]:
 def mask_graph_nodes(recording: Recording) -> Flags:
     """Return a mask of the operations that are nodes of a CUDA graph."""
     launched = recording.operations.call >= 0
-    found = np.zeros(len(recording.operations), np.bool_)
-    found[launched] = mask_kinds(recording.calls, GRAPH_LAUNCHES)[recording.operations.call[launched]]
-    found &= recording.operations.kind != GRAPH
-    return found
+    mask = np.zeros(len(recording.operations), np.bool_)
+    mask[launched] = mask_kinds(recording.calls, GRAPH_LAUNCHES)[recording.operations.call[launched]]
+    mask &= recording.operations.kind != GRAPH
+    return mask
 
 
 def mask_copying(calls: Calls) -> Flags:
@@ -200,25 +200,25 @@ def _measure_gaps(calls: Calls, chain: Integers, waiting: set[int]) -> Integers:
 
 def _find_known_ends(calls: Calls, mine: Integers, waiting: set[int]) -> Integers:
     """Return the latest end before each call of a chain but the first. A call that still waits then has no end yet."""
-    found, until, pending = [], int(calls.start[0]), list[int]()
+    known_ends, until, pending = [], int(calls.start[0]), list[int]()
     for i in mine.tolist():
         begin, end = int(calls.start[i]), int(calls.end[i])
         until = max([until, *(one for one in pending if one <= begin)])
         pending = [one for one in pending if one > begin]
-        found.append(until)
+        known_ends.append(until)
         if i in waiting:
             pending.append(end)
         else:
             until = max(until, end)
-    return np.array(found[1:], np.int64)
+    return np.array(known_ends[1:], np.int64)
 
 
 def _find_stream_before(operations: Operations) -> Integers:
-    found = np.full(len(operations), -1, np.int64)
+    before = np.full(len(operations), -1, np.int64)
     order = np.argsort(operations.stream, kind="stable")
     same = operations.stream[order][1:] == operations.stream[order][:-1]
-    found[order[1:][same]] = order[:-1][same]
-    return found
+    before[order[1:][same]] = order[:-1][same]
+    return before
 
 
 def _find_waits(calls: Calls, operations: Operations, chain: Integers) -> dict[int, tuple[int, ...]]:
@@ -259,14 +259,14 @@ def _find_waits(calls: Calls, operations: Operations, chain: Integers) -> dict[i
 
 def _find_last_stream(calls: Calls, operations: Operations, chain: Integers, last_own: Integers) -> Integers:
     """Return the stream that the chain of each call last launched into, or -1 before its first launch."""
-    found = np.full(len(calls), -1, np.int64)
+    last_stream = np.full(len(calls), -1, np.int64)
     for one in np.unique(chain):
         mine = np.flatnonzero(chain == one)
         launches = last_own[mine] >= 0
         at = np.maximum.accumulate(np.where(launches, np.arange(len(mine)), -1))
         known = at >= 0
-        found[mine[known]] = operations.stream[last_own[mine[at[known]]]]
-    return found
+        last_stream[mine[known]] = operations.stream[last_own[mine[at[known]]]]
+    return last_stream
 
 
 def _find_queued(calls: Calls, operations: Operations, nodes: Flags) -> dict[int, int]:
@@ -274,7 +274,7 @@ def _find_queued(calls: Calls, operations: Operations, nodes: Flags) -> dict[int
 
     A CUDA graph takes one slot and long to launch, whatever its number of nodes, so its launch never counts.
     """
-    found: dict[int, int] = {}
+    queued: dict[int, int] = {}
     launched = (operations.call >= 0) & ~nodes
     long = np.zeros(len(operations), np.bool_)
     of_call = operations.call[launched]
@@ -287,8 +287,8 @@ def _find_queued(calls: Calls, operations: Operations, nodes: Flags) -> dict[int
         at = np.searchsorted(starts, ends, "right") - 1
         for place, before in zip(places.tolist(), at.tolist(), strict=True):
             if before >= 0 and place - before >= QUEUED:
-                found[int(operations.call[mine[place]])] = int(mine[before])
-    return found
+                queued[int(operations.call[mine[place]])] = int(mine[before])
+    return queued
 
 
 def _find_node_waits(operations: Operations, nodes: Flags, before: Integers) -> tuple[dict[int, int], Flags]:
@@ -355,7 +355,7 @@ def _find_producers(calls: Calls, operations: Operations) -> dict[int, int]:
     """
     sends = operations.in_class("communication")
     issued = np.where(operations.call >= 0, calls.start[operations.call] if len(calls) else 0, operations.start)
-    found: dict[int, int] = {}
+    producers: dict[int, int] = {}
     for device in np.unique(operations.device[sends]):
         others = np.flatnonzero((operations.device == device) & ~sends)
         others = others[np.argsort(issued[others], kind="stable")]
@@ -363,21 +363,21 @@ def _find_producers(calls: Calls, operations: Operations) -> dict[int, int]:
         at = np.searchsorted(issued[others], issued[mine], "left") - 1
         mine, last = mine[at >= 0], others[at[at >= 0]]
         waits = (operations.stream[mine] != operations.stream[last]) & (operations.end[last] <= operations.start[mine])
-        found |= dict(zip(mine[waits].tolist(), last[waits].tolist(), strict=True))
-    return found
+        producers |= dict(zip(mine[waits].tolist(), last[waits].tolist(), strict=True))
+    return producers
 
 
 def _find_free(
     calls: Calls, operations: Operations, before: Integers, after: dict[int, int], produced: dict[int, int]
 ) -> set[int]:
     """Return the collectives that something later than the operation in ``produced`` delayed."""
-    found = set()
+    free = set()
     for j, other in produced.items():
         end, call, last = operations.end[other], operations.call[j], before[j]
         launched_late = call >= 0 and calls.start[call] > end
         if after[j] == other and (launched_late or (last >= 0 and operations.end[last] > end)):
-            found.add(j)
-    return found
+            free.add(j)
+    return free
 
 
 def _measure_other_lags(

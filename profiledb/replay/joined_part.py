@@ -27,13 +27,13 @@ def build_part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | N
     drivers, profiler = dict[int, int](), list[Integers]()
     for rank, (one, shift) in enumerate(zip(sources, shifts, strict=True)):
         inside |= find_inside(calls, one.window, shift) & (joined is None or joined.rank_of_call == rank)
-        for name, found in one.ranges.items():
-            spans.setdefault(name, []).append(ranks.move_spans(found, rank, shift))
+        for name, ranges in one.ranges.items():
+            spans.setdefault(name, []).append(ranks.move_spans(ranges, rank, shift))
         profiler.append(ranks.move_spans(one.profiler, rank, shift))
         drivers |= {
             ranks.get_thread_id(rank, tid): ranks.get_thread_id(rank, driver) for tid, driver in one.drivers.items()
         }
-    every = {name: np.concatenate(found) for name, found in spans.items()}
+    every = {name: np.concatenate(by_rank) for name, by_rank in spans.items()}
     operators = frozenset[str]().union(*(one.operators for one in sources))
     launched = find_launched(built.recording, inside)
     return Part(
@@ -51,11 +51,11 @@ def _read_shares(
 ) -> tuple[Floats, Floats]:
     """Return ``Roofs.find`` of the chosen kernels of all ranks; NaN for all other operations."""
     operations = recorded.operations
-    found = np.full(len(operations), np.nan), np.full(len(operations), np.nan)
+    all_shares = np.full(len(operations), np.nan), np.full(len(operations), np.nan)
     for mine, read in zip(_split_kernels(recorded, chosen, len(roofs), joined), roofs, strict=True):
-        for shares, values in zip(found, read().find(operations.id[mine]), strict=True):
+        for shares, values in zip(all_shares, read().find(operations.id[mine]), strict=True):
             shares[mine] = values
-    return found
+    return all_shares
 
 
 def _read_recomputed(
@@ -65,10 +65,10 @@ def _read_recomputed(
     joined: ranks.Joined | None,
 ) -> Flags:
     """Return which of the chosen operations of all ranks compute activations again."""
-    found = np.zeros(len(recorded.operations), np.bool_)
+    mask = np.zeros(len(recorded.operations), np.bool_)
     for mine, read in zip(_split_kernels(recorded, chosen, len(recomputed), joined), recomputed, strict=True):
-        found[mine] = np.isin(recorded.operations.id[mine], read())
-    return found
+        mask[mine] = np.isin(recorded.operations.id[mine], read())
+    return mask
 
 
 def _split_kernels(recorded: Recording, chosen: Flags, count: int, joined: ranks.Joined | None) -> Iterator[Flags]:

@@ -13,34 +13,34 @@ MOST_SLACK = 30
 """Number of rows of slack in the output."""
 
 
-def record(report: Manifest, found: WhatIf) -> dict[str, Any]:
+def record(report: Manifest, what_if: WhatIf) -> dict[str, Any]:
     """Return predictions as plain data: times in ns, shares in percent.
 
     The lengths after ``baseline_ns`` are those with all requested changes together, or with the best change if none was
     requested.
     """
-    prediction = found.together or next(iter(found.predictions), None)
+    prediction = what_if.together or next(iter(what_if.predictions), None)
     return {
         "report": report.name,
-        "from_ns": found.begin_ns,
-        "to_ns": found.end_ns,
-        "steps": found.steps,
-        "ranks": found.ranks,
-        "alone": found.alone or None,
-        "baseline_ns": found.baseline_ns,
-        "replayed_ns": found.replayed_ns,
-        "error_pct": found.error_pct,
+        "from_ns": what_if.begin_ns,
+        "to_ns": what_if.end_ns,
+        "steps": what_if.steps,
+        "ranks": what_if.ranks,
+        "alone": what_if.alone or None,
+        "baseline_ns": what_if.baseline_ns,
+        "replayed_ns": what_if.replayed_ns,
+        "error_pct": what_if.error_pct,
         **_list_lengths(prediction),
-        "changes": [_describe_change(one) for one in found.predictions],
+        "changes": [_describe_change(one) for one in what_if.predictions],
         "refused": [
             {"change": one.change[0], "value": one.change[1] or None, "title": one.title, "reason": one.reason}
-            for one in found.refused
+            for one in what_if.refused
         ],
         "critical_path": [
-            {"kind": piece.kind, "name": piece.name, "ns": piece.ns, "share_pct": found.share_pct(piece.ns)}
-            for piece in found.path[:MOST_PIECES]
+            {"kind": piece.kind, "name": piece.name, "ns": piece.ns, "share_pct": what_if.share_pct(piece.ns)}
+            for piece in what_if.path[:MOST_PIECES]
         ],
-        "slack": [asdict(one) for one in found.slack[:MOST_SLACK]],
+        "slack": [asdict(one) for one in what_if.slack[:MOST_SLACK]],
     }
 
 
@@ -55,21 +55,21 @@ def _describe_change(one: Predicted) -> dict[str, Any]:
     return entry | _list_lengths(one)
 
 
-def format_markdown(report: Manifest, found: WhatIf) -> str:
+def format_markdown(report: Manifest, what_if: WhatIf) -> str:
     """Return the predictions as a document: the replayed part, one row per change, and the critical path."""
-    part = f"{words.counted(found.steps, 'step')} take" if found.steps else "The program takes"
+    part = f"{words.counted(what_if.steps, 'step')} take" if what_if.steps else "The program takes"
     lines = [
         f"# What if: {words.plain(report.name)}",
         "",
         (
-            f"{part} {words.duration(found.baseline_ns)}. Waits that nothing explains make up"
-            f" {words.percent(found.error_pct)} of it."
-            + (f" {found.ranks} ranks are replayed together." if found.ranks > 1 else "")
-            + (f" {words.plain(found.alone)}" if found.alone else "")
+            f"{part} {words.duration(what_if.baseline_ns)}. Waits that nothing explains make up"
+            f" {words.percent(what_if.error_pct)} of it."
+            + (f" {what_if.ranks} ranks are replayed together." if what_if.ranks > 1 else "")
+            + (f" {words.plain(what_if.alone)}" if what_if.alone else "")
         ),
         "",
     ]
-    rows = [*found.predictions, *([found.together] if found.together and len(found.predictions) > 1 else [])]
+    rows = [*what_if.predictions, *([what_if.together] if what_if.together and len(what_if.predictions) > 1 else [])]
     if rows:
         lines += [
             "| Change | Then it takes | Between | Saves | Largest part then |",
@@ -77,17 +77,17 @@ def format_markdown(report: Manifest, found: WhatIf) -> str:
         ]
         lines += [_format_row(one) for one in rows]
         lines += ["", "Each change assumes:", ""]
-        lines += [f"- {words.plain(one.title)}: {words.plain(one.assumes)}" for one in found.predictions]
+        lines += [f"- {words.plain(one.title)}: {words.plain(one.assumes)}" for one in what_if.predictions]
     else:
         lines += ["No change that Warpdeck knows saves anything here."]
-    if found.refused:
+    if what_if.refused:
         lines += ["", "Not in this report:", ""]
-        lines += [f"- {words.plain(one.title)}: {words.plain(one.reason)}" for one in found.refused]
+        lines += [f"- {words.plain(one.title)}: {words.plain(one.reason)}" for one in what_if.refused]
     lines += ["", "## Critical path", "", "| Part | Name | Time | Share |", "| --- | --- | ---: | ---: |"]
     lines += [
         f"| {piece.kind} | {words.code(piece.name, cell=True) if piece.name else ''} | {words.duration(piece.ns)}"
-        f" | {words.percent(found.share_pct(piece.ns))} |"
-        for piece in found.path[:MOST_PIECES]
+        f" | {words.percent(what_if.share_pct(piece.ns))} |"
+        for piece in what_if.path[:MOST_PIECES]
     ]
     lines += [
         "", "## Slack", "", "How much longer each may take before the steps take longer.", "",
@@ -97,7 +97,7 @@ def format_markdown(report: Manifest, found: WhatIf) -> str:
     lines += [
         f"| {one.kind} | {words.code(one.name, cell=True) if one.name else ''} | {one.count} | {words.duration(one.ns)}"
         f" | {one.critical} | {words.duration(one.least_ns)} | {words.duration(one.median_ns)} |"
-        for one in found.slack[:MOST_PIECES]
+        for one in what_if.slack[:MOST_PIECES]
     ]
     return "\n".join(lines) + "\n"
 

@@ -80,10 +80,10 @@ def remove_operations(graph: Graph, gone: Flags) -> Graph | None:
 def mask_launching(graph: Graph, operations: Flags) -> Flags:
     """Return the calls that launch some of these operations and no other. A CUDA graph launches many at once."""
     of = graph.recording.operations.call
-    found, others = (np.zeros(len(graph.chain), np.bool_) for _ in range(2))
-    found[of[operations & (of >= 0)]] = True
+    launching, others = (np.zeros(len(graph.chain), np.bool_) for _ in range(2))
+    launching[of[operations & (of >= 0)]] = True
     others[of[~operations & (of >= 0)]] = True
-    return found & ~others
+    return launching & ~others
 
 
 def find_calls(graph: Graph, spans: Integers) -> Flags:
@@ -100,26 +100,26 @@ def find_calls(graph: Graph, spans: Integers) -> Flags:
 def find_launched(recording: Recording, calls: Flags) -> Flags:
     """Return the operations that these calls launched."""
     of = recording.operations.call
-    found = np.zeros(len(of), np.bool_)
-    found[of >= 0] = calls[of[of >= 0]]
-    return found
+    launched = np.zeros(len(of), np.bool_)
+    launched[of >= 0] = calls[of[of >= 0]]
+    return launched
 
 
 def find_waiting(graph: Graph) -> Flags:
     """Return the calls that wait for an operation."""
-    found = np.zeros(len(graph.chain), np.bool_)
-    found[[*graph.waits, *graph.queued]] = True
-    return found
+    waiting = np.zeros(len(graph.chain), np.bool_)
+    waiting[[*graph.waits, *graph.queued]] = True
+    return waiting
 
 
 def measure_waits(graph: Graph) -> Integers:
     """Return how long each collective waits for the last rank, as recorded."""
     start = graph.recording.operations.start
-    found = np.zeros(len(start), np.int64)
+    waits = np.zeros(len(start), np.int64)
     for group in graph.partners:
         members = list(group)
-        found[members] = start[members].max() - start[members]
-    return found
+        waits[members] = start[members].max() - start[members]
+    return waits
 
 
 def keep_other_waits(graph: Graph, calls: Flags) -> dict[int, tuple[int, ...]]:
@@ -129,13 +129,13 @@ def keep_other_waits(graph: Graph, calls: Flags) -> dict[int, tuple[int, ...]]:
 
 def find_following(start: Integers, calls: Integers, wanted: Flags, chain: Integers) -> Integers:
     """Return the call right after each of these in its chain, if it is one of the wanted calls."""
-    found = []
+    following = []
     for one in np.unique(chain[calls]):
         mine = np.flatnonzero(chain == one)
         at = np.searchsorted(start[mine], start[calls[chain[calls] == one]], "right")
         after = mine[at[at < len(mine)]]
-        found.append(after[wanted[after]])
-    return np.concatenate(found) if found else np.empty(0, np.int64)
+        following.append(after[wanted[after]])
+    return np.concatenate(following) if following else np.empty(0, np.int64)
 
 
 def find_led(graph: Graph) -> Integers:
@@ -144,7 +144,7 @@ def find_led(graph: Graph) -> Integers:
     A framework's work before a launch includes small calls, such as cuKernelGetName. The last calls of a chain lead
     to none (-1).
     """
-    found = np.full(len(graph.chain), -1, np.int64)
+    led = np.full(len(graph.chain), -1, np.int64)
     ends = find_waiting(graph)
     of = graph.recording.operations.call
     ends[of[of >= 0]] = True
@@ -153,8 +153,8 @@ def find_led(graph: Graph) -> Integers:
         at = np.flatnonzero(ends[mine])
         following = np.searchsorted(at, np.arange(len(mine)))
         known = following < len(at)
-        found[mine[known]] = mine[at[following[known]]]
-    return found
+        led[mine[known]] = mine[at[following[known]]]
+    return led
 
 
 def shorten_leads(graph: Graph, calls: Flags, most_ns: Integers | int) -> Integers:
@@ -193,8 +193,8 @@ def order_launched(graph: Graph) -> Integers:
 
 def find_after_reads(graph: Graph, reads: Flags) -> Flags:
     """Return the calls right after these on their chain."""
-    found = np.zeros(len(reads), np.bool_)
+    after = np.zeros(len(reads), np.bool_)
     of = np.flatnonzero(reads)
     if len(of):
-        found[find_following(graph.recording.calls.start, of, ~reads, graph.chain)] = True
-    return found
+        after[find_following(graph.recording.calls.start, of, ~reads, graph.chain)] = True
+    return after

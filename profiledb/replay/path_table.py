@@ -106,15 +106,15 @@ def _get_grouping(case: Case, name: str) -> str:
 
 def _list_slack(case: Case, by: str, step: int | None) -> dict[tuple[str, str], Slack]:
     classes = {kernel.name: kernel.class_ for kernel in case.graph.recording.operations.kernels}
-    found = {}
+    slack_by_name = {}
     for one in case.slack(step):
         if one.kind == "range":
             grouping = kind = _get_grouping(case, one.name)
         else:
             grouping, kind = "kernel", classes[one.name] if one.kind == "kernel" else _KINDS[one.kind]
         if grouping == by:
-            found[kind, one.name] = one
-    return found
+            slack_by_name[kind, one.name] = one
+    return slack_by_name
 
 
 def _make_row(key: tuple[str, str], path_ns: int, whole_ns: int, one: Slack | None) -> PathRow:
@@ -124,35 +124,35 @@ def _make_row(key: tuple[str, str], path_ns: int, whole_ns: int, one: Slack | No
     return PathRow(*key, path_ns, share, one.count, one.ns, one.critical, one.least_ns, one.median_ns)
 
 
-def record(report: Manifest, found: PathTable) -> dict[str, Any]:
+def record(report: Manifest, table: PathTable) -> dict[str, Any]:
     """Return the table as plain data, with units."""
     return {
-        "report": report.name, "by": found.by, "step": found.step, "from_ns": found.begin_ns, "to_ns": found.end_ns,
-        "steps": list(found.steps), "ranks": found.ranks, "error_pct": found.error_pct,
+        "report": report.name, "by": table.by, "step": table.step, "from_ns": table.begin_ns, "to_ns": table.end_ns,
+        "steps": list(table.steps), "ranks": table.ranks, "error_pct": table.error_pct,
         "columns": [{"name": name, "unit": unit, "meaning": meaning} for name, (unit, meaning) in COLUMNS.items()],
-        "rows": [asdict(row) for row in found.rows],
+        "rows": [asdict(row) for row in table.rows],
     }  # fmt: skip
 
 
-def format_markdown(report: Manifest, found: PathTable) -> str:
+def format_markdown(report: Manifest, table: PathTable) -> str:
     """Return the table as a document."""
-    if found.step is not None:
-        part = f"Step {found.step} takes"
+    if table.step is not None:
+        part = f"Step {table.step} takes"
     else:
-        part = f"{words.counted(len(found.steps), 'step')} take" if found.steps else "The program takes"
+        part = f"{words.counted(len(table.steps), 'step')} take" if table.steps else "The program takes"
     lines = [
         f"# Critical path: {words.plain(report.name)}",
         "",
         (
-            f"{part} {words.duration(found.end_ns - found.begin_ns)}. Waits that nothing explains make up"
-            f" {words.percent(found.error_pct)} of what is replayed. Slack is how late one may be before the steps take"
+            f"{part} {words.duration(table.end_ns - table.begin_ns)}. Waits that nothing explains make up"
+            f" {words.percent(table.error_pct)} of what is replayed. Slack is how late one may be before the steps take"
             " longer."
         ),
         "",
         "| Part | Name | On the path | Share | Number | Time | Critical | Least slack | Median |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    lines += [_format_row(row) for row in found.rows]
+    lines += [_format_row(row) for row in table.rows]
     return "\n".join(lines) + "\n"
 
 

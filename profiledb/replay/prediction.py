@@ -147,10 +147,10 @@ def predict(
     case = open_case(library, report_id, peers)
     tries = changes or [(one, value) for one in CHANGES.values() for value in one.values(case.graph, case.part)]
     least = -float("inf") if changes else LEAST_SAVING_PCT / 100 * case.baseline
-    found, refused = list[Predicted](), list[Refused]()
+    predictions, refused = list[Predicted](), list[Refused]()
     for change, value in tries:
         try:
-            found += filter(None, [case.predict([(change, value)], least)])
+            predictions += filter(None, [case.predict([(change, value)], least)])
         except NotCapturedError as error:
             reason = f"{error.message} {error.hint or ''}".strip()
             refused.append(Refused((change.name, value), change.describe(value), reason))
@@ -160,13 +160,13 @@ def predict(
     elif len(changes) > 1:
         together = case.predict(changes)
     elif changes:
-        together = next(iter(found), None)
+        together = next(iter(predictions), None)
     else:
-        found.sort(key=lambda one: one.predicted_ns)
+        predictions.sort(key=lambda one: one.predicted_ns)
     window = case.window
     return WhatIf(
         window.begin_ns, window.end_ns, len(window.steps), case.ranks, case.alone, case.baseline, case.explained,
-        case.error_pct, critical_path.sum_pieces(case.path()), case.slack(), found, refused, together,
+        case.error_pct, critical_path.sum_pieces(case.path()), case.slack(), predictions, refused, together,
         case.draw_step(case.graph),
     )  # fmt: skip
 
@@ -228,15 +228,15 @@ def _join_ranks(library: Library, report_id: str, own: Source, peers: Sequence[s
     """Return the case of all ranks of a run, whose parts are the same steps."""
     if not own.window.steps:
         raise NotCapturedError("No steps tell which parts are the same.")
-    found = {}
+    steps_by_report = {}
     for one in (report_id, *peers[: MOST_RANKS - 1]):
         with library.cursor(one, views=find_views()) as db:
-            found[one] = read_steps(library, one, db)
-    common = [number for number in own.window.steps if all(number in steps for steps in found.values())]
+            steps_by_report[one] = read_steps(library, one, db)
+    common = [number for number in own.window.steps if all(number in steps for steps in steps_by_report.values())]
     if len(common) < LEAST_COMMON * len(own.window.steps):
         raise NotCapturedError("One of their reports lacks some of the steps.")
     sources = []
-    for one, steps in found.items():
+    for one, steps in steps_by_report.items():
         window = bound_steps({number: steps[number] for number in common})
         if one == report_id and len(common) == len(own.window.steps):
             sources.append(own)

@@ -18,8 +18,8 @@ _VIEWS = ("selection", "training")
 def read_recomputed(library: Library, report_id: str) -> Integers:
     """Return the kernels of a report, by id, in which a backward pass computes activations again."""
     with library.cursor(report_id, views=views.list_needed(_VIEWS)) as db:
-        found = db.execute("SELECT id FROM finding_recomputed($least)", {"least": LEAST_PCT}).fetchnumpy()
-    return np.asarray(np.ma.getdata(found["id"])).astype(np.int64)
+        columns = db.execute("SELECT id FROM finding_recomputed($least)", {"least": LEAST_PCT}).fetchnumpy()
+    return np.asarray(np.ma.getdata(columns["id"])).astype(np.int64)
 
 
 def without_recomputation(graph: Graph, part: Part, value: str) -> Graph | None:
@@ -72,12 +72,12 @@ def _find_around(graph: Graph, gone: Flags) -> Flags:
     A stretch of the forward pass begins with the same two kernels, in grids of the same size.
     """
     operations = graph.recording.operations
-    found = np.zeros(len(graph.chain), np.bool_)
+    around = np.zeros(len(graph.chain), np.bool_)
     launched = order_launched(graph)
     of = operations.call[launched]
     follows = graph.chain[of[1:]] == graph.chain[of[:-1]]
     leaves = follows & gone[launched[:-1]] & ~gone[launched[1:]]
-    found[of[1:][leaves]] = True
+    around[of[1:][leaves]] = True
     kernels = launched[operations.kind[launched] == KERNEL]
     _, shape = np.unique(np.stack([operations.name[kernels], operations.blocks[kernels]]), axis=1, return_inverse=True)
     shape, again, chain = shape.reshape(-1), gone[kernels], graph.chain[operations.call[kernels]]
@@ -85,5 +85,5 @@ def _find_around(graph: Graph, gone: Flags) -> Flags:
     begins = same & again[:-1] & again[1:]
     begins[1:] &= ~again[:-2] | ~same[:-1]
     enters = same & ~again[:-1] & ~again[1:] & np.isin(pair, pair[begins])
-    found[operations.call[kernels[:-1][enters]]] = True
-    return found
+    around[operations.call[kernels[:-1][enters]]] = True
+    return around

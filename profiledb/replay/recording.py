@@ -267,14 +267,14 @@ def find_outermost(start: Integers, end: Integers, thread: Integers) -> Integers
 
     Calls must be sorted by start time, the longest first.
     """
-    found = np.arange(len(start))
+    outermost = np.arange(len(start))
     for one in range(int(thread.max(initial=-1)) + 1):
         mine = np.flatnonzero(thread == one)
         until = np.maximum.accumulate(end[mine])
         begins_new = np.ones(len(mine), np.bool_)
         begins_new[1:] = start[mine][1:] >= until[:-1]
-        found[mine] = mine[np.maximum.accumulate(np.where(begins_new, np.arange(len(mine)), 0))]
-    return found
+        outermost[mine] = mine[np.maximum.accumulate(np.where(begins_new, np.arange(len(mine)), 0))]
+    return outermost
 
 
 def _convert_integers(values: Any) -> Integers:

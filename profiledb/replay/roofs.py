@@ -47,10 +47,10 @@ class Roofs:
 
 def read_roofs(library: Library, report_id: str, begin_ns: int, end_ns: int) -> Roofs:
     """Read the roofs of the kernels in a part of a report: measured by Nsight Compute, else modeled from shapes."""
-    found = _read_operators(library, report_id, begin_ns, end_ns)
-    found |= _read_measured(library, report_id, begin_ns, end_ns)
-    ids = np.array(sorted(found), np.int64)
-    shares = np.array([found[one] for one in ids.tolist()], np.float64).reshape(-1, 2)
+    shares_by_id = _read_operators(library, report_id, begin_ns, end_ns)
+    shares_by_id |= _read_measured(library, report_id, begin_ns, end_ns)
+    ids = np.array(sorted(shares_by_id), np.int64)
+    shares = np.array([shares_by_id[one] for one in ids.tolist()], np.float64).reshape(-1, 2)
     return Roofs(ids, shares[:, 0], shares[:, 1])
 
 

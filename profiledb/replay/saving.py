@@ -59,8 +59,8 @@ class Savings:
         asked = Request(self._report_id, _make_analysis(), {"changes": "\n".join(changes)}, Selection(), None)
         stored = answer_store.read(self._library, asked)
         if stored is None:
-            found = self._predict(changes)
-            stored = pa.Table.from_pylist([asdict(found)] if found else [], schema=_make_schema())
+            saving = self._predict(changes)
+            stored = pa.Table.from_pylist([asdict(saving)] if saving else [], schema=_make_schema())
             answer_store.write(self._library, asked, stored)
         rows = stored.to_pylist()
         return Saving(**rows[0]) if rows else None
@@ -77,19 +77,19 @@ class Savings:
             if self._case is None or not _holds_all_ranks(self._case):
                 return None
             wanted = [prediction.find_change(name, value) for name, value in prediction.parse(changes)]
-            found = self._case.predict(wanted)
+            predicted = self._case.predict(wanted)
         except (AnalysisError, NotCapturedError):
             return None
-        if found is None:
+        if predicted is None:
             return None
         part, devices = self._case.part, self._case.graph.recording.operations.device
         pct, low, high = (
-            float(100 * (1 - ns / found.baseline_ns)) if found.baseline_ns else 0.0
-            for ns in (found.predicted_ns, found.high_ns, found.low_ns)
+            float(100 * (1 - ns / predicted.baseline_ns)) if predicted.baseline_ns else 0.0
+            for ns in (predicted.predicted_ns, predicted.high_ns, predicted.low_ns)
         )
         gpus = len(np.unique(devices[part.operations]))
         window = self._case.window
-        tail_ns = found.baseline_ns - (window.end_ns - window.begin_ns)  # the GPU may end after the host
+        tail_ns = predicted.baseline_ns - (window.end_ns - window.begin_ns)  # the GPU may end after the host
         return Saving(pct, low, high, (window.represents_ns + tail_ns) * gpus, window.repeats)
 
 

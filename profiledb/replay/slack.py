@@ -106,25 +106,25 @@ def compute_latest(  # noqa: C901, PLR0912, PLR0915 (one loop, as in the replay)
     return Latest(*(np.array(times, np.int64) for times in (late_call, late_return, late_begin)))
 
 
-def measure_part(graph: Graph, replayed: Replayed, part: Part, found: Latest) -> list[Slack]:
+def measure_part(graph: Graph, replayed: Replayed, part: Part, latest: Latest) -> list[Slack]:
     """Return the slack of kernels, copies, calls and ranges of a part by name, the longest first."""
     calls, operations = graph.recording.calls, graph.recording.operations
     begin, length = np.array(replayed.begin, np.int64), np.array(replayed.end, np.int64) - replayed.begin
     call_begin = np.array(replayed.call_begin, np.int64)
     call_end = np.array(replayed.call_end, np.int64)
     # A launch that takes longer may delay its kernel, too.
-    longer = np.minimum(found.call - call_begin, found.returned - call_end)
+    longer = np.minimum(latest.call - call_begin, latest.returned - call_end)
     waiting = [*graph.waits]
-    longer[waiting] = (found.returned - call_end)[waiting]
+    longer[waiting] = (latest.returned - call_end)[waiting]
     rows = [
         *_list_by_name("kernel", [kernel.name for kernel in operations.kernels], operations.name,
-                  found.operation - begin, length, part.operations),
+                  latest.operation - begin, length, part.operations),
         *_list_by_name("call", [strip_version(name) for name in calls.names], calls.name, longer,
                   call_end - call_begin, part.calls),
-        *(_compute_range_slack(graph, name, spans, found.call - call_begin) for name, spans in part.ranges.items()),
+        *(_compute_range_slack(graph, name, spans, latest.call - call_begin) for name, spans in part.ranges.items()),
     ]  # fmt: skip
     for kind, name in _KINDS.items():
-        rows.append(_make_row(name, "", found.operation - begin, length, part.operations & (operations.kind == kind)))
+        rows.append(_make_row(name, "", latest.operation - begin, length, part.operations & (operations.kind == kind)))
     return sorted((row for row in rows if row and row.median_ns < NEVER // 2), key=lambda row: (-row.ns, row.name))
 
 

@@ -202,10 +202,10 @@ def _speed_up_products(
 
 def parse_gpu(value: str) -> tuple[str]:
     """Return the name of another GPU as the table has it."""
-    found = [name for name in read_gpus() if name.lower() == value.lower()]
-    if not found:
+    names = [name for name in read_gpus() if name.lower() == value.lower()]
+    if not names:
         raise AnalysisError(f"another_gpu takes one of {', '.join(read_gpus())}.")
-    return (found[0],)
+    return (names[0],)
 
 
 def another_gpu(graph: Graph, part: Part, value: str) -> Graph | None:

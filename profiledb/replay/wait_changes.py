@@ -84,7 +84,7 @@ def _remove_waits(graph: Graph, part: Part, chosen: Flags, *, one_by_one: bool =
 def _find_conditions(graph: Graph, reads: Flags) -> Flags:
     """Return the operations right before these reads on their chain that make the one truth value that is read."""
     operations = graph.recording.operations
-    found, launched = np.zeros(len(operations), np.bool_), order_launched(graph)
+    conditions, launched = np.zeros(len(operations), np.bool_), order_launched(graph)
     of_one = reads[operations.call[launched]] & (operations.bytes[launched] == 1)
     makes = operations.of_conditions()[launched].tolist()
     small = (operations.kind == MEMSET) & (operations.bytes <= FEW_BYTES)  # a reduction counts its blocks in memory
@@ -93,14 +93,14 @@ def _find_conditions(graph: Graph, reads: Flags) -> Flags:
         first = place
         while first > 0 and (makes[first - 1] or (first < place and begins[first - 1])):
             first -= 1
-        found[launched[first:place]] = True
-    return found
+        conditions[launched[first:place]] = True
+    return conditions
 
 
 def _find_searches(graph: Graph, reads: Flags) -> Flags:
     """Return the kernels right around these reads on their chain that search a mask for positions."""
     operations = graph.recording.operations
-    found, launched = np.zeros(len(operations), np.bool_), order_launched(graph)
+    searches, launched = np.zeros(len(operations), np.bool_), order_launched(graph)
     counting, choosing = (_find_named(graph, names)[launched].tolist() for names in (COUNTING, CHOOSING))
     for place in np.flatnonzero(reads[operations.call[launched]]).tolist():
         first, last = place, place + 1
@@ -109,8 +109,8 @@ def _find_searches(graph: Graph, reads: Flags) -> Flags:
         while last < len(launched) and choosing[last]:
             last += 1
         if last > place + 1:
-            found[launched[first:place]] = found[launched[place + 1 : last]] = True
-    return found
+            searches[launched[first:place]] = searches[launched[place + 1 : last]] = True
+    return searches
 
 
 def _find_named(graph: Graph, beginnings: str | tuple[str, ...]) -> Flags:
@@ -135,18 +135,18 @@ def _find_copying(graph: Graph, part: Part, chosen: Flags) -> Flags:
     """Return the calls that copy to the host by these operations."""
     operations = graph.recording.operations
     copies = chosen & (operations.kind == COPY) & operations.to_host & part.operations
-    found = np.zeros(len(graph.chain), np.bool_)
-    found[operations.call[copies & (operations.call >= 0)]] = True
-    return found
+    copying = np.zeros(len(graph.chain), np.bool_)
+    copying[operations.call[copies & (operations.call >= 0)]] = True
+    return copying
 
 
 def _find_before(graph: Graph, calls: Flags) -> Flags:
     """Return the calls right before these on their chain."""
-    found = np.zeros(len(calls), np.bool_)
+    before = np.zeros(len(calls), np.bool_)
     for one in np.unique(graph.chain[calls]):
         mine = np.flatnonzero(graph.chain == one)
-        found[mine[:-1][calls[mine[1:]]]] = True
-    return found
+        before[mine[:-1][calls[mine[1:]]]] = True
+    return before
 
 
 def _remove_reading(graph: Graph, gap: Integers, gone: Flags) -> Integers:

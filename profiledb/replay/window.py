@@ -134,11 +134,11 @@ def _choose_middle_steps(counts: Mapping[int, int], most: int) -> list[int]:
 def read_ranges(db: duckdb.DuckDBPyConnection, window: Window) -> Mapping[str, Integers]:
     rows = db.execute(_RANGES, [window.begin_ns, window.end_ns]).fetchmany(_MOST_RANGES)
     own = set(window.steps.values())
-    found: dict[str, list[tuple[int, int, int]]] = {}
+    ranges: dict[str, list[tuple[int, int, int]]] = {}
     for name, tid, begin, end in rows:
         if (begin, end) not in own and begin >= window.begin_ns:
-            found.setdefault(name, []).append((tid, begin, end))
-    return {name: np.array(spans, np.int64) for name, spans in found.items()}
+            ranges.setdefault(name, []).append((tid, begin, end))
+    return {name: np.array(spans, np.int64) for name, spans in ranges.items()}
 
 
 def read_operators(db: duckdb.DuckDBPyConnection) -> frozenset[str]:

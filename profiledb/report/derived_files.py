@@ -56,12 +56,12 @@ class DerivedFiles:
 
     def sizes(self) -> dict[str, int]:
         """Return the size of each report's timelines in bytes; answers have a limit of their own (``make_room``)."""
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         for path in self.timelines.glob("*"):
             with suppress(FileNotFoundError):
                 report_id = path.name.partition(".")[0]
-                found[report_id] = found.get(report_id, 0) + path.stat().st_size
-        return found
+                sizes[report_id] = sizes.get(report_id, 0) + path.stat().st_size
+        return sizes
 
     def remove(self, report_id: str) -> None:
         """Remove everything derived from one report; processes that have a file open keep it."""

@@ -96,9 +96,9 @@ def list_findings(library: Library, report_ids: Sequence[str], rules: Mapping[st
     for at, report_id in enumerate(report_ids):
         if at % LOOKS == 0:
             library.look_at(report_ids[at : at + LOOKS])
-        found = digest.read_digest(library, report_id, links, rules)
-        if found is not None:
-            library.catalog.listing.put_findings(report_id, version, [one.rule for one in found])
+        entries = digest.read_digest(library, report_id, links, rules)
+        if entries is not None:
+            library.catalog.listing.put_findings(report_id, version, [one.rule for one in entries])
 
 
 def _ask_all(ask: Callable[..., Any], part: str, rows: Mapping[str, int]) -> None:

@@ -94,11 +94,11 @@ def list_series(lines: Iterable[RunLine]) -> list[RunSeries]:
     for line in sorted(lines, key=lambda one: one.run.begin_ns or 0):
         if line.figures and line.run.begin_ns is not None:
             groups.setdefault(describe_series(line.run), []).append(line)
-    found = []
+    all_series = []
     for name, (*before, last) in groups.items():
         judged = _judge(last, before[-gate.MOST :], ()) if before else ()
-        found.append(RunSeries(name, (*before, last), judged))
-    return sorted(found, key=lambda one: (one.leading is None or one.leading.verdict != "worse", one.name))
+        all_series.append(RunSeries(name, (*before, last), judged))
+    return sorted(all_series, key=lambda one: (one.leading is None or one.leading.verdict != "worse", one.name))
 
 
 def list_before(lines: Sequence[RunLine], run: Run) -> list[RunLine]:

@@ -98,10 +98,10 @@ def find_run(library: Library, report_id: str) -> Run | None:
     own = store.ranks("report_id", report_id)
     if not own:
         return None
-    found = [*store.ranks("run_id", own[0].run_id)]
+    summaries = [*store.ranks("run_id", own[0].run_id)]
     for name in run_list.list_kinds(own[0].run):
-        found += store.ranks("run", name)
-    ranks = {(one.report_id, one.lane): one for one in found}.values()
+        summaries += store.ranks("run", name)
+    ranks = {(one.report_id, one.lane): one for one in summaries}.values()
     return run_list.find_run(_group_visible(library, ranks), report_id)
 
 
@@ -130,15 +130,15 @@ def require_run(library: Library, report_id: str) -> Run:
     return require_found(find_run(library, report_id))
 
 
-def require_found(found: Run | None) -> Run:
+def require_found(run: Run | None) -> Run:
     """Return a run. Raises NotCapturedError if there is none."""
-    if found is None:
+    if run is None:
         raise NotCapturedError(
             "This report is not of a run on several GPUs.",
             why="A run is known by the launcher's environment (torchrun, SLURM, MPI), by names such as"
             " NAME_rank0, NAME_rank1, or by the ranks that traces state. The summary of a new report takes a moment.",
         )
-    return found
+    return run
 
 
 def answer(library: Library, run: Run) -> RunAnswer:

@@ -62,14 +62,14 @@ def measure_area(
     names = {group: _sum_by_name(opened, counted.names(some)) for group, some in grouped.items()}
     names["ranges"] = _leave_out(names["ranges"], around, high - low)
     about = next((some for some in grouped.values() if some), [])
-    shown = {group: found[:NAMES] for group, found in names.items()} | {"around": around[:AROUND]}
-    texts = read_texts(cursor, sorted({one["name"] for found in shown.values() for one in found}))
+    shown = {group: rows[:NAMES] for group, rows in names.items()} | {"around": around[:AROUND]}
+    texts = read_texts(cursor, sorted({one["name"] for rows in shown.values() for one in rows}))
     return {
         "lanes": _sum_by_lane(
             lanes, counted, buckets, find_medians(cursor, opened, lanes, low, high, counted), high - low
         ),
         "classes": _sum_classes(names["operations"]),
-        **{group: [one | {"name": texts.get(one["name"], "")} for one in found] for group, found in shown.items()},
+        **{group: [one | {"name": texts.get(one["name"], "")} for one in rows] for group, rows in shown.items()},
         "copies": _sum_copies(cursor, opened, lanes, low, high),
         "idle": _split_idle(cursor, opened, idle, low, high),
         "gaps": _find_longest_gaps(cursor, opened, idle, low, high),

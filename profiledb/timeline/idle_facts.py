@@ -39,8 +39,8 @@ _RANGE = """
 def read_idle_facts(cursor: duckdb.DuckDBPyConnection, device: int | None, start: int, end: int) -> dict[str, Any]:
     """Return the host's work from ``start`` to ``end`` (ns of the report's clock), while this GPU was idle."""
     same = "device_id IS NULL" if device is None else f"device_id = {int(device)}"
-    found = cursor.execute(_NEXT.format(after=f"{same} AND start_ns >= {end}")).fetchall()
-    tid, launch, operation = found[0] if found else (None, None, None)
+    rows = cursor.execute(_NEXT.format(after=f"{same} AND start_ns >= {end}")).fetchall()
+    tid, launch, operation = rows[0] if rows else (None, None, None)
     facts = {"next": operation, "launch": launch, "tid": tid}
     if tid is None:
         return facts | {"meanwhile": "unknown: the report does not tell which thread launched the next operation"}

@@ -89,7 +89,7 @@ def take_in(
         if result.report_id is None:
             terminal.say(result.message, sys.stderr)
     by_file = {result.file: result.report_id for result in results}
-    return [library.find(found) for one in copied if (found := by_file.get(one))]
+    return [library.find(report_id) for one in copied if (report_id := by_file.get(one))]
 
 
 def print_findings(library: "Library", report: "Manifest", ranks: int = 1) -> None:
@@ -101,11 +101,11 @@ def print_findings(library: "Library", report: "Manifest", ranks: int = 1) -> No
     params = document.get_page_params(library, report, {})
     try:
         part = judge.find_steady_part(library, report, params)
-        found = judge.judge(library, report, params, rulebook.load(config.load().rules).values(), part)
+        findings = judge.judge(library, report, params, rulebook.load(config.load().rules).values(), part)
     except WarpdeckError as error:
         terminal.say(terminal.describe_error(error), sys.stderr)
         return
-    fires = [one for one in found if one.verdict == "fires" and one.parent is None]
+    fires = [one for one in findings if one.verdict == "fires" and one.parent is None]
     whose = " of rank 0" if ranks > 1 else ""
     terminal.say(f"{counted(len(fires), 'finding')}{whose}:" if fires else f"No finding{whose}: no rule fires.")
     for number, one in enumerate(fires[:MOST], 1):
@@ -114,7 +114,7 @@ def print_findings(library: "Library", report: "Manifest", ranks: int = 1) -> No
         terminal.say(f"  {len(fires) - MOST} more: warpdeck findings {report.id}")
     for line in _list_warnings(library, report):
         terminal.say(f"The profiler says: {line}")
-    lacking = list(dict.fromkeys(one.why for one in found if one.verdict == "cannot_judge" and one.why))
+    lacking = list(dict.fromkeys(one.why for one in findings if one.verdict == "cannot_judge" and one.why))
     if part is not None:
         terminal.say(sentences.describe_judged(part))
     if lacking and not fires:

@@ -110,25 +110,25 @@ def _profile_program(arguments: argparse.Namespace, program: list[str], outcome:
             terminal.say(shlex.join(recording.command()), sys.stderr)
         outcome[0] = recording.run()
         reports = recording.keep()
-        found = []
+        manifests = []
         try:
             if reports and not arguments.record_only:
-                found = answer.answer(reports, settings, show=arguments.open)
+                manifests = answer.answer(reports, settings, show=arguments.open)
         except WarpdeckError as error:
             terminal.say(f"{terminal.describe_error(error)} The files are in {reports[0].parent}.", sys.stderr)
         outcome[0] = recording.wait()
-    if found and arguments.deep:
-        deep.measure(found[0], deep.choose(arguments, program), settings, output, recording.seconds)
-    if found and arguments.open:
+    if manifests and arguments.deep:
+        deep.measure(manifests[0], deep.choose(arguments, program), settings, output, recording.seconds)
+    if manifests and arguments.open:
         answer.serve(reports[0], settings)
     return outcome[0]
 
 
 def _parse_steps(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d{1,9}):(\d{1,9})", text)
-    if not found or not 1 <= int(found[1]) < int(found[2]):
+    match = re.fullmatch(r"(\d{1,9}):(\d{1,9})", text)
+    if not match or not 1 <= int(match[1]) < int(match[2]):
         raise argparse.ArgumentTypeError(f"{text!r} are no steps: 20:40 records 20 steps after the first 20")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def _parse_seconds(text: str) -> float:

@@ -45,14 +45,14 @@ def choose(arguments: argparse.Namespace, program: list[str]) -> Chosen:
         raise ConfigError(
             "ncu repeats kernels, and ranks would wait for each other forever.", hint="Measure one process."
         )
-    found = tools.find_ncu()
-    if found is None:
+    tool = tools.find_ncu()
+    if tool is None:
         absent = ConversionError("There is no ncu here.", hint="Install Nsight Compute, or name ncu in WARPDECK_NCU.")
         raise tools.explain_absence("ncu", absent)
     if not nvml.has_gpu():
-        raise ConfigError(f"{found.label} needs a GPU, and there is none here.")
-    plan = Plan("ncu", "", str(found.path), steps=arguments.steps, verbose=arguments.verbose)
-    return Chosen(plan, launched, program, "", None, [found.label])
+        raise ConfigError(f"{tool.label} needs a GPU, and there is none here.")
+    plan = Plan("ncu", "", str(tool.path), steps=arguments.steps, verbose=arguments.verbose)
+    return Chosen(plan, launched, program, "", None, [tool.label])
 
 
 def measure(report: "Manifest", chosen: Chosen, settings: Settings, output: Path, seconds: float | None) -> int:

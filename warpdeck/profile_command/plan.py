@@ -90,25 +90,25 @@ def require_programs(program: list[str]) -> Launched:
 
 def _choose_tool(asked: str, python: str | None) -> tuple[tools.Tool | None, str]:
     """Return nsys, or None for the PyTorch profiler, and a sentence why."""
-    found = None if asked == "torch" else tools.find_nsys()
-    if asked == "nsys" and found is None:
+    tool = None if asked == "torch" else tools.find_nsys()
+    if asked == "nsys" and tool is None:
         raise tools.explain_absence("nsys", ConversionError("There is no nsys here.", hint=_NO_NSYS))
-    if asked == "nsys" or (found and nvml.has_gpu()):
-        return found, ""
+    if asked == "nsys" or (tool and nvml.has_gpu()):
+        return tool, ""
     if python and python_program.has_torch(python):
         if asked == "torch":
             return None, ""
-        if found is None:
+        if tool is None:
             return None, " There is no nsys here."
         return None, " There is no GPU here; --tool nsys records CPU, NVTX and OS calls."
     if asked == "torch":
         raise ConfigError(
             "The PyTorch profiler needs a Python program whose Python has torch.", hint="Choose --tool nsys."
         )
-    if found is None:
+    if tool is None:
         absent = ConversionError("There is no nsys here, and the program does not use PyTorch.", hint=_NO_NSYS)
         raise tools.explain_absence("nsys", absent)
-    return found, " There is no GPU here."
+    return tool, " There is no GPU here."
 
 
 def _check_window(arguments: argparse.Namespace, tool: tools.Tool | None, python: str | None) -> None:

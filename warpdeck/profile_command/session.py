@@ -114,16 +114,16 @@ class Session:
 
     def keep(self) -> list[Path]:
         """Mask the reports, move them to their names, and return them; say if there is none."""
-        found = sorted(
+        paths = sorted(
             (path for path in self.folder.iterdir() if path.name.endswith(REPORTS)),
             key=lambda path: _parse_rank(path.name),
         )
-        if not found:
+        if not paths:
             terminal.say(self._say_why_none(), sys.stderr)
             return []
-        stem = self._claim_name([path.name for path in found])
+        stem = self._claim_name([path.name for path in paths])
         reports = []
-        for path in found:
+        for path in paths:
             ending = next(one for one in REPORTS if path.name.endswith(one))
             rank = _parse_rank(path.name)
             own = f"{stem}_rank{rank}" if rank >= 0 else stem
@@ -131,16 +131,16 @@ class Session:
                 masking.mask_file(path, self.variables, holds_secret)
             if ending == ".qdstrm" and (converted := _convert_stream(path)):
                 path, ending = converted, ".nsys-rep"  # noqa: PLW2901
-            self._write_beside(own, rank if rank >= 0 else None, len(found))
+            self._write_beside(own, rank if rank >= 0 else None, len(paths))
             shutil.move(path, self.output / f"{own}{ending}")
             reports.append(self.output / f"{own}{ending}")
         return self._gather_ranks(reports)
 
-    def _claim_name(self, found: list[str]) -> str:
+    def _claim_name(self, names: list[str]) -> str:
         """Return a name of which there are no files yet; of a rank of an outer launcher with its number."""
         given = self.chosen.rank
         name, ending = (f"{self.chosen.name}_{given.run}", f"_rank{given.number}") if given else (self.chosen.name, "")
-        ranks = [number for one in found if (number := _parse_rank(one)) >= 0]
+        ranks = [number for one in names if (number := _parse_rank(one)) >= 0]
         try:
             return claim_name(self.output, name, ending, ranks)
         except (ProfilingError, OSError) as error:
@@ -176,13 +176,13 @@ class Session:
         limit = time.monotonic() + RANKS_S
         stem = f"{self.chosen.name}_{rank.run}_rank"
         while True:
-            found = {number: path for number in range(rank.size) if (path := self._find_report(f"{stem}{number}"))}
-            if len(found) == rank.size or time.monotonic() > limit:
+            paths = {number: path for number in range(rank.size) if (path := self._find_report(f"{stem}{number}"))}
+            if len(paths) == rank.size or time.monotonic() > limit:
                 break
             time.sleep(_LOOK_S)  # between two looks; the files decide
-        if len(found) < rank.size:
-            terminal.say(f"No report of {rank.size - len(found)} of {rank.size} ranks in {self.output}.", sys.stderr)
-        return [found[number] for number in sorted(found)]
+        if len(paths) < rank.size:
+            terminal.say(f"No report of {rank.size - len(paths)} of {rank.size} ranks in {self.output}.", sys.stderr)
+        return [paths[number] for number in sorted(paths)]
 
     def _find_report(self, stem: str) -> Path | None:
         return next((path for one in REPORTS if (path := self.output / f"{stem}{one}").exists()), None)

@@ -264,8 +264,8 @@ def _is_reaped(pid: int) -> bool:
 
 def _list_children(is_profiler: bool | None = None) -> list[int]:
     """Return our living children, oldest first: parts of a profiler, or those that are none, or both."""
-    found = sorted(one for one in _list_processes() if one.parent == os.getpid())
-    return [one.pid for one in found if is_profiler in (None, one.is_profiler)]
+    children = sorted(one for one in _list_processes() if one.parent == os.getpid())
+    return [one.pid for one in children if is_profiler in (None, one.is_profiler)]
 
 
 def _list_program(profiler: int) -> list[int]:
@@ -274,14 +274,14 @@ def _list_program(profiler: int) -> list[int]:
     Those whose parent has ended are our children (``_adopt_orphans``).
     """
     below: set[int] = set()
-    found = []
+    pids = []
     for one in sorted(_list_processes()):
         if one.pid == profiler:
             below = {profiler, os.getpid()}
         elif one.parent in below:
             below.add(one.pid)
-            found += [] if one.is_profiler else [one.pid]
-    return found
+            pids += [] if one.is_profiler else [one.pid]
+    return pids
 
 
 class _Process(NamedTuple):

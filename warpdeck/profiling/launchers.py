@@ -109,6 +109,6 @@ def _is_program(word: str) -> bool:
 
 def python_beside(launcher: str) -> str:
     """Return the Python of a script's environment: the one beside it, else the one on PATH."""
-    found = shutil.which(launcher)
-    beside = Path(found).parent / "python" if found else None
+    path = shutil.which(launcher)
+    beside = Path(path).parent / "python" if path else None
     return str(beside) if beside and os.access(beside, os.X_OK) else shutil.which("python3") or sys.executable

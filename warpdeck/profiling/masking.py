@@ -38,9 +38,9 @@ Judge = Callable[[str, str], bool]
 
 def read_environments() -> dict[str, set[str]]:
     """Return the values of each variable in this process and in all processes that it may read, as nsys does."""
-    found: dict[str, set[str]] = {}
+    values: dict[str, set[str]] = {}
     for name, value in os.environ.items():
-        found.setdefault(name, set()).add(value)
+        values.setdefault(name, set()).add(value)
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
             text = path.read_bytes().decode(errors="surrogateescape")
@@ -49,8 +49,8 @@ def read_environments() -> dict[str, set[str]]:
         for pair in text.split("\0"):
             name, equals, value = pair.partition("=")
             if name and equals:
-                found.setdefault(name, set()).add(value)
-    return found
+                values.setdefault(name, set()).add(value)
+    return values
 
 
 def mask_file(path: Path, variables: Mapping[str, Iterable[str]], is_secret: Judge) -> int:

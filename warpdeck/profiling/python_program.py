@@ -21,11 +21,11 @@ def find_python(program: Sequence[str]) -> str | None:
     name = Path(program[0]).name
     if name.startswith("python"):
         return shutil.which(program[0])
-    found = shutil.which(program[0])
-    if found is None:
+    path = shutil.which(program[0])
+    if path is None:
         return None
     try:
-        with open(found, "rb") as file:  # noqa: PTH123 - reads two bytes of what may be anything
+        with open(path, "rb") as file:  # noqa: PTH123 - reads two bytes of what may be anything
             line = file.read(512).split(b"\n", 1)[0].decode(errors="replace")
     except OSError:
         return None

@@ -137,13 +137,13 @@ class TimeModel:
 
     def make_lines(self, machine: str) -> dict[tuple[str, str], Line]:
         """Return the times of each measured task and precision, here or else on other machines."""
-        found = {}
+        lines = {}
         for (task, precision), known in self._sizes.items():
             cpu, gpu, compute, energy = (self._estimate_own(machine, task, precision, target) for target in TARGETS)
             if cpu and gpu:
                 rows = known.tolist()
-                found[task, precision] = Line([row[0] for row in rows], fit_laws(rows), (cpu, gpu, compute, energy))
-        return found
+                lines[task, precision] = Line([row[0] for row in rows], fit_laws(rows), (cpu, gpu, compute, energy))
+        return lines
 
     def _estimate_own(self, machine: str, task: str, precision: str, target: str) -> Costs | None:
         for of in (machine, ANY):
@@ -255,7 +255,7 @@ def find_too_few(rows: Iterable[Row]) -> dict[tuple[str, str, str], int]:
     sizes: dict[tuple[str, str, str], set[float]] = {}
     for row in rows:
         sizes.setdefault((row.machine, row.task, row.precision), set()).add(row.size)
-    return {key: len(found) for key, found in sizes.items() if len(found) < SIZES}
+    return {key: len(task_sizes) for key, task_sizes in sizes.items() if len(task_sizes) < SIZES}
 
 
 def _fit_costs(rows: Sequence[Row], target: str, *, tasks: bool) -> NDArray[np.float64]:

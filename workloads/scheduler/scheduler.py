@@ -145,13 +145,13 @@ class Scheduler:
         gpu_s, reading = self._find_soonest(estimate, ready or latest, started) if estimate else (None, None)
         reading = reading or next(iter(ready or latest), None)
         shared = reading is not None and self._is_shared(reading, started)
-        found = decide_by_memory(
+        choice = decide_by_memory(
             needs_bytes, latest, host_free, gain_s=(cpu_s or 0.0) - (gpu_s or 0.0),
             waited_s=waited_s, interval_s=self.readings.interval_s,
         )  # fmt: skip
-        if found is None:
-            found = self._choose_device(task, size, precision, estimate, cpu_s, gpu_s, reading, shared)
-        device, reason, wait_s = found
+        if choice is None:
+            choice = self._choose_device(task, size, precision, estimate, cpu_s, gpu_s, reading, shared)
+        device, reason, wait_s = choice
         age_s = max(started - reading.read_s, 0.0) if reading else None  # a new reading may arrive meanwhile
         gpu = (reading.gpu if reading else 0) if device == "gpu" else None
         mark(f"schedule {task}_{size:.0f}: {device}{'' if gpu is None else f' {gpu}'}")

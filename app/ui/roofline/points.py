@@ -112,9 +112,9 @@ def name_largest(figure: go.Figure, points: Sequence[Point], room: Room, theme: 
     for point in sorted((point for point in points if not point.hollow), key=lambda point: -point.weight):
         text = fmt.shortened(point.name, _NAME)
         spots = [(*places[id(point)], spot) for spot in list_positions(compute_diameter(point.weight / largest))]
-        if len(named) < LABELS and text not in named and (found := room.find(text, spots)):
+        if len(named) < LABELS and text not in named and (place := room.find(text, spots)):
             named.add(text)
-            write_text(figure, fmt.escape_plotly(text), found, theme)
+            write_text(figure, fmt.escape_plotly(text), place, theme)
 
 
 def take(room: Room, points: Sequence[Point], *, log: bool = True) -> None:

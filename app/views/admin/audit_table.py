@@ -41,13 +41,13 @@ def draw_audit() -> None:
         month = st.selectbox(
             "Month", months, index=None, placeholder="Any", width=120, **url_widgets.bind_option("month", months)
         )
-    found = list(audit.iterate(text, action or "", most=MOST + 1, month=month or ""))
-    if not found:
+    entries = list(audit.iterate(text, action or "", most=MOST + 1, month=month or ""))
+    if not entries:
         st.info("No entry matches." if text or action or month else "Nobody has done anything yet.")
         return
-    rows = pd.DataFrame([asdict(entry) | {"at": format_moment(entry.at)} for entry in found[:MOST]])
+    rows = pd.DataFrame([asdict(entry) | {"at": format_moment(entry.at)} for entry in entries[:MOST]])
     tables.draw_table(rows, COLUMNS, key="admin-changes", download="changes.csv", hidden=("report_id",))
-    if len(found) > MOST:
+    if len(entries) > MOST:
         st.caption(
             f"The newest {MOST:,} are shown: search for others. `warpdeck audit --month {month or months[0]}"
             " --format csv` exports all of a month."

@@ -26,19 +26,19 @@ COLUMNS = (
 def draw_retention() -> None:
     """Draw the rules in force and the removals that they announce."""
     st.subheader("Retention", anchor=False)
-    found = rules.read_current(session.get_settings())
-    if found is None or not found.words:
+    retention_rules = rules.read_current(session.get_settings())
+    if retention_rules is None or not retention_rules.words:
         st.info("Nothing is ever removed: no rules are set (WARPDECK_RETENTION).")
         return
     st.caption(
-        f"Rules: {fmt.plain('; '.join(found.words))}. Reports with a label stay, and Trends keeps the figures of"
-        f" removed reports. Each removal is announced {found.notice_days:g} days before."
+        f"Rules: {fmt.plain('; '.join(retention_rules.words))}. Reports with a label stay, and Trends keeps the figures"
+        f" of removed reports. Each removal is announced {retention_rules.notice_days:g} days before."
     )
     announced = session.open_for_admin().catalog.removals.announced(MOST + 1)
     if not announced:
         st.info("Nothing is about to be removed.")
         return
-    notice = timedelta(days=found.notice_days)
+    notice = timedelta(days=retention_rules.notice_days)
     rows = [
         {"name": one.name, "what": one.what.capitalize(), "why": one.why, "bytes": one.bytes,
          "from": format_moment((datetime.fromisoformat(one.announced_at) + notice).isoformat())[:16]}

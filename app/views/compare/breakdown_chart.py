@@ -15,11 +15,11 @@ SHOWN = 10
 """Kernels drawn individually; all others share one bar."""
 
 
-def draw_breakdown(found: compared_report.Compared) -> None:
+def draw_breakdown(comparison: compared_report.Compared) -> None:
     """Draw the largest contributions to the difference, top to bottom."""
-    share = found.basis == "share"
+    share = comparison.basis == "share"
     column = "share_change_points" if share else "change_ns"
-    rows = found.kernels[found.kernels[column].fillna(0) != 0]
+    rows = comparison.kernels[comparison.kernels[column].fillna(0) != 0]
     if rows.empty:
         return
     parts = _list_parts(rows, column)
@@ -27,7 +27,7 @@ def draw_breakdown(found: compared_report.Compared) -> None:
     if share:
         figure = charts.plot_differences(parts, "Share of kernel time, B − A (points)", theme.get_theme())
     else:
-        sums = [float(found.kernels[f"{letter}_total_ns"].sum()) for letter in "ab"]
+        sums = [float(comparison.kernels[f"{letter}_total_ns"].sum()) for letter in "ab"]
         ends = [End(f"Kernel time of {letter}", ns, fmt.duration(ns)) for letter, ns in zip("AB", sums, strict=True)]
         figure = charts.plot_waterfall(parts, ends[0], ends[1], theme.get_theme())
     chart_element.draw_chart(figure, "compare-waterfall")

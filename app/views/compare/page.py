@@ -39,16 +39,16 @@ def draw_page() -> None:
     _draw_controls(a, b, mine, theirs)
     if _explain_lacking(a, b, manifest, other):
         return
-    found = compared_report.compare_answers(a, b, _read_basis(a, b), mine, theirs)
-    _draw_notes(found)
-    tables.draw_facts(found)
-    breakdown_chart.draw_breakdown(found)
+    comparison = compared_report.compare_answers(a, b, _read_basis(a, b), mine, theirs)
+    _draw_notes(comparison)
+    tables.draw_facts(comparison)
+    breakdown_chart.draw_breakdown(comparison)
     findings_diff.draw_differences(manifest, other, mine, theirs)
-    tables.draw_kernels(found)
-    tables.draw_phases(found)
-    tables.draw_copies(found)
-    tables.draw_totals(found)
-    _draw_command(found, mine, theirs)
+    tables.draw_kernels(comparison)
+    tables.draw_phases(comparison)
+    tables.draw_copies(comparison)
+    tables.draw_totals(comparison)
+    _draw_command(comparison, mine, theirs)
 
 
 def _choose_other(manifest: Manifest) -> Manifest | None:
@@ -130,8 +130,8 @@ def _explain_lacking(a: Side, b: Side, mine: Manifest, other: Manifest) -> bool:
     return any(side.kernel_totals.empty for _, side, _ in sides)
 
 
-def _draw_notes(found: compared_report.Compared) -> None:
-    a, b = found.a, found.b
+def _draw_notes(comparison: compared_report.Compared) -> None:
+    a, b = comparison.a, comparison.b
     if matching.has_other_gpus(a, b):
         st.warning(
             f"Different GPUs: A ran on {fmt.plain(', '.join(a.gpus))}, B on {fmt.plain(', '.join(b.gpus))}."
@@ -139,14 +139,14 @@ def _draw_notes(found: compared_report.Compared) -> None:
             icon=":material/memory:",
         )
     st.markdown("  \n".join(sentences.list_verdict_lines(a, b)))
-    st.markdown(sentences.describe_causes(found.kernels, found.basis))
-    st.caption(sentences.count_significant(found.kernels))
+    st.markdown(sentences.describe_causes(comparison.kernels, comparison.basis))
+    st.caption(sentences.count_significant(comparison.kernels))
 
 
-def _draw_command(found: compared_report.Compared, mine: Settled, theirs: Settled) -> None:
+def _draw_command(comparison: compared_report.Compared, mine: Settled, theirs: Settled) -> None:
     """Draw the command that prints the same rows."""
     with st.expander("Run this on the command line", icon=":material/terminal:"):
-        st.code(sentences.build_command(found.basis, mine.report_id, theirs.report_id, mine.params, theirs.params),
+        st.code(sentences.build_command(comparison.basis, mine.report_id, theirs.report_id, mine.params, theirs.params),
                 language=None, wrap_lines=True)  # fmt: skip
         st.caption(
             "With --fail-above 5% the exit status is 1 if B's wall time (per step if both have steps) is"

@@ -115,10 +115,10 @@ def get_title(measure: str) -> str:
     return TITLES[measure]
 
 
-def draw_facts(found: compared_report.Compared) -> None:
+def draw_facts(comparison: compared_report.Compared) -> None:
     """Draw the key figures of B, per step if both reports have steps, each with its change from A."""
-    ending = totals.PER_STEP if matching.find_units(found.a, found.b) else ""
-    rows = {str(row["measure"]): row for _, row in found.summary.iterrows()}
+    ending = totals.PER_STEP if matching.find_units(comparison.a, comparison.b) else ""
+    rows = {str(row["measure"]): row for _, row in comparison.summary.iterrows()}
     with st.container(horizontal=True, gap="large"):
         for row in (rows[name + ending] for name in FACTS if name + ending in rows):
             form = FORMS[row["unit"]]
@@ -133,9 +133,9 @@ def _format_change(row: "pd.Series[Any]") -> str:
     return format_percent_change(row["change_pct"]) if pd.notna(row["change_pct"]) else ""
 
 
-def draw_kernels(found: compared_report.Compared) -> None:
+def draw_kernels(comparison: compared_report.Compared) -> None:
     """Draw the kernels of both reports; a click on one shows the spread of its durations."""
-    rows = found.kernels
+    rows = comparison.kernels
     st.subheader("Kernels", anchor=False)
     shown = rows.assign(
         interval=pd.Series(
@@ -144,8 +144,8 @@ def draw_kernels(found: compared_report.Compared) -> None:
         size=[sentences.compute_size_change(row) for _, row in rows.iterrows()],
         told=rows["verdict"].where(rows["status"] == "same", rows["status"]),
     )
-    columns = [c for c in KERNEL_COLUMNS if found.basis == "share" or c.name != "share_change_points"]
-    if found.basis == "share":
+    columns = [c for c in KERNEL_COLUMNS if comparison.basis == "share" or c.name != "share_change_points"]
+    if comparison.basis == "share":
         columns[1:3] = [columns[2], *SHARE_COLUMNS]
     if not shown["size"].any():
         columns = [c for c in columns if c.name != "size"]
@@ -154,11 +154,11 @@ def draw_kernels(found: compared_report.Compared) -> None:
         shown, columns, key="compare-kernels", download="compare_kernels.csv", select=True, hidden=hidden
     )
     if chosen is not None:
-        _draw_spread(found, rows.iloc[chosen])
+        _draw_spread(comparison, rows.iloc[chosen])
 
 
-def _draw_spread(found: compared_report.Compared, row: "pd.Series[Any]") -> None:
-    a, b = compare_rows.sample_durations(found.a, found.b, found.basis, row)
+def _draw_spread(comparison: compared_report.Compared, row: "pd.Series[Any]") -> None:
+    a, b = compare_rows.sample_durations(comparison.a, comparison.b, comparison.basis, row)
     st.markdown(f"**Durations of {fmt.plain(fmt.shortened(row['name'], 100))}**")
     figure = charts.plot_distributions(a, b, theme.get_theme())
     chart_element.draw_chart(figure, "compare-spread")
@@ -174,34 +174,34 @@ def _draw_spread(found: compared_report.Compared, row: "pd.Series[Any]") -> None
     st.code(row["demangled"], language=None, wrap_lines=True)
 
 
-def draw_phases(found: compared_report.Compared) -> None:
+def draw_phases(comparison: compared_report.Compared) -> None:
     """Draw the outermost ranges."""
     st.subheader("Phases", anchor=False)
-    if found.phases.empty:
+    if comparison.phases.empty:
         st.caption("Neither report has ranges in its selection.")
         return
     st.caption("Ranges at the two outermost levels of each selection, by name. A star stands for a changing number.")
-    shown = found.phases.assign(status=found.phases["status"].map(IN))
+    shown = comparison.phases.assign(status=comparison.phases["status"].map(IN))
     tables.draw_table(
         shown, table_columns.select_filled(shown, PHASE_COLUMNS), key="compare-phases", download="compare_phases.csv"
     )
 
 
-def draw_copies(found: compared_report.Compared) -> None:
+def draw_copies(comparison: compared_report.Compared) -> None:
     """Draw memcpy operations by direction, and memsets."""
     st.subheader("Memcpy and memset", anchor=False)
-    if found.copies.empty:
+    if comparison.copies.empty:
         st.caption("Neither selection has memcpy or memset operations.")
         return
     tables.draw_table(
-        found.copies,
-        table_columns.select_filled(found.copies, COPY_COLUMNS),
+        comparison.copies,
+        table_columns.select_filled(comparison.copies, COPY_COLUMNS),
         key="compare-copies",
         download="compare_copies.csv",
     )
 
 
-def draw_totals(found: compared_report.Compared) -> None:
+def draw_totals(comparison: compared_report.Compared) -> None:
     """Draw every measure that has one value per report."""
     with st.expander("All totals", icon=":material/functions:"):
         cells = [
@@ -210,7 +210,7 @@ def draw_totals(found: compared_report.Compared) -> None:
                 *(fmt.MISSING if pd.isna(row[side]) else FORMS[row["unit"]](row[side]) for side in "ab"),
                 _format_change(row),
             ]
-            for _, row in found.summary.iterrows()
+            for _, row in comparison.summary.iterrows()
         ]
         frame = pd.DataFrame(
             [[fmt.plain(cell) for cell in row] for row in cells], columns=["Figure", "A", "B", "Change"]

@@ -121,11 +121,11 @@ def _draw_controls(present: dict[str, pd.DataFrame]) -> dict[str, Any]:
 
 def _list_threads(tree: pd.DataFrame) -> dict[str, str]:
     """Return the threads with samples: display title by process and thread id."""
-    found = {}
+    titles = {}
     for row in tree[tree["level"] == 0].to_dict("records"):
         if match := re.match(r"\d+ / \d+", str(row["function"])):
-            found[match[0]] = f"{fmt.visible(fmt.shortened(row['function'], 50))} ({fmt.count(row['samples'])})"
-    return found
+            titles[match[0]] = f"{fmt.visible(fmt.shortened(row['function'], 50))} ({fmt.count(row['samples'])})"
+    return titles
 
 
 def _draw_tables(report_id: str, asked: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from app.ui.analysis_table import AnalysisTable
 
 def describe_threads(rows: pd.DataFrame) -> list[str]:
     """Describe the launching thread with the most CUDA call time, and the threads that load data (Markdown)."""
-    found = []
+    sentences = []
     launching = rows[(rows["role"] == "launches") & rows["running_ns"].notna()]
     if len(launching):
         row = launching.iloc[int(launching["cuda_ns"].astype(float).fillna(-1).to_numpy().argmax())]
@@ -18,14 +18,14 @@ def describe_threads(rows: pd.DataFrame) -> list[str]:
         if whole:
             parts = (fmt.percent(100 * row[name] / whole) for name in ("running_ns", "blocked_ns", "waiting_ns"))
             shares = "runs {}, is blocked in calls {} and waits otherwise {}.".format(*parts)
-            found.append(f"Of its {fmt.duration(whole)} the launching thread {_format_name(row)} {shares}")
+            sentences.append(f"Of its {fmt.duration(whole)} the launching thread {_format_name(row)} {shares}")
     loading = rows[rows["role"] == "data loading"]
     if len(loading):
         names = ", ".join(_format_name(row) for _, row in loading.head(8).iterrows())
         more = f" and {fmt.count(len(loading) - 8)} more" if len(loading) > 8 else ""
         which = "one thread that launches" if len(loading) == 1 else f"{fmt.count(len(loading))} threads that launch"
-        found.append(f"Data is loaded in {which} nothing: {names}{more}.")
-    return found
+        sentences.append(f"Data is loaded in {which} nothing: {names}{more}.")
+    return sentences
 
 
 def _format_name(row: "pd.Series[Any]") -> str:

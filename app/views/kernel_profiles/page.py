@@ -37,13 +37,13 @@ def draw_page() -> None:
     capture_notes.draw_reading(manifest.id)
     summary_button.draw_buttons(manifest)
     rows = session.run(manifest.id, "ncu_speed_of_light")
-    found = session.run(manifest.id, "ncu_verdicts")
-    _draw_verdicts(found)
+    verdict_rows = session.run(manifest.id, "ncu_verdicts")
+    _draw_verdicts(verdict_rows)
     number = _draw_launches(rows)
     launch = None if number is None else rows[rows["launch_id"] == number].iloc[0]
     is_read = st.query_params.get("show", ncu_launch.READING) == ncu_launch.READING
     if launch is None or launch["verdict"] != words.NOT_MEASURED or not is_read:  # else its reading says so
-        _draw_unmeasured(found)
+        _draw_unmeasured(verdict_rows)
     if launch is None:
         st.info("Select a launch to see its limits, ncu's rules and all metrics.")
     else:

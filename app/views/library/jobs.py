@@ -223,11 +223,11 @@ def set_aside() -> None:
 
 def draw_workers() -> None:
     """List a team's workers: each machine, its number of workers, and their converters."""
-    found: dict[str, list[WorkerInfo]] = {}
+    workers: dict[str, list[WorkerInfo]] = {}
     for one in worker_process.list_team_workers(session.get_settings()):
-        found.setdefault(f"{one.host}: {list_converters([one])}", []).append(one)
-    if found:
-        labels = [f"{name} ({len(of)} workers)" if len(of) > 1 else name for name, of in sorted(found.items())]
+        workers.setdefault(f"{one.host}: {list_converters([one])}", []).append(one)
+    if workers:
+        labels = [f"{name} ({len(of)} workers)" if len(of) > 1 else name for name, of in sorted(workers.items())]
         more = f" · and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
         st.caption(f"Importers · {' · '.join(map(fmt.plain, labels[:SHOWN]))}{more}")
 

@@ -97,8 +97,8 @@ def _draw_operator(report_id: str, name: str) -> None:
         if int(row["device_ns"]):
             _draw_link("kernels", "Its kernels", page_selection.link(report_id, range=name))
         _draw_link("ranges", "Where it is called", page_selection.link(report_id, find=name))
-    found = session.run(report_id, "operator_shapes", operator=name, limit=MOST)
-    SHAPES.table(found, without=("operator",))
+    shapes = session.run(report_id, "operator_shapes", operator=name, limit=MOST)
+    SHAPES.table(shapes, without=("operator",))
 
 
 def _draw_link(url: str, label: str, query: dict[str, str | list[str]]) -> None:

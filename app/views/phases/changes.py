@@ -30,13 +30,13 @@ def add_reasons(rows: pd.DataFrame, *, by_pass: bool) -> pd.DataFrame:
         rows: the compared kernels (``profiledb.studies.compare.rows.kernels``).
         by_pass: whether the rows cover only the steps, with times and launches per step.
     """
-    found = rows.rename(columns={"share_change_points": "points"})
+    kernels = rows.rename(columns={"share_change_points": "points"})
     for letter in "ab":
         for pass_column, column in (("pass_ns", "total_ns"), ("pass_calls", "calls")):
-            found[f"{letter}_{pass_column}"] = found[f"{letter}_{column}"] if by_pass else float("nan")
+            kernels[f"{letter}_{pass_column}"] = kernels[f"{letter}_{column}"] if by_pass else float("nan")
     if not by_pass:
-        found["change_ns"] = float("nan")
-    return found.assign(why=[_explain_change(row, by_pass=by_pass) for _, row in rows.iterrows()])[KERNEL_COLUMNS]
+        kernels["change_ns"] = float("nan")
+    return kernels.assign(why=[_explain_change(row, by_pass=by_pass) for _, row in rows.iterrows()])[KERNEL_COLUMNS]
 
 
 KERNEL_COLUMNS = [

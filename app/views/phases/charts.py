@@ -45,21 +45,21 @@ def plot_class_bars(
     phases, sides = ([fmt.escape_plotly(getattr(bar, name)) for bar in bars] for name in ("phase", "side"))
     room = _LABEL_PCT / 100 * max(sum(piece.value for piece in bar.pieces) for bar in bars)
     for name in list_classes(bars, titles):
-        found = [next((p for p in bar.pieces if p.name == name), None) for bar in bars]
+        pieces = [next((p for p in bar.pieces if p.name == name), None) for bar in bars]
         color = colors.get(name, colors["other"])
         figure.add_bar(
-            x=[p.value if p else 0 for p in found],
+            x=[p.value if p else 0 for p in pieces],
             y=[phases, sides] if two else phases,
             orientation="h",
             name=fmt.escape_plotly(titles.get(name, name)),
             marker={"color": color, "line": {"width": 0}},
-            text=[f"{p.share_pct:.0f} %" if p and p.value >= room else "" for p in found],
+            text=[f"{p.share_pct:.0f} %" if p and p.value >= room else "" for p in pieces],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
             constraintext="none",
             textfont={"color": choose_readable(color), "size": FONT_PX},
-            hovertext=[p.hover if p else "" for p in found],
+            hovertext=[p.hover if p else "" for p in pieces],
             hovertemplate="%{hovertext}<extra></extra>",
         )
     _lay_out_figure(figure, bars, unit, theme, two=two)

@@ -56,8 +56,8 @@ class Side:
     @property
     def passes(self) -> int | None:
         """Number of steps that per-step values are means over; None if the ranges show no steps."""
-        found = fmt.number(self.phases["passes"].max()) if len(self.phases) else None
-        return int(found) if found else None
+        number = fmt.number(self.phases["passes"].max()) if len(self.phases) else None
+        return int(number) if number else None
 
 
 def read_own(manifest: Manifest, label: str = "") -> Side:

@@ -87,12 +87,12 @@ def _name_changed_class(
 
 def _compute_moves(first: pd.DataFrame, second: pd.DataFrame, before: float) -> list[tuple[str, float]]:
     """Return each phase's contribution to the change of the matmul share in points, largest first."""
-    found = {
+    moves = {
         phase: _compute_pull(second, phase, before) - _compute_pull(first, phase, before)
         for phase in dict.fromkeys([*first.index, *second.index])
         if phase != ALL
     }
-    return sorted(found.items(), key=lambda pair: -abs(pair[1]))
+    return sorted(moves.items(), key=lambda pair: -abs(pair[1]))
 
 
 def _compute_pull(rows: pd.DataFrame, phase: str, level: float) -> float:

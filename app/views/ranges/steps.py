@@ -64,9 +64,9 @@ def draw_steps(report_id: str, path: str) -> None:
 
 def parse_numbers(names: "pd.Series[str]") -> list[int] | None:
     """Return the program's own step numbers (step_7, "step 7/100"); None unless every step has a distinct one."""
-    found = [_NUMBER.search(name) for name in names]
-    numbers = [int(match[1]) for match in found if match]
-    return numbers if len(set(numbers)) == len(found) else None
+    matches = [_NUMBER.search(name) for name in names]
+    numbers = [int(match[1]) for match in matches if match]
+    return numbers if len(set(numbers)) == len(matches) else None
 
 
 def _choose_loop(rows: pd.DataFrame) -> int:

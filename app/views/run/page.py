@@ -32,13 +32,13 @@ def draw_page() -> None:
     manifest = session.report()
     run = run_lookup.require_found(session.run_of(manifest.id))
     known = _read_answer(run)
-    found = known.straggler
+    straggler = known.straggler
     st.markdown(known.headline)
     _draw_facts(run, known)
     for one in known.findings:
         if one.sentence != known.headline:
             (st.warning if one.severity == "warning" else st.markdown)(one.sentence)
-    reports = _choose_reports(run, manifest.id, found)
+    reports = _choose_reports(run, manifest.id, straggler)
     if len(reports) > 1:
         kernel_links.to_timelines(reports[0], reports[1:], "Ranks on the Timeline", "collective")
     _draw_heat(run, known, reports)
@@ -71,9 +71,9 @@ def _draw_facts(run: Run, known: RunAnswer) -> None:
     ui.draw_facts(facts)
 
 
-def _choose_reports(run: Run, own: str, found: Straggler | None) -> list[str]:
+def _choose_reports(run: Run, own: str, straggler: Straggler | None) -> list[str]:
     """Return the page's report and those to put below it: the straggler's, then those of the lowest ranks."""
-    late = [one.report_id for one in run.ranks if found is not None and one.rank == found.rank]
+    late = [one.report_id for one in run.ranks if straggler is not None and one.rank == straggler.rank]
     return list(dict.fromkeys([own, *late, *run.reports]))
 
 

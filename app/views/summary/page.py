@@ -26,8 +26,8 @@ def draw_page() -> None:
             _draw_first_sentence(manifest, startup=steady is None)
     time_bar.draw_bar(manifest.id, times)
     time_bar.draw_steps(manifest.id, times)
-    found = judged.read_known([manifest]).get(manifest.id)
-    rows = "unknown" if found is None else min(top_findings.MOST, sum(one.costs for one in found))
+    findings = judged.read_known([manifest]).get(manifest.id)
+    rows = "unknown" if findings is None else min(top_findings.MOST, sum(one.costs for one in findings))
     with st.container(key=f"summary-findings-{rows}"):  # reserves height for what loads later
         _draw_findings(manifest, ask, startup=steady is None)
     judged.draw_covered(manifest)

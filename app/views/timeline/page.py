@@ -43,10 +43,10 @@ def _save_marks() -> None:
     """Save the marks sent by the browser, if the visitor may edit."""
     message = st.session_state.get(component.NAME, {}).get("mark")
     message = message if isinstance(message, dict) else {}
-    found = marks.parse_marks(message.get("marks"))
+    new_marks = marks.parse_marks(message.get("marks"))
     report_id = str(message.get("report"))
-    if found and session.reports([report_id]):
-        session.open_for_changes().catalog.marks.change(report_id, found)
+    if new_marks and session.reports([report_id]):
+        session.open_for_changes().catalog.marks.change(report_id, new_marks)
 
 
 def _select_times() -> None:

@@ -38,8 +38,8 @@ def draw_members(board: Board, series: Series, trend: Trend | None) -> None:
         listed = set(board.library.catalog.listing.filter_ids(point.id for point in newest))
         rows = pd.DataFrame([_make_row(point, wall.get(point.id), point.id in listed) for point in newest])
         chosen = tables.draw_table(rows, _COLUMNS, key="trends-members", download="reports.csv", select=True)
-        if chosen is not None and (found := session.reports([newest[chosen].id])):
-            ui.open_report(found[newest[chosen].id])
+        if chosen is not None and (reports := session.reports([newest[chosen].id])):
+            ui.open_report(reports[newest[chosen].id])
         if access.may_edit():
             _draw_move_form(board, series)
 

@@ -35,19 +35,19 @@ COLUMNS = (
 
 def draw_runs() -> None:
     """Draw the table, and open the run of a clicked row; nothing without a run that has been worked out."""
-    found = run_gate.list_series(session.run_lines())
-    if not found:
+    series = run_gate.list_series(session.run_lines())
+    if not series:
         return
     st.subheader("Runs on several GPUs", anchor=False)
-    chosen = tables.draw_table(build_frame(found), COLUMNS, key="trends-runs", download="runs.csv", select=True)
+    chosen = tables.draw_table(build_frame(series), COLUMNS, key="trends-runs", download="runs.csv", select=True)
     if chosen is not None:
-        newest = found[chosen].lines[-1].run.reports[0]
+        newest = series[chosen].lines[-1].run.reports[0]
         navigation.to(page_list.get_script("run"), {session.PARAMETER: newest})
 
 
-def build_frame(found: Sequence[RunSeries]) -> pd.DataFrame:
+def build_frame(series: Sequence[RunSeries]) -> pd.DataFrame:
     """Return one row per series of runs."""
-    return pd.DataFrame([_make_row(one) for one in found])
+    return pd.DataFrame([_make_row(one) for one in series])
 
 
 def _make_row(one: RunSeries) -> dict[str, Any]:

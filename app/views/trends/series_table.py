@@ -41,12 +41,12 @@ def draw_series(board: Board) -> None:
         st.caption(
             f"{fmt.counted(board.waiting, 'report')} {verb} still being summarized. To finish now: `warpdeck series`."
         )
-    found = board.listed
-    if not found:
+    lines = board.listed
+    if not lines:
         st.info("No series yet. A series needs a report with a timeline; two reports of one program make a trend.")
         return
     text = st.text_input("Search", placeholder="A part of a name", width=240, **url_widgets.bind_text("q"))
-    matching = [line for line in found if text.casefold() in line.series.casefold()]
+    matching = [line for line in lines if text.casefold() in line.series.casefold()]
     if not matching:
         st.info("No series matches.")
     else:
@@ -63,10 +63,10 @@ def draw_series(board: Board) -> None:
             st.rerun()
 
 
-def build_frame(found: Sequence[Line]) -> pd.DataFrame:
+def build_frame(lines: Sequence[Line]) -> pd.DataFrame:
     """Return one row per series, named by the facts that not all of them share."""
-    common = find_common_parts([line.series for line in found])
-    return pd.DataFrame([_make_row(line, common) for line in found])
+    common = find_common_parts([line.series for line in lines])
+    return pd.DataFrame([_make_row(line, common) for line in lines])
 
 
 def find_common_parts(names: Sequence[str]) -> list[str]:

@@ -50,12 +50,12 @@ def draw_page() -> None:
         st.caption(fmt.plain(reason))
     with st.expander("All changes"):
         _list_changes()
-    found = predict_changes(manifest, tuple(chosen)).together if chosen else None
-    _draw_facts(every, found)
-    _draw_bars(every, found)
-    _draw_steps(every, found)
-    if found:
-        st.caption(f"Assumed: {fmt.plain(found.assumes)}")
+    predicted = predict_changes(manifest, tuple(chosen)).together if chosen else None
+    _draw_facts(every, predicted)
+    _draw_bars(every, predicted)
+    _draw_steps(every, predicted)
+    if predicted:
+        st.caption(f"Assumed: {fmt.plain(predicted.assumes)}")
     st.subheader("Each change alone", anchor=False)
     if not options:
         st.info("No change that Warpdeck tries saves anything here.")
@@ -88,7 +88,7 @@ def predict_changes(manifest: Manifest, changes: Sequence[str]) -> WhatIf:
 def _predict_asked(manifest: Manifest, every: WhatIf) -> tuple[list[Predicted], list[str]]:
     """Return the predictions for changes in the address that the page does not try, and why others have none."""
     known = {_format_change(one) for one in every.predictions}
-    found, reasons = list[Predicted](), list[str]()
+    predictions, reasons = list[Predicted](), list[str]()
     for text in dict.fromkeys(st.query_params.get_all("change")[:MOST_CHANGES]):
         if text in known:
             continue
@@ -97,11 +97,11 @@ def _predict_asked(manifest: Manifest, every: WhatIf) -> tuple[list[Predicted], 
         except AnalysisError as error:
             reasons.append(f"{error.message} {error.hint or ''}".strip())
             continue
-        found += answer.predictions
+        predictions += answer.predictions
         reasons += [f"{one.title}: {one.reason}" for one in answer.refused]
         if not answer.predictions and not answer.refused:
             reasons.append(f"{text} changes nothing here.")
-    return found, reasons
+    return predictions, reasons
 
 
 def _list_changes() -> None:
@@ -119,14 +119,14 @@ def _format_change(one: Predicted) -> str:
     return f"{name}={value}" if value else name
 
 
-def _draw_facts(every: WhatIf, found: Predicted | None) -> None:
+def _draw_facts(every: WhatIf, predicted: Predicted | None) -> None:
     length = fmt.count(every.steps) + " steps" if every.steps else "The program"
     items = [(f"{length} now", fmt.duration(every.baseline_ns), "As recorded, from the first to the last of them.")]
-    if found:
+    if predicted:
         items += [
-            ("Then", fmt.duration(found.predicted_ns), "Replayed with the changes."),
-            ("Between", f"{fmt.duration(found.low_ns)} – {fmt.duration(found.high_ns)}", _INTERVAL),
-            ("Saves", fmt.percent(found.saving_pct), ""),
+            ("Then", fmt.duration(predicted.predicted_ns), "Replayed with the changes."),
+            ("Between", f"{fmt.duration(predicted.low_ns)} – {fmt.duration(predicted.high_ns)}", _INTERVAL),
+            ("Saves", fmt.percent(predicted.saving_pct), ""),
         ]
     if every.ranks > 1:
         items.append(("Ranks", fmt.count(every.ranks), "Reports of one run, replayed together."))
@@ -141,23 +141,23 @@ _INTERVAL = (
 )
 
 
-def _draw_bars(every: WhatIf, found: Predicted | None) -> None:
+def _draw_bars(every: WhatIf, predicted: Predicted | None) -> None:
     """Draw the critical path now and with the changes, on one axis."""
     st.caption("Critical path now")
     chart_element.draw_chart(
         charts.share_bar(_list_parts(prediction.sum_kinds(every.path), every), theme.get_theme()), "what-if-now"
     )
-    if not found:
+    if not predicted:
         return
     st.caption("Critical path then")
-    parts = _list_parts(found.parts, every)
-    parts.append(charts.Part(_SAVED, max(0.0, found.saving_pct), "", theme.tint(charts.NEUTRAL[theme.get_theme()])))
+    parts = _list_parts(predicted.parts, every)
+    parts.append(charts.Part(_SAVED, max(0.0, predicted.saving_pct), "", theme.tint(charts.NEUTRAL[theme.get_theme()])))
     chart_element.draw_chart(charts.share_bar(parts, theme.get_theme()), "what-if-then")
 
 
-def _draw_steps(every: WhatIf, found: Predicted | None) -> None:
+def _draw_steps(every: WhatIf, predicted: Predicted | None) -> None:
     """Draw the middle step now and with the changes, on one axis."""
-    drawn = [("now", every.step)] + ([("then", found.step)] if found and found.step else [])
+    drawn = [("now", every.step)] + ([("then", predicted.step)] if predicted and predicted.step else [])
     rows = [
         (f"{lane} {when}", [_make_stretch(one) for one in stretches])
         for when, step in drawn

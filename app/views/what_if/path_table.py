@@ -46,23 +46,23 @@ def draw_path(manifest: Manifest) -> None:
         )  # fmt: skip
         steps = _read(manifest, by, None).steps
         step = _choose_step(steps) if len(steps) > 1 else None
-    found = _read(manifest, by, step)
+    table = _read(manifest, by, step)
     st.caption(
         "What the time of the steps consists of. Slack is how much later a kernel, a call or the start of a range may"
         " come before the steps take longer."
     )
-    if by != "kernel" and not any(row.name for row in found.rows):
+    if by != "kernel" and not any(row.name for row in table.rows):
         st.info(f"The steps contain no {by}s.")
         return
-    rows = pd.DataFrame([asdict(row) for row in found.rows[:_MOST]])
+    rows = pd.DataFrame([asdict(row) for row in table.rows[:_MOST]])
     rows["kind"] = rows["kind"].map(get_kind_title)
     if by != "kernel":
         rows["name"] = rows["name"].replace("", f"Outside of {by}s")
     counts = ["least_ns", "median_ns", "critical", "count", "ns"]
     rows[counts] = rows[counts].astype("Int64")
     tables.draw_table(rows, COLUMNS[by], key=f"critical-path-{by}", download="critical_path.csv")
-    if len(found.rows) > _MOST:
-        st.caption(f"The first {_MOST} of {fmt.count(len(found.rows))}.")
+    if len(table.rows) > _MOST:
+        st.caption(f"The first {_MOST} of {fmt.count(len(table.rows))}.")
 
 
 def _choose_step(steps: tuple[int, ...]) -> int | None:

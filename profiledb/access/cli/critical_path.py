@@ -35,9 +35,9 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.studies.scaling.family import find_ranks
 
     report = library.find(arguments.report)
-    found = path_table.read_path(library, report.id, arguments.by, arguments.step, find_ranks(library, report))
+    table = path_table.read_path(library, report.id, arguments.by, arguments.step, find_ranks(library, report))
     if arguments.format == "json":
-        text = json.dumps(path_table.record(report, found), indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(path_table.record(report, table), indent=1, ensure_ascii=False) + "\n"
     else:
-        text = path_table.format_markdown(report, found)
+        text = path_table.format_markdown(report, table)
     terminal.write(text.encode(errors="replace"), arguments.output)

@@ -62,10 +62,10 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
     report = library.find(arguments.report)
     params = document.get_page_params(library, report, parse_params(arguments.param))
     part = None if arguments.startup else judge.find_steady_part(library, report, params)
-    found = judge.judge(library, report, params, rules.values(), part)
-    text = output.format_findings(found, arguments.format, report.name, part)
+    findings = judge.judge(library, report, params, rules.values(), part)
+    text = output.format_findings(findings, arguments.format, report.name, part)
     terminal.write((text if text.endswith("\n") else f"{text}\n").encode(), arguments.output)
-    return FOUND if _is_failure(found, arguments.fail_on) else 0
+    return FOUND if _is_failure(findings, arguments.fail_on) else 0
 
 
 def _change_threshold(rules: "dict[str, Rule]", text: str) -> "dict[str, Rule]":
@@ -90,11 +90,11 @@ def _check_names(asked: list[str], rules: "dict[str, Rule]") -> None:
         )
 
 
-def _is_failure(found: "list[Finding]", asked: list[str]) -> bool:
+def _is_failure(findings: "list[Finding]", asked: list[str]) -> bool:
     from profiledb.findings.finding import SEVERITIES
 
     worst = {name for text in asked if text in SEVERITIES for name in SEVERITIES[: SEVERITIES.index(text) + 1]}
-    return any(one.verdict == "fires" and (one.rule.name in asked or one.severity in worst) for one in found)
+    return any(one.verdict == "fires" and (one.rule.name in asked or one.severity in worst) for one in findings)
 
 
 def _format_rule(rule: "Rule") -> str:

@@ -35,8 +35,8 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.studies import retention
 
     settings = config.load(inbox=arguments.inbox)
-    found = rules.read_current(settings)
-    if found is None:
+    retention_rules = rules.read_current(settings)
+    if retention_rules is None:
         raise ConfigError("No retention rules are set.", hint="Set WARPDECK_RETENTION to their file.")
     logs.configure(settings.log)
     inbox, now = open_inbox(settings), datetime.now(UTC)
@@ -45,17 +45,17 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     say = _say_nothing if settings.log == logs.JSON else terminal.say
     if arguments.dry_run:
         known = {(one.what, one.thing): one.announced_at for one in library.catalog.removals.announced()}
-        notice = timedelta(days=found.notice_days)
-        coming = retention.plan(library, inbox, found, settings, now + notice)
+        notice = timedelta(days=retention_rules.notice_days)
+        coming = retention.plan(library, inbox, retention_rules, settings, now + notice)
         for one in coming:
             at = datetime.fromisoformat(known[one.what, one.thing]) if (one.what, one.thing) in known else now
             say(_format_line(one) + f" from {at + notice:%Y-%m-%d %H:%M} UTC")
         say(f"{words.counted(len(coming), 'thing')} would go: {words.bytes_(sum(one.size for one in coming))}.")
         return
-    due, announced = retention.announce(library, inbox, found, settings, now)
+    due, announced = retention.announce(library, inbox, retention_rules, settings, now)
     removed = []
     for one in retention.carry_out(
-        library, inbox, retention.plan(library, inbox, found, settings, now) if arguments.now else due
+        library, inbox, retention.plan(library, inbox, retention_rules, settings, now) if arguments.now else due
     ):
         removed.append(one)
         say(_format_line(one))

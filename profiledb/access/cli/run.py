@@ -64,10 +64,10 @@ def _print_recipe(library: "Library", arguments: argparse.Namespace, params: dic
     from profiledb.studies.trends import summary_refresh
 
     summary_refresh.refresh(library)
-    found = run_lookup.require_named(library, arguments.of_run)
+    named_run = run_lookup.require_named(library, arguments.of_run)
     other = run_lookup.require_named(library, arguments.diff) if arguments.diff is not None else None
     rows = recipes.run_recipe(
-        library, found, arguments.analysis, params, by_rank=arguments.per == "rank", without=other
+        library, named_run, arguments.analysis, params, by_rank=arguments.per == "rank", without=other
     )
     if arguments.format == "json":
         _print_json(rows)

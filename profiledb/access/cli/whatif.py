@@ -37,9 +37,9 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.studies.scaling.family import find_ranks
 
     report = library.find(arguments.report)
-    found = prediction.predict(library, report.id, prediction.parse(arguments.change), find_ranks(library, report))
+    what_if = prediction.predict(library, report.id, prediction.parse(arguments.change), find_ranks(library, report))
     if arguments.format == "json":
-        text = json.dumps(output.record(report, found), indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(output.record(report, what_if), indent=1, ensure_ascii=False) + "\n"
     else:
-        text = output.format_markdown(report, found)
+        text = output.format_markdown(report, what_if)
     terminal.write(text.encode(errors="replace"), arguments.output)

@@ -135,10 +135,10 @@ def _answer_critical_path(library: Library, values: Values) -> Result:
     if step is not None and not (str(step).isdecimal() and len(str(step)) <= _MOST_DIGITS):
         raise AnalysisError("step is the number of a step.")
     by = str(values.get("by", "kernel"))
-    found = path_table.read_path(
+    table = path_table.read_path(
         library, one.id, by, None if step is None else int(str(step)), find_ranks(library, one)
     )
-    content = path_table.record(one, found)
+    content = path_table.record(one, table)
     rows = pd.DataFrame(content.pop("rows"), columns=[*path_table.COLUMNS])
     counts = [name for name in path_table.COLUMNS if name not in ("kind", "name", "share_pct")]
     rows[counts] = rows[counts].astype("Int64")
@@ -155,9 +155,9 @@ def _get_run(library: Library, values: Values) -> Result:
     from profiledb.studies import run_lookup
 
     one = library.find(str(values["report"]))
-    found = run_lookup.require_run(library, one.id)
+    run = run_lookup.require_run(library, one.id)
     page = {"page": answer_context.build_page_address(one, "run")}
-    return Result(run_lookup.describe(library, found) | page)
+    return Result(run_lookup.describe(library, run) | page)
 
 
 def _run_recipe(library: Library, values: Values) -> Result:
@@ -166,13 +166,13 @@ def _run_recipe(library: Library, values: Values) -> Result:
     from profiledb.studies.runs import recipes
 
     one = library.find(str(values["report"]))
-    found, name = run_lookup.require_run(library, one.id), str(values["recipe"])
+    run, name = run_lookup.require_run(library, one.id), str(values["recipe"])
     other = run_lookup.require_run(library, library.find(str(values["other"])).id) if "other" in values else None
     rows = recipes.run_recipe(
-        library, found, name, _select_further(values), by_rank=values.get("per") == "rank", without=other
+        library, run, name, _select_further(values), by_rank=values.get("per") == "rank", without=other
     )
     page = {"page": answer_context.build_page_address(one, "run")}
-    return Result(run_lookup.describe_briefly(found) | page, rows, lambda: spreadsheet.format_csv(rows).encode())
+    return Result(run_lookup.describe_briefly(run) | page, rows, lambda: spreadsheet.format_csv(rows).encode())
 
 
 def _answer_comparison(library: Library, values: Values) -> Result:

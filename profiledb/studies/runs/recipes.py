@@ -207,8 +207,8 @@ def _measure_shifts(library: Library, reports: Sequence[Manifest]) -> dict[str, 
 
 
 def _join(frames: Iterator[pd.DataFrame]) -> pd.DataFrame:
-    found = list(frames)
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+    tables = list(frames)
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
 def _list_statistics(rows: pd.DataFrame, recipe: Statistics) -> pd.DataFrame:
@@ -324,9 +324,9 @@ def _strip_units(rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows in the base units and under the names of a recipe: bytes instead of MB, ``Duration`` for ns."""
     names = {}
     for column in rows.columns:
-        if found := _UNIT.search(column):
-            names[column] = column[: found.start()]
-            if found[1] == "MB":
+        if match := _UNIT.search(column):
+            names[column] = column[: match.start()]
+            if match[1] == "MB":
                 rows[column] = (rows[column] * _BYTES_PER_MB).round().astype("Int64")
     return rows.rename(columns=names)
 

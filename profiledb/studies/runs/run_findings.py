@@ -73,22 +73,22 @@ class RunFinding:
         return TITLES[self.rule]
 
 
-def find(tables: RunTables, found: Straggler | None) -> list[RunFinding]:
+def find(tables: RunTables, late_ranks: Straggler | None) -> list[RunFinding]:
     """Return the findings of a run: those that cost time first, the costliest first."""
-    every = [*_find_waits(tables, found), *_find_incomplete(tables)]
+    every = [*_find_waits(tables, late_ranks), *_find_incomplete(tables)]
     return sorted(every, key=lambda one: (one.saving_ns is None, -(one.saving_ns or 0)))
 
 
-def _find_waits(tables: RunTables, found: Straggler | None) -> Iterator[RunFinding]:
+def _find_waits(tables: RunTables, late_ranks: Straggler | None) -> Iterator[RunFinding]:
     step_ns = float(tables.steps["duration_ns"].mean()) if len(tables.steps) else 0.0
     if not step_ns:
         return
     exposed = tables.matrix("exposed_ns")
     waited = compute_mean(tables.waits)
     cost = min(compute_mean(tables.held), find_spare(tables))
-    if found is not None:
-        rule = "straggler" if found.ranks == 1 else "slow_node"
-        yield RunFinding(rule, sentences.state_straggler(found, tables.run), found.late_ns, found.share)
+    if late_ranks is not None:
+        rule = "straggler" if late_ranks.ranks == 1 else "slow_node"
+        yield RunFinding(rule, sentences.state_straggler(late_ranks, tables.run), late_ranks.late_ns, late_ranks.share)
     elif cost >= IMBALANCE * step_ns:
         yield RunFinding("moving_imbalance", _state_imbalance(tables, cost, step_ns), cost, cost / step_ns)
     yield from _find_uneven_experts(tables)

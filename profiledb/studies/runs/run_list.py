@@ -102,15 +102,15 @@ def _join_kinds(groups: dict[tuple[str, str], list[RankSummary]]) -> None:
     """
     for key in [key for key in groups if key[1].endswith(TRACE)]:
         traces = groups[key]
-        found = [
+        matches = [
             others
             for others in groups.values()
             if others[0].run + TRACE == key[1]
             and {one.rank for one in others}.isdisjoint(one.rank for one in traces)
             and _overlap(others, traces)
         ]
-        if len(found) == 1:
-            found[0].extend(groups.pop(key))
+        if len(matches) == 1:
+            matches[0].extend(groups.pop(key))
 
 
 def find_run(runs: Iterable[Run], report_id: str) -> Run | None:
@@ -168,12 +168,12 @@ def _find_job(jobs: list[list[RankSummary]], place: int, capture: Sequence[RankS
     """Return the job of a machine's capture: at the same time, else as many captures after the first; or a new one."""
     ranks = {one.rank for one in capture}
     lacking = [job for job in jobs if ranks.isdisjoint(one.rank for one in job)]
-    found = [job for job in lacking if _overlap(job, capture)]
-    found += [job for job in jobs[place : place + 1] if job in lacking] + lacking
-    if not found:
+    candidates = [job for job in lacking if _overlap(job, capture)]
+    candidates += [job for job in jobs[place : place + 1] if job in lacking] + lacking
+    if not candidates:
         jobs.append([])
         return jobs[-1]
-    return found[0]
+    return candidates[0]
 
 
 def _overlap(job: Sequence[RankSummary], capture: Sequence[RankSummary]) -> bool:

@@ -134,9 +134,9 @@ def join_tables(run: Run, content: Content) -> RunTables:
 def _join_ranks(run: Run, content: Content, table: str) -> pd.DataFrame:
     parts: list[pa.Table] = []
     for one in run.ranks:
-        found = content.get((one.report_id, one.lane), {}).get(table, b"")
+        encoded = content.get((one.report_id, one.lane), {}).get(table, b"")
         try:
-            rows = rank_summary.decode(found)
+            rows = rank_summary.decode(encoded)
         except (pa.ArrowException, OSError):  # damaged, or of a rank whose summary is made anew
             continue
         parts.append(rows.append_column("rank", pa.array(np.full(rows.num_rows, one.rank or 0, dtype=np.int64))))

@@ -34,43 +34,43 @@ def state_unmatched(operations: Collection[str]) -> str:
     return "The collectives of the ranks differ, so nothing tells whether a rank holds the others up."
 
 
-def state_straggler(found: Straggler, run: Run) -> str:
+def state_straggler(straggler: Straggler, run: Run) -> str:
     """Say for which rank the others wait, since when, and why."""
-    since = "" if found.since is None else f" from step {found.since} on"
-    host = f" (on {words.plain(found.host)})" if found.host and len(run.hosts) > 1 else ""
-    who = f"Rank {found.rank}{host} holds"
-    if found.ranks > 1:
-        who = f"The {found.ranks} ranks of {words.plain(found.host)} hold"
-    cost = f"{words.duration(found.late_ns)} per step ({words.percent(100 * found.share)} of it)"
-    return f"{who} up the others by {cost}{since}. {_state_cause(found)}"
+    since = "" if straggler.since is None else f" from step {straggler.since} on"
+    host = f" (on {words.plain(straggler.host)})" if straggler.host and len(run.hosts) > 1 else ""
+    who = f"Rank {straggler.rank}{host} holds"
+    if straggler.ranks > 1:
+        who = f"The {straggler.ranks} ranks of {words.plain(straggler.host)} hold"
+    cost = f"{words.duration(straggler.late_ns)} per step ({words.percent(100 * straggler.share)} of it)"
+    return f"{who} up the others by {cost}{since}. {_state_cause(straggler)}"
 
 
-def _state_cause(found: Straggler) -> str:
-    longer = f"{words.duration(found.cause_ns)} longer per step than that of the median rank"
-    if found.cause == "compute" and found.slower is not None:
-        kernel = f", most in {words.code(found.kernel)}" if found.kernel else ""
+def _state_cause(straggler: Straggler) -> str:
+    longer = f"{words.duration(straggler.cause_ns)} longer per step than that of the median rank"
+    if straggler.cause == "compute" and straggler.slower is not None:
+        kernel = f", most in {words.code(straggler.kernel)}" if straggler.kernel else ""
         equal = "as many launches of as many threads"
         clock = ""
-        if found.clock_mhz and found.usual_mhz:
-            clock = f" at {found.clock_mhz:,.0f} MHz against {found.usual_mhz:,.0f} MHz"
+        if straggler.clock_mhz and straggler.usual_mhz:
+            clock = f" at {straggler.clock_mhz:,.0f} MHz against {straggler.usual_mhz:,.0f} MHz"
         advice = "" if clock else " Look at its clocks, power and temperature."
         return (
-            f"Its compute takes {longer}, with {equal}{kernel}: its kernels take {found.slower:.2f}x as long{clock}."
-            f"{advice}"
+            f"Its compute takes {longer}, with {equal}{kernel}: its kernels take {straggler.slower:.2f}x as long"
+            f"{clock}.{advice}"
         )
-    if found.cause == "work":
-        kernel = f", most in {words.code(found.kernel)}" if found.kernel else ""
+    if straggler.cause == "work":
+        kernel = f", most in {words.code(straggler.kernel)}" if straggler.kernel else ""
         return f"Its compute takes {longer}{kernel}: it has more work. Balance batches over the ranks."
-    if found.cause == "idle":
-        place = f" in {words.code(found.place)}" if found.place else ""
-        what = f" The CPU meanwhile: {words.plain(found.idle)}{place}." if found.idle else ""
-        if found.cpu == "slow":
+    if straggler.cause == "idle":
+        place = f" in {words.code(straggler.place)}" if straggler.place else ""
+        what = f" The CPU meanwhile: {words.plain(straggler.idle)}{place}." if straggler.idle else ""
+        if straggler.cpu == "slow":
             return (
                 f"Its CPU takes {longer} for the same launches{place}: look for other programs on its cores, their"
                 " clocks, and cores far from its GPU (`taskset`, `numactl`)."
             )
-        return f"{'Its CPU takes' if found.cpu else 'The idle time of its GPU is'} {longer}.{what}"
-    if found.cause == "copy":
+        return f"{'Its CPU takes' if straggler.cpu else 'The idle time of its GPU is'} {longer}.{what}"
+    if straggler.cause == "copy":
         return f"The time of its copies is {longer}."
     return "No part of its own steps is longer by that much; compare its timeline with that of another rank."
 

@@ -116,8 +116,8 @@ def _find_among(tables: RunTables, waits: Matrix, known: "np.ndarray[Any, np.dty
         return None
     since = int(np.array(tables.step_numbers)[known][at]) if at else None
     columns = np.flatnonzero(known)[at:]
-    found = _explain_delay(tables, rows, columns, lead, step_ns, since)
-    return found if found.share >= (SLOW_CPU if found.cpu == "slow" else LEAST) else None
+    straggler = _explain_delay(tables, rows, columns, lead, step_ns, since)
+    return straggler if straggler.share >= (SLOW_CPU if straggler.cpu == "slow" else LEAST) else None
 
 
 def measure_lateness(waits: Matrix) -> Matrix:

@@ -50,15 +50,15 @@ def find_members(rows: pd.DataFrame) -> list[Members]:
     ranks = places["rank"].drop_duplicates().sort_values().to_numpy()
     durations, ends = np.split(wide.to_numpy(dtype=float).T, 2)  # columns are in the order of their names
     transfer_ns = float(np.median(durations.min(axis=0)))
-    left, found = np.arange(len(ends)), []
+    left, members = np.arange(len(ends)), []
     while len(left):
         change = np.quantile(np.abs(np.diff(ends[left] - ends[left[0]])), TOGETHER, axis=1)
         is_member = change <= TOGETHER_NS
         if (change[~is_member] < APART * transfer_ns).any():
             return []
-        found.append(tuple(ranks[left[is_member]].tolist()))
+        members.append(tuple(ranks[left[is_member]].tolist()))
         left = left[~is_member]
-    return found
+    return members
 
 
 def list_members(members: Sequence[int]) -> str:

@@ -162,11 +162,11 @@ def _list_range_rows(rows: pd.DataFrame, count: int) -> Iterator[Row]:
     """Yield the ranges directly inside the outermost ones, whose own work counts for themselves."""
     times = rows.assign(ns=rows["kernel_ns"].fillna(0).astype(float))
     inner = times[times["level"] == 1]
-    found = dict(zip(inner["pattern"], inner["ns"], strict=True))
+    ns_by_pattern = dict(zip(inner["pattern"], inner["ns"], strict=True))
     for pattern, ns in times.loc[times["level"] == 0, ["pattern", "ns"]].itertuples(index=False):
-        below = sum(one for name, one in found.items() if name.startswith(f"{pattern}/"))
-        found[pattern] = max(0.0, ns - below)
-    largest = sorted((item for item in found.items() if item[1]), key=lambda item: -item[1])
+        below = sum(one for name, one in ns_by_pattern.items() if name.startswith(f"{pattern}/"))
+        ns_by_pattern[pattern] = max(0.0, ns - below)
+    largest = sorted((item for item in ns_by_pattern.items() if item[1]), key=lambda item: -item[1])
     for name, ns in largest[:RANGES]:
         yield Row("range", ns / count, shorten_name(str(name)))
 

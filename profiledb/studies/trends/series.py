@@ -73,16 +73,16 @@ def build_series(
     choices: Mapping[str, str],
 ) -> dict[str, Series]:
     """Return all series by name, of the reports with these facts."""
-    found: dict[str, list[Point]] = {}
+    points_by_series: dict[str, list[Point]] = {}
     for report_id, known in facts.items():
         chosen = choices.get(report_id)
         if chosen == "":
             continue
         teller = _make_teller(known, rules, labels.get(report_id, ()))
-        found.setdefault(chosen or name_series(known, rules, teller), []).append(
+        points_by_series.setdefault(chosen or name_series(known, rules, teller), []).append(
             make_point(known, rules, teller, moved=bool(chosen))
         )
-    return {one: Series(one, tuple(sorted(points, key=sort_key))) for one, points in sorted(found.items())}
+    return {one: Series(one, tuple(sorted(points, key=sort_key))) for one, points in sorted(points_by_series.items())}
 
 
 def sort_key(point: Point) -> tuple[datetime, str, str]:

@@ -140,10 +140,10 @@ class Reader:
 
     def _make_lines(self, name: str, hidden: Collection[str]) -> Iterator[Line]:
         """Yield a line for each of ``LISTED`` that a report has."""
-        found = [(measure, *self._read_figures(name, measure, hidden)) for measure in LISTED]
-        found = [one for one in found if one[2]]
-        changes = series_changes.detect_changes(self.store, [[row["value"] for row in rows] for _, _, rows in found])
-        for (measure, (count, first), rows), known in zip(found, changes, strict=True):
+        figures = [(measure, *self._read_figures(name, measure, hidden)) for measure in LISTED]
+        figures = [one for one in figures if one[2]]
+        changes = series_changes.detect_changes(self.store, [[row["value"] for row in rows] for _, _, rows in figures])
+        for (measure, (count, first), rows), known in zip(figures, changes, strict=True):
             yield Line(
                 name, MEASURES[measure], count, datetime.fromisoformat(first), datetime.fromisoformat(rows[-1]["at"]),
                 tuple(row["value"] for row in rows[-RECENT:]), known.drifts,

@@ -162,9 +162,9 @@ def _watch_ranges(window, owner, name):
 
     def watched(*arguments, **named):
         text = arguments[0] if arguments else named.get("msg", named.get("message", named.get("name")))
-        found = _STEP.search(text) if isinstance(text, str) else None
-        if found:
-            _run_safely(window.step_begins, int(found.group(1)))
+        match = _STEP.search(text) if isinstance(text, str) else None
+        if match:
+            _run_safely(window.step_begins, int(match.group(1)))
         return original(*arguments, **named)
 
     setattr(owner, name, watched)
@@ -176,9 +176,9 @@ def _watch_record_functions(window, torch):
     original = owner.__enter__
 
     def entered(self):
-        found = _STEP.search(self.name) if isinstance(self.name, str) and self is not window.range else None
-        if found:
-            _run_safely(window.step_begins, int(found.group(1)), True)
+        match = _STEP.search(self.name) if isinstance(self.name, str) and self is not window.range else None
+        if match:
+            _run_safely(window.step_begins, int(match.group(1)), True)
         return original(self)
 
     owner.__enter__ = entered
@@ -222,9 +222,9 @@ def _watch_nvtx(window, nvtx):
         def entered(self):
             text = getattr(getattr(self, "attributes", None), "message", None) or getattr(self, "message", None)
             text = text or (getattr(self, "init_args", None) or (None,))[0]  # nvtx 0.2.17
-            found = _STEP.search(str(text)) if text else None
-            if found:
-                _run_safely(window.step_begins, int(found.group(1)))
+            match = _STEP.search(str(text)) if text else None
+            if match:
+                _run_safely(window.step_begins, int(match.group(1)))
             return original(self)
 
         _run_safely(setattr, nvtx.annotate, "__enter__", entered)
