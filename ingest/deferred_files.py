@@ -77,7 +77,7 @@ class Deferrals:
             self._waits.clear()
 
     def forget(self, path: str) -> None:
-        """Drop a file that is gone."""
+        """Drop a file that is gone, or that belongs to a report beside it."""
         self._waits.pop(path, None)
 
     def retry(self, job: Job, folder: Path) -> bool:

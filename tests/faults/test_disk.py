@@ -6,19 +6,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from ingest.deferred_files import STATE
+from profiledb.errors import CatalogError
 from profiledb.library import disk
 from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
 from tests.support.dropped_files import SAMPLE, job_of, made
-from tests.support.processes import cpu_seconds, without_privileges
+from tests.support.processes import cpu_seconds, runs_below, without_privileges
 
 SAID = "The disk is full. New files wait."
 
@@ -86,7 +87,10 @@ def small(tmp_path: Path, inbox: Path) -> Iterator[Small]:
     disk_of_test = Small(folder, inbox, tmp_path / "log")
     yield disk_of_test
     if disk_of_test.log.exists():  # pytest shows it if the test failed
-        print(disk_of_test.said(), *disk_of_test.library.catalog.jobs(), sep="\n")
+        print(disk_of_test.said())
+    disk_of_test.free()
+    with suppress(CatalogError):
+        print(*disk_of_test.library.catalog.jobs(), sep="\n")
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
@@ -121,27 +125,28 @@ def test_a_first_start_on_a_full_disk_and_a_disk_that_fills_between(small: Small
 
 @pytest.mark.integration
 def test_a_catalog_that_cannot_be_written_between_taking_and_recording(small: Small) -> None:
-    """The disk fills to the last byte while a converter runs, so the worker can record nothing about the file, unless
-    the catalog's log has space left, which depends on how many pages it had."""
+    """The disk fills to the last byte while a converter runs, so the worker can record nothing about the file.
+
+    The converter waits before the conversion writes anything, whose removal would make space for the catalog.
+    """
     library = small.library
-    go = small.inbox.parent / "go"
-    tool = small.inbox.parent / "nsys"
+    go, asked, tool = (small.inbox.parent / name for name in ("go", "asked", "nsys"))
     version = "NVIDIA Nsight Systems version 2025.3.1.90-253135822126v0"
     tool.write_text(
-        f'#!/bin/sh\nif [ "$1" = --version ]; then echo "{version}"; exit; fi\n[ "$2" = --help ] && exit\n'
-        f"while [ ! -e {go} ]; do sleep 0.1; done\nexit 1\n"
+        f'#!/bin/sh\nif [ "$1" = --version ]; then\n  if [ -e {asked} ]; then while [ ! -e {go} ]; do sleep 0.1; done\n'
+        f'  else touch {asked}; fi\n  echo "{version}"; exit\nfi\n[ "$2" = --help ] && exit\nexit 1\n'
     )
     tool.chmod(0o755)
     shutil.copy(SAMPLE, small.inbox / "a.nsys-rep")
     shutil.copy(SAMPLES / "transformer_training.sqlite", small.inbox / "a.sqlite")
-    path = small.inbox / "a.nsys-rep"
-    with small.worker(WARPDECK_NSYS=str(tool)):
+    with small.worker(WARPDECK_NSYS=str(tool)) as process:
         wait_until(lambda: (job := small.job("a.nsys-rep")) is not None and job.state == "converting")
+        wait_until(lambda: runs_below(process, tool))
         small.fill()
         made(small.inbox / "b.sqlite")
         go.touch()
-        wait_until(lambda: "free space" in small.said() or job_of(library, path).state == STATE)
-        assert job_of(library, path).state in ("converting", STATE)
+        wait_until(lambda: "catalog cannot be written" in small.said())
+        assert job_of(library, small.inbox / "a.nsys-rep").state == "converting", "the catalog could not be told"
         small.free()
         wait_until(lambda: small.is_ready("a.nsys-rep", "b.sqlite"), seconds=120)
     assert not {job.state for job in library.catalog.jobs()} & {"waiting", "converting", "loading", "failed"}

@@ -257,6 +257,7 @@ def once(inbox: Path, empty_library: Library, tmp_path: Path) -> Iterator[subpro
 
 
 def test_all_that_a_command_forked_ends_with_it(once: subprocess.Popen[bytes], empty_library: Library) -> None:
+    wait_until(lambda: len(psutil.Process(once.pid).children(recursive=True)) >= 3)
     below = psutil.Process(once.pid).children(recursive=True)
     assert len(below) >= 3, "the server, the conversion and its converter"
     once.kill()

@@ -38,6 +38,15 @@ def processes_in(folder: Path) -> list[str]:
     return found
 
 
+def runs_below(process: subprocess.Popen[bytes], program: Path) -> bool:
+    """Return True if a descendant of this process runs the program."""
+    for one in psutil.Process(process.pid).children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if str(program) in one.cmdline():
+                return True
+    return False
+
+
 def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
     """Return the CPU seconds that a process and its descendants have used."""
     whole = psutil.Process(process.pid)
