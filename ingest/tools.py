@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -48,6 +49,8 @@ ASKED_AGAIN_S = 300.0
 """A tool that did not answer is asked again after this many seconds: the machine may have been short of memory."""
 _TOO_LONG = (-signal.SIGXFSZ, 128 + signal.SIGXFSZ)
 """Exit statuses of a program, and of a shell around it, that exceeded RLIMIT_FSIZE."""
+_starting = threading.Lock()
+"""Held while a program starts."""
 _VERSION = re.compile(r"(\d{4})\.(\d+)\.(\d+)(?:\.(\d+))?")
 
 
@@ -101,14 +104,15 @@ def run(
     subject = " ".join([name, *map(str, argv[1:2])])
     with stdout.open("wb") if stdout else nullcontext(subprocess.PIPE) as target:
         try:
-            process = subprocess.Popen(
-                [str(a) for a in argv],
-                stdin=subprocess.DEVNULL,
-                stdout=target,
-                stderr=subprocess.PIPE,
-                cwd=cwd,
-                env=_build_plain_environment(),
-            )
+            with _starting:
+                process = subprocess.Popen(
+                    [str(a) for a in argv],
+                    stdin=subprocess.DEVNULL,
+                    stdout=target,
+                    stderr=subprocess.PIPE,
+                    cwd=cwd,
+                    env=_build_plain_environment(),
+                )
         except OSError as error:
             raise ConversionError(f"{name} could not be started.", detail=str(error)) from error
     tails = [Tail(pipe) if pipe else None for pipe in (process.stdout, process.stderr)]
@@ -128,6 +132,11 @@ def run(
     if ending := process_endings.find_ending(subject, done.returncode, errors + out, oom_kills_before, done.output):
         raise ending
     return done
+
+
+def stop_starting() -> None:
+    """Let no thread of this process start a program any more: it waits until the process ends."""
+    _starting.acquire()
 
 
 @cache

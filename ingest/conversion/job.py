@@ -18,7 +18,7 @@ from typing import Any
 
 import duckdb
 
-from ingest import format_detection
+from ingest import format_detection, tools
 from ingest.conversion import file_kind, prepared_files, processes, sandbox, schema_upgrade
 from ingest.conversion.failures import describe_error
 from ingest.conversion.messages import DATABASE, PREVIEW, SIDECAR, Outcome, Request
@@ -180,6 +180,7 @@ def _die_with_worker() -> None:
     while os.read(0, 4096):
         pass
     _output.acquire()  # for good: a main thread whose converter was killed would end this process before its children
+    tools.stop_starting()  # it would start the next converter, whose children could outlive this process
     processes.end_adopted()
     processes.end_group(os.getpgrp())
 

@@ -5,12 +5,14 @@ import os
 import resource
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 
+from ingest import tools
 from ingest.conversion import limits, processes
 from ingest.prefetch import IDLE_S
 from profiledb import config, confinement
@@ -109,13 +111,27 @@ def test_nothing_survives_a_worker_that_is_killed(inbox: Path, empty_library: Li
     (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
     worker = start_worker(inbox, empty_library, WARPDECK_NSYS=str(tool))
     wait_until(lambda: bool(strays(mark)))
+    below = psutil.Process(worker.pid).children(recursive=True)
     worker.kill()
     worker.wait()
-    wait_until(lambda: not strays(mark), seconds=20)
+    _, left = psutil.wait_procs(below, timeout=20)
+    assert not left
+    assert not strays(mark)
+
+
+def test_no_converter_starts_in_a_process_that_ends(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The converter at hand was killed, and the conversion would go on with the next one."""
+    monkeypatch.setattr(tools, "_starting", threading.Lock())
+    tools.stop_starting()
+    next_one = threading.Thread(target=tools.run, args=(["touch", tmp_path / "started"],), daemon=True)
+    next_one.start()
+    next_one.join(0.5)
+    assert next_one.is_alive()
+    assert not (tmp_path / "started").exists()
 
 
 def strays(mark: str) -> list[int]:
-    return [one.pid for one in psutil.process_iter(["cmdline"]) if mark in (one.info["cmdline"] or [])[-1:]]
+    return [one.pid for one in psutil.process_iter(["cmdline"]) if mark in " ".join(one.info["cmdline"] or [])]
 
 
 def test_a_converter_writes_nowhere_but_in_its_folder(
