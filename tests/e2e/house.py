@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from playwright.sync_api import BrowserContext, Page, ViewportSize
+from playwright.sync_api import BrowserContext, Locator, Page, ViewportSize, expect
 
 from bench.pages import turn_to, wait_at_rest
 from profiledb.library.catalog import read_clock
@@ -98,3 +98,9 @@ def show(page: Page, address: str, path: str) -> None:
     else:
         page.goto(address + path)
         wait_at_rest(page, HEADING)
+
+
+def click_table(table: Locator, x: float, y: float) -> None:
+    """Click into a table, in pixels from its corner, once it is drawn: Streamlit loses a click before that."""
+    expect(table.locator('[role="gridcell"]').first).to_be_attached()
+    table.click(position={"x": x, "y": y})

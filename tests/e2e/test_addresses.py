@@ -62,7 +62,7 @@ def choose(page: Page, report: Manifest) -> None:
 def open_row(page: Page, row: int) -> None:
     """Clicks Open in a row of the Library."""
     table = page.get_by_test_id("stDataFrame").first
-    table.click(position={"x": OPEN_PX, "y": ROW_PX * (row + 1) + ROW_PX // 2})
+    house.click_table(table, OPEN_PX, (row + 1.5) * ROW_PX)
 
 
 def expect_overview(page: Page, report: Manifest, after_library: bool = False) -> None:
@@ -103,7 +103,7 @@ def test_the_library_goes_on_where_the_report_at_hand_is_deleted(
     page.goto(address)
     summary = page.locator(".st-key-menu a", has_text="Summary")
     expect(summary).to_have_attribute("href", re.compile(gone.id))
-    page.get_by_test_id("stDataFrame").first.click(position={"x": 18, "y": ROW_PX + ROW_PX // 2})
+    house.click_table(page.get_by_test_id("stDataFrame").first, 18, 1.5 * ROW_PX)
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.get_by_role("dialog")).to_have_count(0)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, Position, expect
+from playwright.sync_api import Locator, Page, expect
 
 from app.views.library.table import ROW_PX
 from bench.pages import run_dashboard
@@ -26,8 +26,8 @@ def cell(page: Page, text: str) -> Locator:
 
 
 def click_first_row(page: Page) -> None:
-    """Clicks into the second column of the first row of the first table, where a person would."""
-    page.locator('[data-testid="stDataFrame"]').first.click(position={"x": 150, "y": 50})
+    """Click into the second column of the first row of the first table, where a person would."""
+    house.click_table(page.get_by_test_id("stDataFrame").first, 150, 50)
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +68,7 @@ def test_a_report_is_dropped_labeled_and_deleted_in_five_clicks(page: Page, own:
     page.locator('input[type="file"]').set_input_files(SAMPLES / DROPPED)  # 1: dropped
     expect(cell(page, DROPPED)).to_be_attached()
     row = [report.name for report in Library(folder / "library").list()].index(DROPPED)
-    place: Position = {"x": 18, "y": int((row + 1.5) * ROW_PX)}
-    page.get_by_test_id("stDataFrame").first.click(position=place)  # 2: selected
+    house.click_table(page.get_by_test_id("stDataFrame").first, 18, (row + 1.5) * ROW_PX)  # 2: selected
     page.get_by_role("button", name="Labels").click()  # 3: labeled, by typing
     page.get_by_role("combobox", name="Labels").fill("slow")
     page.keyboard.press("Enter")

@@ -65,7 +65,7 @@ def open_library(page: Page, address: str) -> None:
 
 
 def select_first(page: Page) -> None:
-    page.get_by_test_id("stDataFrame").first.click(position={"x": 18, "y": 51})
+    house.click_table(page.get_by_test_id("stDataFrame").first, 18, 51)
     expect(page.get_by_role("button", name="Rename")).to_be_visible()
 
 

@@ -77,4 +77,4 @@ def choose(page: Page, path: str) -> None:
     search.press("Enter")
     expect(picker.locator('[role="gridcell"]', has_text=path).first).to_be_attached()
     expect(picker.locator('[role="row"]')).to_have_count(2)  # its heading and the range
-    picker.locator('[data-testid="stDataFrame"]').click(position={"x": 18, "y": 50})
+    house.click_table(picker.get_by_test_id("stDataFrame"), 18, 50)

@@ -38,7 +38,7 @@ class Visitor:
     def choose(self, name: str) -> str:
         """Open a report from the Library and return its id. Later clicks count."""
         self.go(f"/?q={name}")
-        self.page.get_by_test_id("stDataFrame").first.click(position={"x": 60, "y": int(1.5 * ROW_PX)})
+        house.click_table(self.page.get_by_test_id("stDataFrame").first, 60, 1.5 * ROW_PX)
         report = self.library.find(name).id
         expect(self.page).to_have_url(re.compile(rf"\?report={report}$"))
         self.rest()
@@ -243,7 +243,7 @@ def test_a_report_is_found_and_pinned(someone: Visitor) -> None:
     expect(page.get_by_text(f"1 of {len(someone.library.list())} reports")).to_be_visible()
     someone.rest()
     someone.clicks += 1
-    page.get_by_test_id("stDataFrame").first.click(position={"x": 18, "y": int(1.5 * ROW_PX)})
+    house.click_table(page.get_by_test_id("stDataFrame").first, 18, 1.5 * ROW_PX)
     someone.click(page.get_by_role("button", name="Pin", exact=True))
     expect(page.get_by_role("button", name="Unpin", exact=True)).to_be_visible()
     assert someone.library.catalog.labels()[someone.library.find(FIXED).id] == ["pinned"]
