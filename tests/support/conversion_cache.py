@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests.support import ingestion
+
 VARIABLE = "WARPDECK_TEST_KEPT"
 
 _OWN = f"{VARIABLE}.pid"
@@ -70,7 +72,6 @@ def share_answers(library: Path) -> None:
 
 def _key(files: Sequence[Path]) -> str:
     """Return a key for the names and contents of files and the settings of their import."""
-    settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("WARPDECK_"))
-    lines = [repr(item) for item in settings if not item[0].startswith(("WARPDECK_TEST_", "WARPDECK_DATA"))]
+    lines = [repr(item) for item in ingestion.read_settings()]
     lines += [f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]

@@ -37,7 +37,7 @@ class Ingested:
 
 def once(argv: list[str], environment: dict[str, str]) -> Ingested:
     """Run the worker once with these arguments and extra environment variables."""
-    waiting = None if environment else _waiting(_settings())
+    waiting = None if environment else _waiting(read_settings())
     if waiting and waiting.lock.acquire(blocking=False):
         try:
             return waiting.ask(argv)
@@ -84,8 +84,8 @@ def _waiting(_: tuple[tuple[str, str], ...]) -> Waiting:
     return Waiting()
 
 
-def _settings() -> tuple[tuple[str, str], ...]:
-    """Return the settings of this process; a waiting process has those it was started with."""
+def read_settings() -> tuple[tuple[str, str], ...]:
+    """Return the settings that affect a worker of this process; a waiting one has those it was started with."""
     ours = sorted((name, value) for name, value in os.environ.items() if name.startswith("WARPDECK_"))
     return tuple(item for item in ours if not item[0].startswith(OF_THE_DASHBOARD))
 
