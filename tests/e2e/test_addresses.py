@@ -116,7 +116,10 @@ def test_the_library_goes_on_where_the_report_at_hand_is_deleted(
     expect_overview(page, left[-1], after_library=True)
 
 
-@pytest.mark.parametrize(("url", "name"), [("summary", house.STEPS), ("roofline", house.INFERENCE)])
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [("summary", house.STEPS), pytest.param("roofline", house.INFERENCE, marks=pytest.mark.slow("another page"))],
+)
 def test_a_link_to_no_report_says_so_and_leaves_the_menu(
     visitor: Page, address: str, library: Library, url: str, name: str
 ) -> None:

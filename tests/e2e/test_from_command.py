@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.warpdeck.started import MODULE, Desk
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow("records a program and starts a server")]
 TRAIN = """
 import torch
 model = torch.nn.Linear(64, 64)

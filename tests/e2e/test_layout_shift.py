@@ -18,7 +18,7 @@ WATCH = """() => {
     for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts.push(entry.value);
   }).observe({type: 'layout-shift', buffered: true});
 }"""
-MAIN = ("", "summary", "timeline", "findings", "kernels", "idle")
+MAIN = ("", "summary", "kernels")
 LOOKS: tuple[tuple[int, Theme], ...] = ((1440, "light"), (800, "dark"))
 """Width of the window and theme; a theme has its own colors and the same layout."""
 

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.app.web.provider import guarded, provider
 from tests.conftest import SAMPLES, ingest_files
+from tests.e2e import house
 
 pytestmark = pytest.mark.browser
 NAME = "transformer_inference.sqlite"
@@ -68,7 +69,7 @@ def test_a_viewer_is_offered_nothing_to_change(page: Page, address: str) -> None
     expect(page.locator('[role="gridcell"]', has_text=NAME).first).to_be_attached()
     expect(page.locator('input[type="file"]')).to_have_count(0)
     expect(page.get_by_text("Select rows to compare or download reports.")).to_be_visible()
-    table.click(position={"x": 15, "y": 50})
+    house.click_table(table, 15, 50)
     expect(page.get_by_test_id("stBaseButton-primary").filter(has_text="Open")).to_be_visible()
     for name in ("Delete", "Labels", "Link a report"):
         expect(page.get_by_role("button", name=name)).to_have_count(0)

@@ -20,7 +20,7 @@ from profiledb.studies.trends import summary_refresh
 from tests.conftest import SAMPLES, Once, copy_data, ingest_files, put_together
 from tests.e2e import house
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow("summarizes a pair, a run of four ranks and a trace")]
 SLOW, FIXED = "idle_host_bound.nsys-rep", "idle_fixed.nsys-rep"
 RANK, TRACE = "ddp_overlap_4_rank0.sqlite", "torch_training.pt.trace.json.gz"
 SYSTEMS = (house.TRAINING, house.STARVED, SLOW, FIXED)
