@@ -61,6 +61,7 @@ def test_causal_and_sizes_beside_the_report(dashboard: Dashboard, data: Path) ->
     assert "useful_flops" not in at.dataframe[1].value
 
 
+@pytest.mark.slow("draws the page of two reports, twice")
 @needs_samples
 def test_another_report_adds_its_length(dashboard: Dashboard, data: Path) -> None:
     library = stored(data)

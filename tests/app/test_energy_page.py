@@ -74,6 +74,7 @@ def test_a_log_of_seconds(dashboard: Dashboard, library: Library) -> None:
     assert ranges.loc[ranges["note"] == "too short to measure", "energy_j"].isna().all()
 
 
+@pytest.mark.slow("draws the page of another sample")
 @needs_samples
 def test_milliseconds_are_too_short(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("energy", report=sample(library, "idle_fixed"))

@@ -188,6 +188,7 @@ def test_an_empty_compute_report(page: Open, publish: Publish) -> None:
     assert "No profiled kernels in this report." in plain_texts(at)
 
 
+@pytest.mark.slow("draws eight pages")
 def test_compute_launches(page: Open, library: Library) -> None:
     report_id = of(library, "transformer_training.ncu-rep")
     assert "Select a launch" in page("kernel_profiles", report_id).info[-1].value

@@ -38,6 +38,7 @@ def test_one_report(dashboard: Dashboard, library: Library) -> None:
     assert metric(at, "Steps") == ["5"]
 
 
+@pytest.mark.slow("draws a whole page for another mode")
 def test_by_thread(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "transformer_training.nsys-rep"), mode="thread", top="optimizer")
     assert "Launches count from this thread only" in plain_texts(at)
@@ -58,7 +59,14 @@ def test_two_reports(dashboard: Dashboard, library: Library) -> None:
     assert kernels["change_ns"].abs().is_monotonic_decreasing
 
 
-@pytest.mark.parametrize("name", [lambda report: report.name, lambda report: report.id[:8]], ids=["file", "prefix"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        lambda report: report.name,
+        pytest.param(lambda report: report.id[:8], marks=pytest.mark.slow("draws a page of two reports again")),
+    ],
+    ids=["file", "prefix"],
+)
 def test_the_address_names_the_other_report_as_it_names_the_first(
     dashboard: Dashboard, library: Library, name: Callable[[Manifest], str]
 ) -> None:

@@ -40,7 +40,13 @@ def note_worked_out(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return worked
 
 
-@pytest.mark.parametrize("name", ["transformer_training.sqlite", "launches_graph.sqlite"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "transformer_training.sqlite",
+        pytest.param("launches_graph.sqlite", marks=pytest.mark.slow("prepares another report")),
+    ],
+)
 def test_pages_of_a_prepared_report_work_nothing_out(
     name: str, tmp_path: Path, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,6 +68,7 @@ def test_pages_of_a_prepared_report_work_nothing_out(
     assert worked, "what nobody has asked before is worked out"
 
 
+@pytest.mark.slow("prepares a whole report for one page")
 def test_scaling_asks_what_the_summary_for_lists_has_asked(
     tmp_path: Path, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,6 +35,7 @@ def test_a_systems_report_without_a_compute_report_says_what_to_capture(dashboar
     assert "ncu --set roofline" in texts(at)
 
 
+@pytest.mark.slow("asks every Compute report what it covers")
 @needs_samples
 def test_a_compute_report_that_covers_nothing_is_not_chosen_by_itself(dashboard: Dashboard, library: Library) -> None:
     report = library.find("dataloader_starved.nsys-rep").id

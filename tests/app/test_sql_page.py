@@ -59,6 +59,7 @@ def test_what_is_refused_is_said_and_what_is_hostile_is_inert(page: AppTest) -> 
     assert len(at.get("plotly_chart")) == 1
 
 
+@pytest.mark.slow("asks one more question on a whole page")
 def test_an_example_runs(page: AppTest) -> None:
     box = next(one for one in page.selectbox if one.label == "Examples")
     at = box.set_value(box.options[0]).run()

@@ -11,12 +11,13 @@ from profiledb.library.library import Library
 from profiledb.query import analysis, views
 from tests.conftest import CORPUS, Ingest
 from tests.support import exports
+from tests.support.every_report import slow_but
 from tests.support.exports import MAIN, OTHER, PID
 
 RECORDS = {"mpi_event_trace": "mpi", "openacc_sum": "openacc", "um_total_sum": "faults"}
 
 
-@pytest.mark.parametrize("name", RECORDS)
+@pytest.mark.parametrize("name", slow_but(["um_total_sum"], RECORDS, "takes the same file in again"))
 def test_a_report_without_the_data_tells_the_command(
     ingest: Ingest, inbox: Path, empty_library: Library, name: str
 ) -> None:
@@ -81,6 +82,7 @@ OPENACC_CELLS = {
 """Columns of the export and of openacc_event that hold the same."""
 
 
+@pytest.mark.slow("reads every cell of an export that nsys makes first")
 @pytest.mark.skipif(not CORPUS.exists(), reason="needs ../shared/corpus")
 def test_every_cell_is_in_its_table_or_in_raw(edited: tuple[Path, Library]) -> None:
     folder, library = edited

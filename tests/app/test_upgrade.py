@@ -77,9 +77,7 @@ def test_every_schema_has_a_library() -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize(
-    "commit", slow_but([FIRST, SECOND], MADE_BY.values(), "every earlier version; the next test upgrades each, too")
-)
+@pytest.mark.parametrize("commit", slow_but([FIRST], MADE_BY.values(), "a worker and three pages for each version"))
 def test_a_library_of_an_earlier_version_keeps_all_reports(
     commit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dashboard: Dashboard
 ) -> None:
@@ -104,7 +102,9 @@ def test_a_library_of_an_earlier_version_keeps_all_reports(
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("schema", range(OLDEST_SCHEMA, SCHEMA_VERSION))
+@pytest.mark.parametrize(
+    "schema", slow_but([OLDEST_SCHEMA], range(OLDEST_SCHEMA, SCHEMA_VERSION), "a worker for each version")
+)
 def test_an_upgraded_report_is_what_its_source_would_become(schema: int, tmp_path: Path) -> None:
     library = unpacked(MADE_BY[schema], tmp_path / "first")
     with closing(sqlite3.connect(library.folder / "catalog.sqlite")) as db, db:
@@ -242,7 +242,9 @@ def test_worker_and_commands_refuse_what_a_later_version_has_changed(
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("change", [catalog, report], ids=lambda change: change.__name__)
+@pytest.mark.parametrize(
+    "change", slow_but([catalog], [catalog, report], "starts another server"), ids=lambda change: change.__name__
+)
 def test_a_server_says_that_a_later_version_has_changed_the_library(
     change: Callable[[Library], None], tmp_path: Path
 ) -> None:

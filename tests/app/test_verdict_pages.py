@@ -11,6 +11,7 @@ from app.ui import verdicts
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.app.conftest import Dashboard, needs_samples
+from tests.support.every_report import slow_but
 
 COMPUTE, SYSTEMS = "transformer_training.ncu-rep", "transformer_training.nsys-rep"
 PAIRS = {COMPUTE: SYSTEMS, "attention.ncu-rep": "attention.nsys-rep", "kernels.ncu-rep": "kernels.nsys-rep",
@@ -72,6 +73,7 @@ def by_metrics(library: Library, report: str) -> dict[int, str]:
     return told
 
 
+@pytest.mark.slow("draws six pages")
 @needs_samples
 def test_masked_fill_has_one_verdict_on_all_pages(dashboard: Dashboard, library: Library) -> None:
     compute, systems = library.find(COMPUTE).id, library.find(SYSTEMS).id
@@ -95,7 +97,7 @@ def test_masked_fill_has_one_verdict_on_all_pages(dashboard: Dashboard, library:
 
 
 @needs_samples
-@pytest.mark.parametrize("report", PAIRS)
+@pytest.mark.parametrize("report", slow_but([COMPUTE, "kernels.ncu-rep"], PAIRS, "another pair of reports"))
 def test_no_two_answers_disagree_about_a_launch(library: Library, report: str) -> None:
     """Every analysis with a verdict or a bound gives the one that follows from ncu's metrics."""
     expected = by_metrics(library, report)
