@@ -16,19 +16,29 @@ pytestmark = needs_torch_samples
 
 
 @pytest.fixture
+def pair(torch_training: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """A copy of the two reports of a training as the library of the dashboard."""
+    return use_copy(torch_training, tmp_path, monkeypatch)
+
+
+@pytest.fixture
 def shelf(torch_samples: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
-    """A copy of the samples as the library of the dashboard."""
+    """A copy of all samples as the library of the dashboard."""
+    return use_copy(torch_samples, tmp_path, monkeypatch)
+
+
+def use_copy(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     folder = tmp_path / "data"
-    copy_data(torch_samples.folder, folder / "library")
+    copy_data(library.folder, folder / "library")
     monkeypatch.setenv("WARPDECK_DATA", str(folder))
     return Library(folder / "library")
 
 
-def test_a_linked_report_shows_operators_of_its_kernels(dashboard: Dashboard, shelf: Library) -> None:
-    report = shelf.find(NSYS[TRAINING]).id
+def test_a_linked_report_shows_operators_of_its_kernels(dashboard: Dashboard, pair: Library) -> None:
+    report = pair.find(NSYS[TRAINING]).id
     at = dashboard("kernels", report=report)
     assert "operator" not in at.dataframe[0].value.columns
-    links.link_trace(shelf, report, shelf.find(TRAINING).id)
+    links.link_trace(pair, report, pair.find(TRAINING).id)
     at = dashboard("kernels", report=report)
     assert not at.exception
     named = at.dataframe[0].value["operator"]
@@ -42,6 +52,7 @@ def test_a_linked_report_shows_operators_of_its_kernels(dashboard: Dashboard, sh
     assert shown["modules"].str.contains("SelfAttention").any()
 
 
+@pytest.mark.slow("draws the list of reports with its dialog five times")
 def test_a_visitor_links_a_trace_and_is_told_why_another_does_not_fit(dashboard: Dashboard, shelf: Library) -> None:
     nsys, fits, other = (shelf.find(name).id for name in (NSYS[TRAINING], TRAINING, INFERENCE))
     at = dashboard()

@@ -24,12 +24,23 @@ from tests.support.ddp_samples import FOLDER, needs_ddp
 @pytest.fixture(name="summarized")
 def make_summarized(summarized_ddp: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     """A copy of the library of the samples, with their summaries; the dashboard of the test reads it."""
+    return use_copy(summarized_ddp, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def pair(summarized_pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """The same of a run of two ranks and of one GPU alone."""
+    return use_copy(summarized_pair, tmp_path, monkeypatch)
+
+
+def use_copy(library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     folder = tmp_path / "data"
-    copy_data(summarized_ddp, folder / "library")
+    copy_data(library, folder / "library")
     _use(folder, monkeypatch)
     return Library(folder / "library")
 
 
+@pytest.mark.slow("summarizes the samples of four runs")
 @needs_ddp
 def test_the_samples_are_runs_and_none_has_a_straggler(summarized: Library) -> None:
     runs = {run.name: run for run in run_lookup.list_runs(summarized)}
@@ -46,8 +57,8 @@ def test_the_samples_are_runs_and_none_has_a_straggler(summarized: Library) -> N
 
 
 @needs_ddp
-def test_the_page_says_whether_a_rank_holds_up_the_others(summarized: Library, dashboard: Dashboard) -> None:
-    at = dashboard("run", report=summarized.find("ddp_weak_4_rank0.sqlite").id)
+def test_the_page_says_whether_a_rank_holds_up_the_others(pair: Library, dashboard: Dashboard) -> None:
+    at = dashboard("run", report=pair.find("ddp_strong_2_rank0.sqlite").id)
     assert not at.exception
     assert any("no rank holds the others up" in one.value for one in at.markdown)
     assert [one.value for one in at.subheader] == [
@@ -56,6 +67,7 @@ def test_the_page_says_whether_a_rank_holds_up_the_others(summarized: Library, d
     ]  # fmt: skip
 
 
+@pytest.mark.slow("summarizes the samples of four runs")
 @needs_ddp
 def test_the_library_has_a_row_for_each_run_with_its_worst_finding(summarized: Library, dashboard: Dashboard) -> None:
     unjudged = dashboard("library").dataframe[-1].value
@@ -78,8 +90,8 @@ def test_the_library_has_a_row_for_each_run_with_its_worst_finding(summarized: L
 
 
 @needs_ddp
-def test_a_recipe_lists_all_ranks(summarized: Library, dashboard: Dashboard) -> None:
-    report = summarized.find("ddp_strong_2_rank0.sqlite").id
+def test_a_recipe_lists_all_ranks(pair: Library, dashboard: Dashboard) -> None:
+    report = pair.find("ddp_strong_2_rank0.sqlite").id
     rows = dashboard("run", report=report, recipe="nccl_sum").dataframe[-1].value
     assert list(rows["Text"]) == ["ncclAllReduce"]
     ranks = dashboard("run", report=report, recipe="nccl_sum", per="One per name and rank").dataframe[-1].value
@@ -94,12 +106,12 @@ def test_a_recipe_lists_all_ranks(summarized: Library, dashboard: Dashboard) -> 
 
 
 @needs_ddp
-def test_a_recipe_on_the_command_line_and_for_programs(summarized: Library, capsys: pytest.CaptureFixture[str]) -> None:
-    shelf = ("--library", str(summarized.folder))
+def test_a_recipe_on_the_command_line_and_for_programs(pair: Library, capsys: pytest.CaptureFixture[str]) -> None:
+    shelf = ("--library", str(pair.folder))
     main(["run", "cuda_gpu_kern_sum", "--run", "ddp_strong_2", *shelf])
     lines = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     asked = {"report": "ddp_strong_2_rank1.sqlite", "recipe": "cuda_gpu_kern_sum"}
-    answered = get("run_recipe").run(summarized, asked).plain()
+    answered = get("run_recipe").run(pair, asked).plain()
     assert [row["Name"] for row in answered["rows"]] == [line["Name"] for line in lines]
     assert (answered["name"], answered["ranks"]) == ("ddp_strong_2", 2)
     main(["run", "idle_gaps", "--run", "ddp_strong_2", *shelf])
@@ -110,7 +122,7 @@ def test_a_recipe_on_the_command_line_and_for_programs(summarized: Library, caps
     nothing = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     assert [one["Name"] for one in nothing] == [line["Name"] for line in lines]
     assert {float(one["Total Time"]) for one in nothing} == {0}
-    same = get("run_recipe").run(summarized, asked | {"other": "ddp_strong_2_rank0.sqlite"}).plain()
+    same = get("run_recipe").run(pair, asked | {"other": "ddp_strong_2_rank0.sqlite"}).plain()
     assert {row["Instances"] for row in same["rows"]} == {0}
     for wrong in (
         ["idle_gaps", "--run", "ddp_strong_2", "--diff", "ddp_strong_2"],
@@ -130,8 +142,8 @@ def test_a_browser_names_cells_of_the_map_alone() -> None:
 
 
 @needs_ddp
-def test_a_report_of_a_single_gpu_says_how_runs_are_found(summarized: Library, dashboard: Dashboard) -> None:
-    at = dashboard("run", report=summarized.find("ddp_1.sqlite").id)
+def test_a_report_of_a_single_gpu_says_how_runs_are_found(pair: Library, dashboard: Dashboard) -> None:
+    at = dashboard("run", report=pair.find("ddp_1.sqlite").id)
     assert not at.exception
     assert any("not of a run" in one.value for one in (*at.markdown, *at.info, *at.warning))
 
@@ -156,13 +168,13 @@ def test_a_hostile_name_of_a_run_is_text_everywhere(
     run_lookup.list_lines(library, work_out=True)
     (run,) = run_lookup.list_runs(library)
     assert (len(run.name), run.name.isprintable(), run.name[:30]) == (160, True, HOSTILE[:30])
-    for page in ("run", "library", "trends"):
-        at = dashboard(page, report=run.reports[0])
+    pages = {page: dashboard(page, report=run.reports[0]) for page in ("run", "library", "trends")}
+    for at in pages.values():
         assert not at.exception
         for one in (*at.markdown, *at.caption, *at.header, *at.subheader):
             text = one.value.replace("\\<", "").replace("\\*", "").replace("\\$", "").replace("\\:", "")
             assert not any(markup in text for markup in ("<img", "**b**", "$x$", ":red[", "\x1b", "\u202e")), one.value
-    (row,) = [one for one in dashboard("library").dataframe[-1].value.to_dict("records") if one["ranks"] == "2"]
+    (row,) = [one for one in pages["library"].dataframe[-1].value.to_dict("records") if one["ranks"] == "2"]
     assert row["name"] == run.name
     shelf = ["--library", str(library.folder)]
     for command in (["runs", run.name], ["runs"], ["check", run.name, "--run", "--against", "series"]):
@@ -176,6 +188,7 @@ def test_a_hostile_name_of_a_run_is_text_everywhere(
     assert get("get_run").run(library, {"report": run.reports[1]}).plain()["name"] == run.name
 
 
+@pytest.mark.slow("summarizes reports of two profilers")
 @needs_ddp
 def test_ranks_of_two_profilers_are_one_run(
     tmp_path: Path, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch

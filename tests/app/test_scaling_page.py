@@ -9,11 +9,11 @@ from app.views.scaling import charts
 from profiledb.library.library import Library
 from profiledb.studies.scaling import rows as scaling_rows
 from tests.app.conftest import Dashboard, _use, metrics, plain_texts
-from tests.conftest import copy_data
+from tests.conftest import copy_data, ingest_files
 from tests.profiledb.studies.test_scaling import gather, report
-from tests.support.ddp_samples import needs_ddp
+from tests.support.ddp_samples import list_files, needs_ddp
 from tests.support.page_reports import Publish, insert, kernel, name
-from tests.support.torch_samples import RANKS, needs_torch_samples
+from tests.support.torch_samples import FOLDER, RANKS, needs_torch_samples
 
 
 @pytest.fixture
@@ -25,6 +25,7 @@ def shelf(ddp: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Libr
     return Library(folder / "library")
 
 
+@pytest.mark.slow("draws a page of fifteen reports, twice")
 @needs_ddp
 def test_one_report_opens_its_family(dashboard: Dashboard, shelf: Library) -> None:
     at = dashboard("scaling", report=shelf.find("ddp_1.sqlite").id)
@@ -44,13 +45,12 @@ def test_one_report_opens_its_family(dashboard: Dashboard, shelf: Library) -> No
     assert "Rank 2 of ddp_overlap_4 is the last to arrive" in plain_texts(at)
 
 
+@pytest.mark.slow("takes the traces of two ranks in")
 @needs_torch_samples
-def test_traces_of_two_ranks_are_one_run(
-    dashboard: Dashboard, torch_samples: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    copy_data(torch_samples.folder, tmp_path / "data" / "library")
-    _use(tmp_path / "data", monkeypatch)
-    at = dashboard("scaling", report=torch_samples.find(RANKS[1]).id)
+def test_traces_of_two_ranks_are_one_run(dashboard: Dashboard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ingest_files(tmp_path / "data", [FOLDER / name for name in RANKS])
+    library = Library(_use(tmp_path / "data", monkeypatch) / "library")
+    at = dashboard("scaling", report=library.find(RANKS[1]).id)
     assert not at.exception
     assert metrics(at)["Ranks"] == "2"
     assert "Each wait is accurate to" in plain_texts(at)
@@ -60,22 +60,41 @@ def test_traces_of_two_ranks_are_one_run(
     assert (sizes["busbw_gb_per_s"] == sizes["algbw_gb_per_s"]).all(), "2 (n - 1) / n of two ranks is 1"
 
 
+@pytest.fixture
+def few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """A library of one GPU alone, of both ranks of two, and of one rank of four; the dashboard of the test reads it."""
+    names = ("ddp_1", "ddp_strong_2_rank0", "ddp_strong_2_rank1", "ddp_strong_4_rank1")
+    ingest_files(tmp_path / "data", list_files(*names))
+    return Library(_use(tmp_path / "data", monkeypatch) / "library")
+
+
 @needs_ddp
-def test_one_rank_alone_says_what_is_needed(dashboard: Dashboard, shelf: Library) -> None:
-    at = dashboard("scaling", report=shelf.find("ddp_strong_4_rank1.sqlite").id, **{"with": "alone"})
+def test_one_report_opens_what_belongs_to_it(dashboard: Dashboard, few: Library) -> None:
+    at = dashboard("scaling", report=few.find("ddp_1.sqlite").id, run="ddp_strong_2")
+    assert not at.exception
+    assert "relative to ddp_1" in plain_texts(at)
+    assert [tuple(row) for row in at.dataframe[0].value[["run", "ranks"]].itertuples(index=False)] == [
+        ("ddp_1", 1), ("ddp_strong_2", 2), ("ddp_strong_4", 4)
+    ]  # fmt: skip
+    assert "busbw_gb_per_s" in at.dataframe[1].value
+
+
+@needs_ddp
+def test_one_rank_alone_says_what_is_needed(dashboard: Dashboard, few: Library) -> None:
+    at = dashboard("scaling", report=few.find("ddp_strong_4_rank1.sqlite").id, **{"with": "alone"})
     assert not at.exception
     assert "Efficiency needs another run of the same program" in plain_texts(at)
     assert "reports of 1 of 4 ranks" in plain_texts(at)
     assert "Steps of ddp_strong_4 take 9.56 ms" in plain_texts(at)
     assert "algbw_gb_per_s" in at.dataframe[1].value
-    at.multiselect("scaling-with").select(shelf.find("ddp_1.sqlite").id).run()
-    assert at.query_params["with"] == shelf.find("ddp_1.sqlite").id
+    at.multiselect("scaling-with").select(few.find("ddp_1.sqlite").id).run()
+    assert at.query_params["with"] == few.find("ddp_1.sqlite").id
     assert metrics(at)["Efficiency"].startswith("72.8")
 
 
 @needs_ddp
-def test_without_nccl_on_one_gpu(dashboard: Dashboard, shelf: Library) -> None:
-    at = dashboard("scaling", report=shelf.find("ddp_1.sqlite").id, **{"with": "alone"})
+def test_without_nccl_on_one_gpu(dashboard: Dashboard, few: Library) -> None:
+    at = dashboard("scaling", report=few.find("ddp_1.sqlite").id, **{"with": "alone"})
     assert not at.exception
     assert "One GPU and no NCCL kernels" in plain_texts(at)
     assert len(at.dataframe) == 1

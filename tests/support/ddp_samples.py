@@ -33,6 +33,22 @@ def summarized_ddp(once: Once, ddp: Library) -> Path:
     return once("ddp_summarized", summarize) / "library"
 
 
+@pytest.fixture(scope="session")
+def summarized_pair(once: Once) -> Path:
+    """Return the folder of a library of a run of two ranks and of one GPU alone, with their summaries."""
+
+    def summarize(folder: Path) -> None:
+        ingest_files(folder, list_files("ddp_1", "ddp_strong_2_rank0", "ddp_strong_2_rank1"))
+        summary_refresh.refresh(Library(folder / "library"))
+
+    return once("ddp_summarized_pair", summarize) / "library"
+
+
+def list_files(*names: str) -> list[Path]:
+    """Return the files of these samples, with their sidecar files."""
+    return [path for path in sorted(FOLDER.glob("*")) if path.name.partition(".")[0] in names]
+
+
 def fill(folder: Path) -> None:
     ingest_files(folder, sorted(FOLDER.glob("*")))
 

@@ -18,3 +18,10 @@ needs_torch_samples = pytest.mark.skipif(not list(FOLDER.glob("*")), reason="no 
 def make_torch_samples(once: Once) -> Library:
     """Return a library of the samples, with their sidecar files."""
     return Library(once("torch_samples", lambda folder: ingest_files(folder, sorted(FOLDER.glob("*")))) / "library")
+
+
+@pytest.fixture(scope="session")
+def torch_training(once: Once) -> Library:
+    """Return a library of the two reports of the training."""
+    files = [FOLDER / name for name in (TRAINING, NSYS[TRAINING])]
+    return Library(once("torch_training", lambda folder: ingest_files(folder, files)) / "library")
