@@ -14,10 +14,15 @@ SAID = "run is being prepared. Its kernels and copies can be read; calls, ranges
 PART = ":material/hourglass_top: This part of the page is being prepared."
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """A library with the preview of a report."""
+    return publish_both(tmp_path_factory.mktemp("made"))[0]
+
+
 @pytest.fixture
-def early(empty: Path, tmp_path: Path) -> Library:
+def early(empty: Path, made: Library) -> Library:
     """The preview of a report in the library of the dashboard, which has no worker."""
-    made, _ = publish_both(tmp_path / "made")
     shutil.copytree(made.folder, empty / "library", dirs_exist_ok=True)
     return Library(empty / "library")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from app.page_list import VIEWS
+from app.page_list import VIEWS, View, get_view
 from app.views.memory.tensors import describe_trend
 from profiledb.errors import NotCapturedError, NotLinkedError, WarpdeckError
 from profiledb.library.catalog import TIMELINE, Manifest
@@ -14,11 +14,14 @@ from profiledb.query import analysis, header
 from profiledb.query.captures import BY_KIND, CAPTURES
 from tests.app.conftest import Dashboard, plain_texts
 from tests.conftest import ROOT, Once, copy_data, ingest_files
+from tests.support.every_report import slow_but
 
 TRACE = ROOT / "tests/data/torch/training.pt.trace.json.gz"
 NEVER = ("--trace=cuda", "warpdeck profile --with", "--trace=cuda,nvtx", "NVTX")
 """Advice for nsys where the PyTorch profiler has options of its own, and a name of ranges that no trace has. Boxes of
 commands may have them: they record data that this profiler cannot."""
+CHOSEN = [get_view(url) for url in ("kernels", "idle", "operators", "host", "roofline")]
+"""Pages with data of the trace, with data that another option records, and of another kind of report."""
 
 
 @pytest.fixture
@@ -29,23 +32,23 @@ def report(empty: Path, once: Once) -> tuple[Library, Manifest]:
     return library, library.list()[0]
 
 
-def test_every_page_opens(dashboard: Dashboard, report: tuple[Library, Manifest]) -> None:
+@pytest.mark.parametrize("view", slow_but(CHOSEN, VIEWS, "draws every page"), ids=lambda view: view.url)
+def test_every_page_opens(dashboard: Dashboard, report: tuple[Library, Manifest], view: View) -> None:
     manifest = report[1]
     held = [capture.title for capture in CAPTURES if manifest.rows.get(capture.table)]
     assert {"CUDA kernels", "CUDA API calls"} <= set(held)
-    for view in VIEWS:
-        at = dashboard(view.url, report=manifest.id)
-        texts = plain_texts(at)
-        assert (view.url, list(at.exception), list(at.error)) == (view.url, [], [])
-        assert view.fits(manifest) == (view.subject in (None, TIMELINE)), view.url
-        assert ("which it does not have" in texts) == (not view.fits(manifest)), view.url
-        missed = [name for name in held if f"no {name} in this".lower() in texts.lower() or f"**{name}**: " in texts]
-        assert (view.url, missed) == (view.url, [])
-        for command in at.code:
-            texts = texts.replace(str(command.value).replace("\\", ""), "")
-        assert (view.url, [one for one in NEVER if one in texts]) == (view.url, [])
+    at = dashboard(view.url, report=manifest.id)
+    texts = plain_texts(at)
+    assert (list(at.exception), list(at.error)) == ([], [])
+    assert view.fits(manifest) == (view.subject in (None, TIMELINE))
+    assert ("which it does not have" in texts) == (not view.fits(manifest))
+    assert [name for name in held if f"no {name} in this".lower() in texts.lower() or f"**{name}**: " in texts] == []
+    for command in at.code:
+        texts = texts.replace(str(command.value).replace("\\", ""), "")
+    assert [one for one in NEVER if one in texts] == []
 
 
+@pytest.mark.slow("asks every analysis of a trace")
 def test_every_analysis_answers(report: tuple[Library, Manifest]) -> None:
     library, manifest = report
     answered, missing = set(), dict[str, WarpdeckError]()
