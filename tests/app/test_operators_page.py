@@ -10,6 +10,7 @@ from profiledb.library.library import Library
 from tests.app.conftest import Dashboard, plain_texts, texts
 from tests.conftest import ingest_files
 from tests.support import made_traces
+from tests.support.every_report import slow_but
 from tests.support.made_traces import launch, operator
 
 ODD = "<b>aten</b>::$x$ [link](http://x) :material/home:"
@@ -62,13 +63,16 @@ def test_an_odd_name_is_text(dashboard: Dashboard, report: str) -> None:
     assert "is not in this selection" in plain_texts(at.run())
 
 
-def test_what_it_lacks_is_said(dashboard: Dashboard, empty: Path, tmp_path: Path) -> None:
+LACKS = {
+    "shapes": "record_shapes=True", "modules": "with_modules=True", "lines": "with_stack=True",
+    "roofline": "No operator here has shapes",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("view", slow_but(["modules"], LACKS, "draws each view"))
+def test_what_it_lacks_is_said(dashboard: Dashboard, empty: Path, tmp_path: Path, view: str) -> None:
     ingest_files(empty, [made_traces.write(tmp_path / "trace", [operator("aten::mm", 0, 10)])])
     report = Library(empty / "library").list()[0].id
-    for view, option in (
-        ("shapes", "record_shapes=True"), ("modules", "with_modules=True"), ("lines", "with_stack=True"),
-        ("roofline", "No operator here has shapes"),
-    ):  # fmt: skip
-        at = dashboard("operators", report=report, view=view)
-        assert not at.exception
-        assert option in plain_texts(at)
+    at = dashboard("operators", report=report, view=view)
+    assert not at.exception
+    assert LACKS[view] in plain_texts(at)
