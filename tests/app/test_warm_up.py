@@ -4,6 +4,9 @@ import os
 import subprocess
 import sys
 
+import pytest
+
+from app import warm_up
 from profiledb.library.library import Library
 from tests.conftest import ROOT
 
@@ -22,6 +25,14 @@ print(*sorted(name for name in set(sys.modules) - before if name.startswith(("ap
 """
 
 
+def test_it_imports_the_modules_of_pages() -> None:
+    modules = warm_up.list_modules()
+    assert {"app.ui.charts", "app.views.summary.kernels", "app.selection.page_selection"} <= set(modules)
+    warm_up.warm_up()
+    assert {*modules, *warm_up._USED_LATER} <= sys.modules.keys(), "a module that fails is left out"
+
+
+@pytest.mark.slow("starts a process that imports all of the dashboard")
 def test_the_first_look_at_a_page_imports_nothing_more_of_it(nsys_samples: Library) -> None:
     report_id = nsys_samples.find("attention.nsys-rep").id
     env = os.environ | {"WARPDECK_LIBRARY": str(nsys_samples.folder), "WARPDECK_WORKER": "off"}
