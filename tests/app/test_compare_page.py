@@ -59,8 +59,6 @@ def test_the_sentences_are_those_of_the_rows(dashboard: Dashboard, library: Libr
     lines = (verdict.state_headline(a, b), verdict.state_figures(a, b), verdict.explain_change(a, b))
     assert all(line and line in plain_texts(at) for line in lines), "as on the command line"
     assert verdict.state_outside(a, b) == "", "the rest was the warm-up, which is left out"
-    whole = open_(dashboard, report=pair[0], other=pair[1], warmup="include")
-    assert "Outside steps: kernels 22.4 ms in A, 6.91 ms in B" in plain_texts(whole)
     assert lines[0].startswith("B is faster (3.53×): 10.5 ms → 2.97 ms wall time per step")
     rows = compare_rows.compare_kernels(a, b, "step")
     pairs = zip(kernels(at)["name"], rows["name"], strict=True)
@@ -68,6 +66,12 @@ def test_the_sentences_are_those_of_the_rows(dashboard: Dashboard, library: Libr
     assert f"{(rows['status'] == 'gone').sum()} gone" in plain_texts(at)
     told = "warpdeck compare"
     assert f"{told} {pair[0]} {pair[1]} --param warmup=exclude --basis step" in plain_texts(at)
+
+
+@pytest.mark.slow("judges two reports by every rule")
+def test_kernels_outside_of_steps_are_told(dashboard: Dashboard, pair: tuple[str, str]) -> None:
+    whole = open_(dashboard, report=pair[0], other=pair[1], warmup="include")
+    assert "Outside steps: kernels 22.4 ms in A, 6.91 ms in B" in plain_texts(whole)
 
 
 @pytest.mark.slow("judges two reports by every rule for each of its pages")

@@ -91,7 +91,12 @@ def test_the_report_at_hand_stays_while_others_come_in(dashboard: Dashboard, lib
 
 
 @pytest.mark.parametrize(
-    ("old", "title"), [("split", "Phases"), ("timings", "Timer check"), ("crossover", "CPU vs GPU")]
+    ("old", "title"),
+    [
+        ("split", "Phases"),
+        pytest.param("timings", "Timer check", marks=pytest.mark.slow("draws another page")),
+        pytest.param("crossover", "CPU vs GPU", marks=pytest.mark.slow("draws another page")),
+    ],
 )
 def test_old_addresses_lead_to_the_page(dashboard: Dashboard, library: Library, old: str, title: str) -> None:
     at = dashboard(old, report=find(library, "transformer_training.nsys-rep"))
@@ -103,7 +108,7 @@ def test_reports_pinned_and_seen_stand_first(dashboard: Dashboard, library: Libr
     assert report_switcher.order_reports("abcd", ["c"], ["d", "x", "c"]) == ["c", "d", "a", "b"]
     first, second, *_, last = [report for report in library.list() if report.kind == "nsys"]
     library.catalog.set_labels(last.id, ["pinned", "nightly"])
-    at = dashboard("summary", report=first.id)
+    at = dashboard("kernels", report=first.id)
     box = picker(at)
     assert box.options[0].startswith(f"★ {last.name}")
     assert box.options[0].endswith("nightly"), "a label is found by typing it"

@@ -42,7 +42,7 @@ def test_the_picker_changes_the_address(dashboard: Dashboard, library: Library) 
     ids = [r.id for r in library.list() if r.kind == "nsys"]
     if len(ids) < 2:
         pytest.skip("one report only")
-    at = dashboard("summary")
+    at = dashboard("kernels")
     picker(at).select(ids[1]).run()
     assert shown(at) == ids[1]
 
@@ -55,7 +55,9 @@ def test_the_picker_tells_reports_apart(dashboard: Dashboard, library: Library) 
     assert sum(option.endswith(("0123456789abcdef"[:8], first.id[:8])) for option in options) == 2
 
 
-@pytest.mark.parametrize("url", ["energy", "cpu_vs_gpu", "scaling"])
+@pytest.mark.parametrize(
+    "url", ["energy", pytest.param("cpu_vs_gpu", marks=pytest.mark.slow("draws another page")), "scaling"]
+)
 def test_only_pages_of_a_part_offer_to_choose_one(dashboard: Dashboard, library: Library, url: str) -> None:
     at = dashboard(url, report=library.find("tasks.nsys-rep").id)
     assert not at.exception
@@ -72,9 +74,7 @@ def test_a_report_of_another_kind_is_named(dashboard: Dashboard, library: Librar
 
 @pytest.mark.parametrize("name", ["nonsense", "' OR 1=1 --", "../../etc", "<b>x</b>"])
 def test_an_unknown_report_is_said(dashboard: Dashboard, data: Path, name: str) -> None:
-    at = dashboard("summary")
-    at.query_params["report"] = name
-    at.run()
+    at = dashboard("summary", report=name)
     assert not at.exception
     assert "No report is called" in at.error[0].value
 

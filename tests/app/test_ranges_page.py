@@ -19,7 +19,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import HOSTILE, Dashboard, of, plain_texts
-from tests.conftest import CORPUS, Ingest
+from tests.conftest import CORPUS
 from tests.support import exports
 
 STEPS = """
@@ -93,6 +93,11 @@ def test_the_selection_holds(dashboard: Dashboard, library: Library) -> None:
     assert not at.exception
     assert at.dataframe[0].value["tree"].iloc[0] == "step_1"
     assert "No steps were recognized" in plain_texts(at)
+
+
+@pytest.mark.slow("draws a whole page in both modes")
+def test_the_mode_decides_what_a_range_holds(dashboard: Dashboard, library: Library) -> None:
+    report_id = of(library, "transformer_training.nsys-rep")
     thread = dashboard("ranges", report=report_id, path="step_1", mode="thread")
     process = dashboard("ranges", report=report_id, path="step_1")
     assert int(metric(thread, "Operations")[0]) < int(metric(process, "Operations")[0])
@@ -107,10 +112,7 @@ def test_without_nvtx(dashboard: Dashboard, library: Library) -> None:
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not here")
-def test_a_report_of_wsl2(dashboard: Dashboard, library: Library, ingest: Ingest, inbox: Path) -> None:
-    for path in CORPUS.glob("wsl2_no_kernels.*"):
-        (inbox / path.name).write_bytes(path.read_bytes())
-    ingest(inbox, library.folder)
+def test_a_report_of_wsl2(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("ranges", report=of(library, "wsl2_no_kernels.nsys-rep"))
     assert not at.exception
     assert "No NVTX ranges in this report." in plain_texts(at)

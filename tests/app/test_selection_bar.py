@@ -1,7 +1,7 @@
 """The selection bar: the address selects on every page, and unknown parts of it break no page."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import duckdb
@@ -19,6 +19,8 @@ from tests.support.page_reports import empty
 TRAINING = "transformer_training.nsys-rep"
 INFERENCE = "transformer_inference.nsys-rep"
 PAGES = ("summary", "kernels", "kernel", "ranges", "memory", "idle", "api")
+DRAWS_EVERY_PAGE = pytest.mark.slow("draws every page")
+NO_LAUNCHES = {"range": "step_4/read_loss"}
 Open = Callable[..., AppTest]
 
 # Kernels, copies and memory sets inside ranges of a name, by either column; without what lies in a warm-up. A call has
@@ -115,7 +117,13 @@ def test_the_warm_up_is_left_out_and_the_bar_says_so(page: Open, library: Librar
     assert "excluded" not in said(at)
 
 
-@pytest.mark.parametrize(("mode", "column"), [("process", "process_range"), ("thread", "thread_range")])
+@pytest.mark.parametrize(
+    ("mode", "column"),
+    [
+        pytest.param("process", "process_range", marks=pytest.mark.slow("draws a whole page for another mode")),
+        ("thread", "thread_range"),
+    ],
+)
 def test_the_mode_decides_what_a_backward_pass_holds(page: Open, library: Library, mode: str, column: str) -> None:
     report_id = of(library, TRAINING)
     expected = numbers(library, report_id, column)
@@ -129,13 +137,13 @@ def test_the_mode_decides_what_a_backward_pass_holds(page: Open, library: Librar
     assert run["share_pct"].sum() == pytest.approx(100)
 
 
-def test_a_link_gives_the_selection_on_every_page(page: Open, library: Library) -> None:
+@pytest.mark.parametrize("others", [["memory"], pytest.param(PAGES, marks=DRAWS_EVERY_PAGE)])
+def test_a_link_gives_the_selection_on_every_page(page: Open, library: Library, others: Sequence[str]) -> None:
     report_id = of(library, TRAINING)
     query: dict[str, Any] = {"range": ["step_1", "step_2/forward#1"], "mode": "thread", "to": "1000.5"}
     at = page("kernels", report_id, **query)
     kept, whole = selected(at)
     assert 0 < kept < whole
-    others = [name for name in PAGES if name != "kernels"]
     for name in others:
         assert selected(page(name, report_id, **query)) == (kept, whole), name
     assert asked(at, "range") == ["step_1", "step_2/forward#1"]
@@ -168,23 +176,29 @@ WRONG: list[dict[str, str | list[str]]] = [
     {"range": "no/such range"},
     {"range": ["step_1", "`x` [y](http://z) <b>"]},
     {"range": "step_1#9"},
+    {"device": "x"},
+    {"stream": "99999999999999999999999"},
+    {"from": "NaN"},
+    {"to": "1e400"},
+    {"mode": "both"},
+]
+MORE_WRONG: list[dict[str, str | list[str]]] = [
     {"range": "step_1", "first": "3"},
     {"range": "step_1#0-0"},
     {"device": "17"},
-    {"device": "x"},
-    {"stream": "99999999999999999999999"},
     {"stream": "-1"},
     {"from": "-3"},
-    {"from": "NaN"},
-    {"to": "1e400"},
     {"from": "9", "to": "3"},
-    {"mode": "both"},
     {"warmup": "perhaps"},
     {"first": "-2"},
 ]
 
 
-@pytest.mark.parametrize("query", WRONG, ids=str)
+@pytest.mark.parametrize(
+    "query",
+    [*WRONG, *(pytest.param(query, marks=pytest.mark.slow("the same of more values")) for query in MORE_WRONG)],
+    ids=str,
+)
 def test_what_the_report_does_not_have_is_said_and_breaks_nothing(page: Open, library: Library, query: Any) -> None:
     at = page("kernels", of(library, TRAINING), **query)
     assert "It is ignored." in said(at)
@@ -201,7 +215,13 @@ def test_what_the_report_does_not_have_goes_with_a_click(page: Open, library: Li
 
 @pytest.mark.parametrize(
     ("name", "query"),
-    [*((name, {"range": "step_4/read_loss"}) for name in PAGES), ("kernels", {"from": "100000"})],
+    [
+        *(
+            pytest.param(name, NO_LAUNCHES, marks=[] if name in ("kernels", "ranges") else DRAWS_EVERY_PAGE)
+            for name in PAGES
+        ),
+        pytest.param("kernels", {"from": "100000"}, marks=DRAWS_EVERY_PAGE),
+    ],
     ids=str,
 )
 def test_every_page_bears_a_selection_of_nothing(
@@ -267,6 +287,6 @@ def test_the_menu_keeps_the_selection(page: Open, library: Library) -> None:
     kept = selected(at)
     for key in list(at.query_params):  # as Streamlit does on a click in the menu
         del at.query_params[key]
-    at = at_page(at, "summary").run()
+    at = at_page(at, "memory").run()
     assert asked(at, "range") == ["backward"]
     assert selected(at) == kept

@@ -64,10 +64,15 @@ def test_calls_of_a_report_without_kernels(page: Open, library: Library) -> None
 def test_it_begins_with_findings(page: Open, library: Library) -> None:
     at = page("summary", of(library, "idle_host_bound.nsys-rep"))
     assert any("read_loss_item" in element.value and "Saves about" in element.value for element in at.markdown)
+
+
+@pytest.mark.slow("judges another report by every rule")
+def test_without_findings_nothing_is_saved(page: Open, library: Library) -> None:
     clear = page("summary", of(library, "launches_graph.nsys-rep"))
     assert not any("Saves " in element.value for element in clear.markdown)
 
 
+@pytest.mark.slow("judges a report by every rule, twice")
 def test_it_covers_what_its_findings_judge(page: Open, library: Library) -> None:
     """One of 5 steps is a warm-up: the GPU is idle for 33.1 % of the other four, and for 33.7 % of all five."""
     at = page("summary", of(library, "transformer_steps.nsys-rep"))

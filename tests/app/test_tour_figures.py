@@ -7,6 +7,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -131,15 +132,15 @@ def test_figures_of_nsys(nsys_samples: Library, figures: Callable[[Library], lis
 
 
 @pytest.mark.parametrize("figures", [attention, kernels])
-def test_figures_of_ncu(every_report: Library, figures: Callable[[Library], list[str]]) -> None:
-    assert FIGURE.findall(text(figures.__name__)) == figures(every_report)
+def test_figures_of_ncu(sample_data: Path, figures: Callable[[Library], list[str]]) -> None:
+    assert FIGURE.findall(text(figures.__name__)) == figures(Library(sample_data / "library"))
 
 
-def test_figures_of_torch(torch_samples: Library) -> None:
+def test_figures_of_torch(torch_training: Library) -> None:
     both = (TRAINING, NSYS[TRAINING])
-    kernels_ = {words.duration(rows(torch_samples, name, "gpu_busy")[0]["kernel_ns"]) for name in both}
-    of_matmul = {words.percent(rows(torch_samples, name, "matmul_split")[0]["matmul_pct"]) for name in both}
-    steps_ = [words.duration(rows(torch_samples, name, "iteration_summary")[0]["median_ns"]) for name in both]
+    kernels_ = {words.duration(rows(torch_training, name, "gpu_busy")[0]["kernel_ns"]) for name in both}
+    of_matmul = {words.percent(rows(torch_training, name, "matmul_split")[0]["matmul_pct"]) for name in both}
+    steps_ = [words.duration(rows(torch_training, name, "iteration_summary")[0]["median_ns"]) for name in both]
     assert FIGURE.findall(text("torch_training")) == [*kernels_, *of_matmul, *steps_]
 
 
