@@ -38,7 +38,7 @@ def test_a_damaged_report_leaves_the_others(dashboard: Dashboard, library: Libra
     found = damaged(library, "nsys")
     assert dashboard("summary", report=found.id).error
     other = next(report for report in library.list() if report.kind == "nsys" and report.id != found.id)
-    again = dashboard("summary", report=other.id)
+    again = dashboard("kernels", report=other.id)
     assert not again.exception
     assert not again.error
 

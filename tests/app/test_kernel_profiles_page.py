@@ -78,6 +78,7 @@ def test_estimates_of_rules_say_what_the_roof_leaves(page: Open, library: Librar
     assert "**94.4 %**  ·  only for memory that is allocated as compressible" in said
 
 
+@pytest.mark.slow("converts another report and draws it")
 def test_a_partial_report_says_which_sections_it_lacks(page: Open, stranger: Callable[[str], str]) -> None:
     said = plain_texts(page("kernel_profiles", stranger("transpose_partial_4090.ncu-rep"), launch="0"))
     for section in ("SpeedOfLight", "WarpStateStats", "ComputeWorkloadAnalysis"):

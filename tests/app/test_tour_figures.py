@@ -18,6 +18,7 @@ from profiledb import words
 from profiledb.library.library import Library
 from profiledb.query import analysis, header
 from tests.conftest import SAMPLES
+from tests.support.every_report import slow_but
 from tests.support.page_reports import records
 from tests.support.torch_samples import NSYS, TRAINING
 
@@ -125,7 +126,12 @@ def kernels(library: Library) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "figures", [dataloader_starved, streams_serial, launches_tiny, idle_host_bound, transformer_inference]
+    "figures",
+    slow_but(
+        [dataloader_starved, transformer_inference],
+        [dataloader_starved, streams_serial, launches_tiny, idle_host_bound, transformer_inference],
+        "asks the reports of each stop",
+    ),
 )
 def test_figures_of_nsys(nsys_samples: Library, figures: Callable[[Library], list[str]]) -> None:
     assert FIGURE.findall(text(figures.__name__)) == figures(nsys_samples)
