@@ -61,13 +61,10 @@ def test_calls_of_a_report_without_kernels(page: Open, library: Library) -> None
     assert "profile on native Linux" in texts(at)
 
 
+@pytest.mark.slow("judges two reports by every rule")
 def test_it_begins_with_findings(page: Open, library: Library) -> None:
     at = page("summary", of(library, "idle_host_bound.nsys-rep"))
     assert any("read_loss_item" in element.value and "Saves about" in element.value for element in at.markdown)
-
-
-@pytest.mark.slow("judges another report by every rule")
-def test_without_findings_nothing_is_saved(page: Open, library: Library) -> None:
     clear = page("summary", of(library, "launches_graph.nsys-rep"))
     assert not any("Saves " in element.value for element in clear.markdown)
 
