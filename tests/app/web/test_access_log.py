@@ -14,11 +14,12 @@ from profiledb.library.audit import Entry
 from profiledb.library.library import Library
 from profiledb.library.visitor import Visitor
 from tests.app.web.client import Answer, Session, ask, session
-from tests.app.web.provider import guarded, log_in, provider, way_in
-from tests.conftest import SAMPLES, ingest_files
+from tests.app.web.provider import guarded, log_in, way_in
+from tests.conftest import ingest_files
+from tests.support.dropped_files import made
 
 pytestmark = pytest.mark.integration
-NAME = "transformer_inference.sqlite"
+NAME = "small.sqlite"
 NOBODYS = "Bearer wd_" + "0" * 12 + "_" + "0" * 64
 HERE, ELSEWHERE = "203.0.113.7", "203.0.113.8"
 
@@ -26,17 +27,14 @@ HERE, ELSEWHERE = "203.0.113.7", "203.0.113.8"
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("access")
-    ingest_files(folder, [SAMPLES / NAME])
+    ingest_files(folder, [made(folder / NAME)])
     return folder
 
 
 @pytest.fixture(scope="module")
-def address(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(issuer: str, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     secrets = tmp_path_factory.mktemp("secrets") / "secrets.toml"
-    with (
-        provider() as issuer,
-        guarded(issuer, data, secrets, WARPDECK_LOGIN_LINK_DAYS="7") as (running, _),
-    ):
+    with guarded(issuer, data, secrets, WARPDECK_LOGIN_LINK_DAYS="7") as (running, _):
         yield running.address
 
 

@@ -13,10 +13,11 @@ import pytest
 from app.web import compression_middleware
 from bench.pages import Server, run_server
 from tests.app.web.client import Answer, Session, ask, session
-from tests.conftest import ROOT, SAMPLES, ingest_files
+from tests.conftest import ROOT, ingest_files
+from tests.support.dropped_files import made
 
 pytestmark = pytest.mark.integration
-NAME = "transformer_inference.sqlite"
+NAME = "shown_report.sqlite"
 ALWAYS = {
     "x-frame-options": "DENY",
     "x-content-type-options": "nosniff",
@@ -46,10 +47,16 @@ ADDRESSES = {
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A dashboard with one report."""
+    """A dashboard with one report, whose operator turned on what Streamlit serves only then."""
     data = tmp_path_factory.mktemp("headers")
-    ingest_files(data, [SAMPLES / NAME])
-    settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
+    ingest_files(data, [made(data / NAME)])
+    settings = {
+        "WARPDECK_DATA": str(data),
+        "WARPDECK_SAMPLES": "off",
+        "WARPDECK_WORKER": "off",
+        "STREAMLIT_SERVER_ENABLE_AGENT_API": "true",
+        "STREAMLIT_SERVER_SCRIPT_HEALTH_CHECK_ENABLED": "true",
+    }
     with run_server(settings, {"address": "127.0.0.1"}) as one:
         yield one
 
@@ -151,17 +158,10 @@ def test_nothing_is_told_about_reports(running: Server, page: Session) -> None:
         assert b"cache_memory" not in body, path
 
 
-def test_options_of_streamlit_open_nothing(tmp_path: Path) -> None:
-    settings = {
-        "WARPDECK_DATA": str(tmp_path),
-        "WARPDECK_WORKER": "off",
-        "STREAMLIT_SERVER_ENABLE_AGENT_API": "true",
-        "STREAMLIT_SERVER_SCRIPT_HEALTH_CHECK_ENABLED": "true",
-    }
-    with run_server(settings, {"address": "127.0.0.1"}) as one:
-        for path in ("/_stcore/agent/interact", "/_stcore/agent/mcp", "/_stcore/script-health-check"):
-            for method in ("GET", "POST"):
-                assert ask(one.address, path, method, b"{}", Content_Type="application/json").status == 404
+def test_options_of_streamlit_open_nothing(running: Server) -> None:
+    for path in ("/_stcore/agent/interact", "/_stcore/agent/mcp", "/_stcore/script-health-check"):
+        for method in ("GET", "POST"):
+            assert ask(running.address, path, method, b"{}", Content_Type="application/json").status == 404
 
 
 def test_scripts_come_compressed_and_stay_in_the_browser(running: Server) -> None:

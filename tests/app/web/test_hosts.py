@@ -104,19 +104,28 @@ def test_a_foreign_page_gets_no_websocket(running: Server, port: int, origin: st
     assert refusal.value.response.status_code == 403
 
 
-def test_other_names_can_be_allowed_in_the_environment(tmp_path: Path) -> None:
-    names = {"STREAMLIT_SERVER_ALLOWED_HOSTS": "profiles.example.com *.gpu.example.com"}
-    with run_server(QUIET | names | {"WARPDECK_DATA": str(tmp_path)}, {}) as one:
-        assert ask(one.address, "/", Host="profiles.example.com").status == 200
-        assert ask(one.address, "/", Host="profiles.example.com", Origin="https://profiles.example.com").status == 200
-        assert ask(one.address, "/", Host="a.gpu.example.com").status == 200
-        assert ask(one.address, "/").status == 403
-        assert ask(one.address, "/_stcore/health").status == 200, "for the container's own health check"
-        assert ask(one.address, "/_stcore/health", Host="evil.example:80").status == 403
+@pytest.fixture(scope="module")
+def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A dashboard that listens for everybody, under two host names."""
+    settings = {
+        "WARPDECK_DATA": str(tmp_path_factory.mktemp("public")),
+        "STREAMLIT_SERVER_ALLOWED_HOSTS": "profiles.example.com *.gpu.example.com",
+    }
+    with run_server(QUIET | settings, {"address": "0.0.0.0"}) as one:
+        yield one
 
 
-def test_listening_for_everybody_without_a_login_is_said(tmp_path: Path) -> None:
-    with run_server(QUIET | {"WARPDECK_DATA": str(tmp_path)}, {"address": "0.0.0.0"}) as one:
-        log = one.log.read_text()
+def test_other_names_can_be_allowed_in_the_environment(public: Server) -> None:
+    address = public.address
+    assert ask(address, "/", Host="profiles.example.com").status == 200
+    assert ask(address, "/", Host="profiles.example.com", Origin="https://profiles.example.com").status == 200
+    assert ask(address, "/", Host="a.gpu.example.com").status == 200
+    assert ask(address, "/").status == 403
+    assert ask(address, "/_stcore/health").status == 200, "for the container's own health check"
+    assert ask(address, "/_stcore/health", Host="evil.example:80").status == 403
+
+
+def test_listening_for_everybody_without_a_login_is_said(public: Server) -> None:
+    log = public.log.read_text()
     assert "listens on 0.0.0.0 WITHOUT A LOGIN" in log
     assert "read, upload and delete" in log

@@ -9,26 +9,21 @@ from bench.pages import Server, find_free_port, run_server
 from profiledb.library.database import Shared
 from profiledb.library.library import Library
 from tests.app.web.client import BackMsg, ConnectionClosed, Session, ask, session
-from tests.app.web.provider import ROLES, guarded, log_in, provider, write_secrets
+from tests.app.web.provider import ROLES, guarded, log_in, write_secrets
 from tests.app.web.test_access_log import report_file
-from tests.app.web.test_login import NAME, buttons, press
-from tests.conftest import SAMPLES, ingest_files, wait_until
+from tests.app.web.test_login import buttons, press
+from tests.conftest import ingest_files, wait_until
 from tests.support.dropped_files import made
 
 pytestmark = pytest.mark.integration
+NAME = "small.sqlite"
 LOG_IN = "Log in to see the reports."
-
-
-@pytest.fixture(scope="module")
-def issuer() -> Iterator[str]:
-    with provider() as address:
-        yield address
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("logout")
-    ingest_files(folder, [SAMPLES / NAME])
+    ingest_files(folder, [made(folder / NAME)])
     return folder
 
 
@@ -167,16 +162,13 @@ def test_every_server_of_a_team_hears_of_it(issuer: str, team: Shared, tmp_path:
         wait_until(lambda: status(other, cookies) == 401)
 
 
-def test_a_lost_catalog_opens_nothing(issuer: str, tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    (data / "inbox").mkdir(parents=True)
-    made(data / "inbox" / "a.sqlite")
-    with guarded(issuer, data, tmp_path / "secrets.toml") as (running, _):
-        cookies = log_in(running.address, "edith")
-        assert ask(running.address, "/api/v1/reports", Cookie=header(cookies)).status == 200
-        with Library(data / "library").catalog.transaction() as db:
-            db.execute("DELETE FROM login")
-        assert ask(running.address, "/api/v1/reports", Cookie=header(cookies)).status == 401
+def test_a_lost_catalog_opens_nothing(dashboard: Server, data: Path) -> None:
+    """Here it loses the logins alone; every other test logs its people in by itself."""
+    cookies = log_in(dashboard.address, "edith")
+    assert ask(dashboard.address, "/api/v1/reports", Cookie=header(cookies)).status == 200
+    with Library(data / "library").catalog.transaction() as db:
+        db.execute("DELETE FROM login")
+    assert ask(dashboard.address, "/api/v1/reports", Cookie=header(cookies)).status == 401
 
 
 def test_cookies_are_for_https_alone_where_people_come_by_it(issuer: str, dashboard: Server, tmp_path: Path) -> None:
