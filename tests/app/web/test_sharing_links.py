@@ -13,7 +13,7 @@ from profiledb.access.operations import openapi
 from profiledb.access.operations.registry import list_operations
 from profiledb.library.library import Library
 from tests.app.web.client import ask, session
-from tests.app.web.provider import guarded, log_in, provider
+from tests.app.web.provider import guarded, log_in
 from tests.conftest import run_ingest
 from tests.profiledb.monitoring.test_prometheus import values
 from tests.support.dropped_files import made
@@ -30,12 +30,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     made(folder / "inbox" / f"{OTHER}.sqlite", 7_000)
     run_ingest(folder / "inbox", folder / "library")
     return Library(folder / "library")
-
-
-@pytest.fixture(scope="module")
-def issuer() -> Iterator[str]:
-    with provider() as address:
-        yield address
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from profiledb.library.library import Library
 from profiledb.library.marks import Mark
 from profiledb.studies.trends import summary_refresh
 from tests.app.web.client import Answer, ask, session
-from tests.app.web.provider import guarded, log_in, provider
+from tests.app.web.provider import guarded, log_in
 from tests.conftest import run_ingest
 from tests.support.dropped_files import made
 
@@ -57,9 +57,9 @@ def secret(data: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def address(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(issuer: str, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     secrets = tmp_path_factory.mktemp("secrets") / "secrets.toml"
-    with provider() as issuer, guarded(issuer, data, secrets) as (running, _):
+    with guarded(issuer, data, secrets) as (running, _):
         yield running.address
 
 
@@ -112,13 +112,13 @@ def test_programs_are_told_nothing_of_it(
     strangers: list[dict[str, Any]] = [{"Authorization": programs["outside"]}, {"Cookie": cookie}]
     for who in strangers:
         for name in list_operations():
-            for report in (secret, f"{OPEN}.sqlite"):
-                answer = of_api(address, name, report, **who)
+            answers = {report: of_api(address, name, report, **who) for report in (secret, f"{OPEN}.sqlite")}
+            for answer in answers.values():
                 said = answer.body.decode().replace(f"No report is called '{secret}'", "")
                 assert "hush_" not in said, name
                 assert secret not in said, name
             asks_for_it = any(param.name in ("report", "b") for param in list_operations()[name].params)
-            assert (of_api(address, name, secret, **who).status == 404) == asks_for_it, name
+            assert (answers[secret].status == 404) == asks_for_it, name
     for name in ("list_reports", "get_report", "list_jobs", "ask_sql"):
         answer = of_api(address, name, secret, Authorization=programs["inside"])
         assert answer.status == 200, answer.body

@@ -13,7 +13,6 @@ from app.web.upload_store import FOLDER_PREFIX
 from bench.pages import Server, run_server
 from tests.app.web.client import BOUNDARY, Answer, Session, ask, frame, session
 from tests.app.web.uploading import (
-    LIMITS,
     MB,
     PIECE,
     SETTINGS,
@@ -44,7 +43,7 @@ def forget_peak(pid: int) -> None:
 
 
 def test_a_large_upload_goes_to_disk_and_not_to_memory(own: Path) -> None:
-    size, digest = 300 * MB, hashlib.sha256()
+    size, digest = 150 * MB, hashlib.sha256()
     with (
         run_server(SETTINGS | {"WARPDECK_DATA": str(own)}, {"address": "127.0.0.1"}) as running,
         session(running.address) as page,
@@ -234,29 +233,31 @@ def test_another_type_of_content_is_refused(page: Session, data: Path, kind: str
     assert held(data) == []
 
 
-def test_a_disk_that_takes_no_more_is_said(own: Path) -> None:
-    with (
-        run_server(SETTINGS | LIMITS | {"WARPDECK_DATA": str(own)}, {"address": "127.0.0.1"}) as running,
-        session(running.address) as page,
-    ):
-        page.run()
-        resource.prlimit(running.pid, resource.RLIMIT_FSIZE, (2 * MB, 2 * MB))
+def test_a_disk_that_takes_no_more_is_said(page: Session, small: Server, data: Path) -> None:
+    before = resource.prlimit(small.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(small.pid, resource.RLIMIT_FSIZE, (2 * MB, before[1]))
+    try:
         assert page.put(bytes(4 * MB)).status == 507
-        assert held(own) == []
+        assert held(data) == []
         assert page.put(bytes(MB)).status == 204
+    finally:
+        resource.prlimit(small.pid, resource.RLIMIT_FSIZE, before)
 
 
-def test_what_a_killed_server_left_goes_with_the_next_start(own: Path) -> None:
-    settings = SETTINGS | {"WARPDECK_DATA": str(own)}
-    with run_server(settings, {"address": "127.0.0.1"}) as first, session(first.address) as page:
-        page.run()
-        assert page.put(bytes(MB)).status == 204
-        with run_server(settings, {"address": "127.0.0.1"}):
-            assert len(held(own)) == 1, "a server that runs keeps its files"
+def test_what_a_killed_server_left_goes_with_the_next_start(page: Session, data: Path) -> None:
+    """The server of the page runs all the time; two others of its library come and go."""
+    settings = SETTINGS | {"WARPDECK_DATA": str(data)}
+    assert page.put(bytes(MB)).status == 204
+    (kept,) = held(data)
+    with run_server(settings, {"address": "127.0.0.1"}) as first, session(first.address) as lost:
+        assert held(data) == [kept], "a server that runs keeps its files"
+        lost.run()
+        assert lost.put(bytes(MB)).status == 204
         os.kill(first.pid, signal.SIGKILL)
-    assert len(held(own)) == 1
-    with run_server(settings, {"address": "127.0.0.1"}) as again, session(again.address) as page:
-        assert held(own) == []
-        page.run()
-        assert page.put(bytes(MB)).status == 204
-    assert list((own / "inbox").glob(f"{FOLDER_PREFIX}*")) == [], "and a server that ends leaves nothing"
+    assert len(held(data)) == 2
+    with run_server(settings, {"address": "127.0.0.1"}) as again, session(again.address) as other:
+        assert held(data) == [kept]
+        other.run()
+        assert other.put(bytes(MB)).status == 204
+    left = list((data / "inbox").glob(f"{FOLDER_PREFIX}*"))
+    assert left == [kept.parent], "and a server that ends leaves nothing"
