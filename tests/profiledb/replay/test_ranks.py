@@ -1,6 +1,7 @@
 """Ranks of one run: made-up ones, each with its own clock, and the samples of four GPUs."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +14,11 @@ from profiledb.library.library import Library
 from profiledb.replay import graph, prediction, ranks, simulation
 from profiledb.replay.recording import Recording
 from profiledb.studies.scaling.family import find_ranks
+from tests.conftest import ingest_files
 from tests.profiledb.replay.test_replay import LAUNCH
 from tests.support.ddp_samples import needs_ddp
 from tests.support.recordings import Call, Operation, recording
-from tests.support.torch_samples import RANKS, needs_torch_samples
+from tests.support.torch_samples import FOLDER, RANKS, TRACE, needs_torch_samples
 
 
 def one_rank(clock: int, arrivals: list[int], ends: list[int]) -> Recording:
@@ -133,6 +135,7 @@ def test_ranks_replay_as_a_plain_simulation_of_both_with_any_clocks(work: list[t
     assert sorted(out.end) == sorted(truth.end.tolist())
 
 
+@pytest.mark.slow("replays four reports together, and one of them alone")
 @needs_ddp
 def test_the_samples_of_four_ranks_replay_together(ddp: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(Catalog, "reports")  # a library may have any number of them
@@ -153,13 +156,16 @@ def test_a_report_of_one_gpu_has_no_other_ranks(nsys_samples: Library) -> None:
     assert find_ranks(nsys_samples, nsys_samples.find("idle_fixed.nsys-rep")) == []
 
 
+@pytest.mark.integration
 @needs_torch_samples
-def test_traces_of_two_ranks_replay_together(torch_samples: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_traces_of_two_ranks_replay_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ingest_files(tmp_path, [path for name in RANKS for path in FOLDER.glob(f"{name.removesuffix(TRACE)}.*")])
+    library = Library(tmp_path / "library")
     monkeypatch.delattr(Catalog, "reports")
-    report = torch_samples.find(RANKS[1])
-    mates = find_ranks(torch_samples, report)
-    assert mates == [torch_samples.find(RANKS[0]).id]
-    found = prediction.predict(torch_samples, report.id, [], mates)
+    report = library.find(RANKS[1])
+    mates = find_ranks(library, report)
+    assert mates == [library.find(RANKS[0]).id]
+    found = prediction.predict(library, report.id, [], mates)
     assert (found.ranks, found.steps, found.alone) == (2, 3, "")
 
 

@@ -251,6 +251,7 @@ def test_series_and_the_gate_go_on_with_the_figures_of_removed_reports(catalog: 
     assert f"{1:016x}" not in library.catalog.removals.retired()
 
 
+@pytest.mark.slow("a command that is killed twice and starts again")
 def test_a_process_that_is_killed_leaves_whole_reports_and_the_next_goes_on(
     empty_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

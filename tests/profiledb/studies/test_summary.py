@@ -21,10 +21,12 @@ from profiledb.query import analysis, export, header
 from profiledb.studies.summary import answers, document, ncu, nsys, top_findings
 from profiledb.studies.summary.statement import Statement
 from tests.conftest import CORPUS, ROOT, ingest_files
+from tests.support.every_report import slow_but
 from tests.support.page_reports import Publish, insert, kernel
 from tests.support.page_reports import name as kernel_name
 
 TRAINING = "transformer_training.nsys-rep"
+SUMMARIZED = (TRAINING, "transformer_inference.nsys-rep", "attention.nsys-rep")
 
 
 @cache
@@ -56,7 +58,7 @@ def test_it_names_the_range_that_the_host_was_in(nsys_samples: Library) -> None:
     assert f"The CPU was in `step_*/next_batch/transform_image` during {words.percent(most)} of idle time." in text
 
 
-@pytest.mark.parametrize("name", [TRAINING, "transformer_inference.nsys-rep", "attention.nsys-rep"])
+@pytest.mark.parametrize("name", slow_but([TRAINING], SUMMARIZED, "the summaries of more reports"))
 def test_every_figure_is_that_of_its_analysis(nsys_samples: Library, name: str) -> None:
     text, library = made(nsys_samples, name), nsys_samples
     (busy,) = rows(library, name, "gpu_busy")
@@ -159,7 +161,7 @@ def in_short(text: str) -> list[str]:
     return [line[2:] for line in text.partition("## In short\n")[2].partition("\n## ")[0].splitlines() if line]
 
 
-@pytest.mark.integration
+@pytest.mark.slow("the summaries of five reports of strangers")
 @pytest.mark.skipif(not (CORPUS / "streams_4090.nsys-rep").is_file(), reason="the corpus is not here")
 def test_the_facts_that_dominate_come_first(every_report: Library) -> None:
     """By nsys stats: copies take 3.3 s, 1.2 s of them overlapping, and kernels 11 ms; redzone_checker takes 30.0 %."""
@@ -205,7 +207,7 @@ def test_what_was_measured_of_kernels(every_report: Library) -> None:
         assert "further advice" not in made(every_report, small), "under 5 % of the measured time"
 
 
-@pytest.mark.integration
+@pytest.mark.slow("the summary of another report")
 def test_savings_together_of_what_is_not_told(nsys_samples: Library) -> None:
     """The finding on synchronization is the fourth one."""
     text = made(nsys_samples, "transformer_inference.nsys-rep")

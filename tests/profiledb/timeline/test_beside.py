@@ -11,6 +11,7 @@ from profiledb.report import sidecar
 from profiledb.timeline import alignment, tiles
 from profiledb.timeline.open_timeline import Opened
 from profiledb.timeline.store import Timelines
+from tests.support.every_report import slow_but
 from tests.support.timelines import NAMES, REPORT, TIDS, kernels, library, report_row, timelines
 
 EPOCH = 1_700_000_000_000_000_000
@@ -42,6 +43,9 @@ def log(rows: list[tuple[int, object, object, object]]) -> str:
     """A log of power of GPU 0: time on the report's clock, ns, watts, clocks in MHz."""
     lines = (f"{EPOCH + at},0,,{power},,{sm},{memory},,,,\n" for at, power, sm, memory in rows)
     return ",".join(sidecar.TABLES["power"]) + "\n" + "".join(lines)
+
+
+DAMAGED = ("", "nonsense", "time_ns,device\n1,2\n", "\x00" * 500, log([(5, 1, 1, 1)])[:-20])
 
 
 @pytest.fixture
@@ -82,7 +86,7 @@ def test_readings_are_lanes_in_the_time_of_the_report(shelf: Library) -> None:
     assert points(made, opened, found["Memory clock"]) == [(-1_000, 2e9), (19_000_000, 2e9)]
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", "time_ns,device\n1,2\n", "\x00" * 500, log([(5, 1, 1, 1)])[:-20]])
+@pytest.mark.parametrize("text", slow_but(DAMAGED[-1:], DAMAGED, "a timeline for each of more damaged logs"))
 def test_a_damaged_log_takes_nothing_else_along(shelf: Library, text: str) -> None:
     shelf.put_sidecar(REPORT, "power", text)
     opened = timelines(shelf).wait(REPORT)

@@ -11,6 +11,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.timeline import area
 from tests.conftest import SAMPLES, ingest_files
+from tests.support.every_report import slow_but
 from tests.support.timelines import timelines
 
 pytestmark = pytest.mark.integration
@@ -22,7 +23,7 @@ def total(answer: dict[str, Any]) -> tuple[int, int]:
     return sum(one["count"] for one in answer["lanes"]), sum(one["sum_ns"] for one in answer["lanes"])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_but(NAMES[:1], NAMES, "the timelines of more reports"))
 def test_lanes_add_up_to_the_reports_own_answers(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp(name)
     ingest_files(folder, [SAMPLES / f"{name}.sqlite"])

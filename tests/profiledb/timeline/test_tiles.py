@@ -17,6 +17,7 @@ from profiledb.errors import AnalysisError
 from profiledb.timeline import area, build, event, events, gaps, neighbors, search, tiles
 from profiledb.timeline.open_timeline import Opened
 from profiledb.timeline.store import BuildingError, Timelines
+from tests.support.every_report import slow_but
 from tests.support.timelines import NAMES, PID, REPORT, TIDS, calls, joined, kernels, library, report_row, timelines
 
 ORIGINS = (0, 1_000, (1 << 62) - (1 << 40))
@@ -47,7 +48,7 @@ def content(origin: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=ORIGINS)
+@pytest.fixture(scope="module", params=slow_but(ORIGINS[-1:], ORIGINS, "more origins of time"))
 def shelf(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Timelines:
     folder = tmp_path_factory.mktemp("tiles")
     made = timelines(library(folder, content(request.param)))

@@ -13,9 +13,11 @@ from profiledb.studies.runs.rank_summary import RankSummary
 from profiledb.studies.runs.run_answer import RunAnswer
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.scaling import nccl
+from tests.support.every_report import slow_but
 from tests.support.made_ranks import MS, rank, real, stage, work_out
 
 HOUR_NS = 3_600_000_000_000
+MORE_RUNS = pytest.mark.slow("more runs of 16 ranks")
 
 
 def conclude(size: int, steps: int, late: Late | None, seed: int = 0) -> tuple[Run, RunAnswer]:
@@ -143,8 +145,8 @@ def test_traces_and_reports_of_nsys_of_one_time_are_one_run() -> None:
 @pytest.mark.parametrize(
     ("late", "cause", "says"),
     [
-        (Late(5, 0, "idle", 2 * MS), "idle", "host code in `load_batch`"),
-        (Late(2, 30, "idle", 2 * MS), "idle", "from step 30 on"),
+        pytest.param(Late(5, 0, "idle", 2 * MS), "idle", "host code in `load_batch`", marks=MORE_RUNS),
+        pytest.param(Late(2, 30, "idle", 2 * MS), "idle", "from step 30 on", marks=MORE_RUNS),
         (Late(7, 20, "compute", 2 * MS), "compute", "clocks, power and temperature"),
         (Late(1, 12, "copy", 2 * MS), "copy", "copies"),
     ],
@@ -364,7 +366,7 @@ def test_memory_of_a_step_is_the_most_that_was_held() -> None:
     assert rank_summary.find_most_held(at, held, begin, end).tolist() == [4, 9, 2]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", slow_but([0], range(8), "more runs of 16 ranks"))
 def test_an_even_run_has_no_straggler(seed: int) -> None:
     _, known = conclude(16, 60, None, seed)
     assert known.straggler is None
