@@ -1,5 +1,6 @@
 """Phases: the rules and their file, a made-up program, and samples against SQL on their exports."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,9 +28,10 @@ WORK = [  # begin of the call, its thread, begin and end of the kernel, its name
 """A step. The third call of the other thread lies in a range that a library opened there."""
 
 
-@pytest.fixture
-def training(library: Library, tmp_path: Path) -> str:
-    """Two steps of 1 µs, and an operation after them that is in no range."""
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report file of two steps of 1 µs, and an operation after them that is in no range."""
+    folder = tmp_path_factory.mktemp("training")
     nvtx = [
         (at + start, at + end, 59, name.format(at // 1000), None, MAIN, 0)
         for at in (0, 1000)
@@ -40,7 +42,7 @@ def training(library: Library, tmp_path: Path) -> str:
     calls = [(call, call + 10, tid, n, 1, 0, 0) for n, (call, tid, *_) in enumerate(work, 1)]
     ran = [kernel(begin, end, name=name, correlation=n) for n, (_, _, begin, end, name) in enumerate(work, 1)]
     path = exports.write(
-        tmp_path / "training.sqlite",
+        folder / "training.sqlite",
         {
             **exports.kernels(*ran),
             "CUPTI_ACTIVITY_KIND_RUNTIME": (CALL, calls),
@@ -48,10 +50,17 @@ def training(library: Library, tmp_path: Path) -> str:
             "ANALYSIS_DETAILS": (("duration", "startTime", "stopTime"), [(3000, 0, 3000)]),
         },
     )
-    with exports.loaded(tmp_path / "training.duckdb", path) as db:
+    with exports.loaded(folder / "training.duckdb", path) as db:
         for short, kind in CLASSES.items():
             db.execute("UPDATE kernel_name SET class = ? WHERE short = ?", [kind, short])
-    manifest = Manifest("a" * 16, SCHEMA_VERSION, path.name, "nsys", "a", 1)
+    return folder / "training.duckdb"
+
+
+@pytest.fixture
+def training(library: Library, loaded: Path, tmp_path: Path) -> str:
+    """The report in a library of its own, which a test may change."""
+    shutil.copy(loaded, tmp_path / "training.duckdb")
+    manifest = Manifest("a" * 16, SCHEMA_VERSION, "training.sqlite", "nsys", "a", 1)
     library.publish(tmp_path / "training.duckdb", manifest)
     return manifest.id
 

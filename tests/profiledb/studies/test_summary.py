@@ -1,8 +1,6 @@
 """The summary of a report as text, and all of its analyses as files: the figures are those of the analyses."""
 
 import csv
-import subprocess
-import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,6 +10,7 @@ import pandas as pd
 import pytest
 
 from profiledb import words
+from profiledb.access.cli import main as cli
 from profiledb.errors import AnalysisError, NotCapturedError, NotLinkedError, WarpdeckError
 from profiledb.findings import program, rulebook, sentences
 from profiledb.findings.finding import Finding
@@ -20,7 +19,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis, export, header
 from profiledb.studies.summary import answers, document, ncu, nsys, top_findings
 from profiledb.studies.summary.statement import Statement
-from tests.conftest import CORPUS, ROOT, ingest_files
+from tests.conftest import CORPUS, ingest_files
 from tests.support.every_report import slow_but
 from tests.support.page_reports import Publish, insert, kernel
 from tests.support.page_reports import name as kernel_name
@@ -189,6 +188,11 @@ def test_what_was_measured_of_kernels(every_report: Library) -> None:
     only, largest = in_short(made(every_report, "rms_norm_triton_2025.ncu-rep"))
     assert only.startswith("**Only kernels that initialize data were measured.**")
     assert "549 µs in 1 launch, compute bound, occupancy 43.4 % of 50.0 % possible." in largest
+
+
+@pytest.mark.slow("the summaries of four more reports of strangers")
+@pytest.mark.skipif(not (CORPUS / "streams_4090.nsys-rep").is_file(), reason="the corpus is not here")
+def test_what_was_not_measured_of_kernels_and_the_advice_of_ncu(every_report: Library) -> None:
     unknown, nothing = in_short(made(every_report, "own_metrics.ncu-rep"))
     assert unknown.endswith(": 10.8 ms in 1 launch."), "not measured is no verdict"
     assert "Nothing tells what limits the launches" in nothing
@@ -324,17 +328,13 @@ def test_a_compute_report(every_report: Library) -> None:
     assert (shown[3], shown[-1]) == (words.duration(longest["duration_ns"]), words.percent(point["pct_of_roof"]))
 
 
-def cli(library: Library, *argv: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "profiledb", *map(str, argv), "--library", str(library.folder)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-
-def test_the_command_line(nsys_samples: Library, tmp_path: Path) -> None:
-    done = cli(nsys_samples, "summary", TRAINING, "-o", tmp_path / "summary.md")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+def test_the_command_line(nsys_samples: Library, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["summary", TRAINING, "--library", str(nsys_samples.folder), "-o"]
+    assert cli.main([*command, str(tmp_path / "summary.md")]) == 0
+    assert capsys.readouterr() == ("", "")
     assert (tmp_path / "summary.md").read_text(encoding="utf-8") == made(nsys_samples, TRAINING)
-    failed = cli(nsys_samples, "summary", TRAINING, "-o", tmp_path / "no" / "summary.md")
-    assert (failed.returncode, failed.stderr.count("\n")) == (1, 1)
+    assert cli.main([*command, str(tmp_path / "no" / "summary.md")]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.slow("every analysis of a report as a file")

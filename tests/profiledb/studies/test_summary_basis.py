@@ -33,6 +33,7 @@ def test_it_covers_what_its_findings_judge(library: Library, capture: Capture) -
     said = read_shares(library, report, text)
     assert said.idle == pytest.approx({"headline": 20.0, "reasons": 20.0, "finding": 20.0}, abs=0.11)
     assert (said.busy, said.idle_by_gpu) == ([80.0], [20.0])
+    assert "`two` takes all kernel time**: 64.0 ms in 8 launches." in text
     assert "- Steady part: This summary covers 8 steps (80.0 ms). It leaves out 200 ms from the GPU's first" in text
     assert "**The GPU is idle 80.1 % of the time** (266 ms)" in every
     assert "Steady part" not in every
@@ -60,12 +61,11 @@ def test_analyses_of_steps_see_the_whole_selection() -> None:
 
 
 def test_remarks_on_the_work_are_those_of_the_steps(library: Library, capture: Capture) -> None:
-    """By hand: 64 of 66 ms of kernels are in steps, all in one kernel, whose share is that of the summary."""
+    """By hand: 64 of 66 ms of kernels are in steps, all in one kernel, as the summary above says."""
     report = library.find(started_up(capture))
     part = judge.find_steady_part(library, report, {})
     (found,) = judge.judge(library, report, {}, [rulebook.load()["hot_kernel"]], part)
     assert found.value == 100
-    assert "`two` takes all kernel time**: 64.0 ms in 8 launches." in document.write_summary(library, report, {})
 
 
 def test_steps_of_several_processes_count_once(library: Library, capture: Capture) -> None:

@@ -53,6 +53,12 @@ def shelf(tmp_path: Path) -> Library:
     return library(tmp_path, content())
 
 
+@pytest.fixture(scope="module")
+def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Timelines:
+    """The timelines of the report alone, for tests that put nothing beside it."""
+    return timelines(library(tmp_path_factory.mktemp("beside"), content()))
+
+
 def lines(opened: Opened) -> dict[str, dict[str, Any]]:
     return {str(lane["title"]): dict(lane) for lane in opened.listed if lane["kind"] == "line"}
 
@@ -94,17 +100,16 @@ def test_a_damaged_log_takes_nothing_else_along(shelf: Library, text: str) -> No
     assert "stream" in {lane.kind for lane in opened.lanes}
 
 
-def test_steps_are_those_of_the_page_of_ranges(shelf: Library) -> None:
-    opened = timelines(shelf).wait(REPORT)
+def test_steps_are_those_of_the_page_of_ranges(looked_at: Timelines) -> None:
+    opened = looked_at.wait(REPORT)
     assert [(name, start, end) for start, end, name, _ in opened.steps] == [
         (f"step_{n}", 1_000_000 * (n + 1) - 100_000, 1_000_000 * (n + 1) + 800_000) for n in range(STEPS)
     ]
 
 
-def test_moments_are_of_collectives_and_of_the_clock(shelf: Library) -> None:
-    made = timelines(shelf)
-    opened = made.wait(REPORT)
-    with made.cursor(REPORT) as cursor:
+def test_moments_are_of_collectives_and_of_the_clock(looked_at: Timelines) -> None:
+    opened = looked_at.wait(REPORT)
+    with looked_at.cursor(REPORT) as cursor:
         told = alignment.read_alignment(cursor, opened)
     # SendRecv, the second kernel, ends on each rank when it is its turn
     ends = [["ncclDevKernel_AllReduce", 1_400_000]]

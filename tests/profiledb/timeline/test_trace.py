@@ -112,8 +112,13 @@ def written(shelf: Timelines, selection: Selection | None = None, most: int | No
     return Read(file.getvalue()), count
 
 
-def test_every_event_is_a_slice_at_its_own_times(shelf: Timelines) -> None:
-    read, count = written(shelf)
+@pytest.fixture(scope="module")
+def whole(shelf: Timelines) -> tuple[Read, int]:
+    return written(shelf)
+
+
+def test_every_event_is_a_slice_at_its_own_times(whole: tuple[Read, int]) -> None:
+    read, count = whole
     assert count == len(read.slices)
     told = content()
     for name, table in (("Stream 7", "kernel"), ("CUDA API", "api_call")):
@@ -131,8 +136,8 @@ def test_every_event_is_a_slice_at_its_own_times(shelf: Timelines) -> None:
     assert [one["name"] for one in read.under("Level 2")] == ["inner"]
 
 
-def test_arrows_lead_from_a_call_to_what_it_launched(shelf: Timelines) -> None:
-    read, _ = written(shelf)
+def test_arrows_lead_from_a_call_to_what_it_launched(whole: tuple[Read, int]) -> None:
+    read, _ = whole
     started = {flow: one for one in read.under("CUDA API") for flow in one["flows"]}
     kernels_ = read.under("Stream 7")
     assert all(len(one["ends"]) == 1 for one in kernels_)
@@ -141,8 +146,8 @@ def test_arrows_lead_from_a_call_to_what_it_launched(shelf: Timelines) -> None:
     assert started[kernels_[-1]["ends"][0]]["flows"] == [*kernels_[-2]["ends"], *kernels_[-1]["ends"]]
 
 
-def test_operations_say_which_range_launched_them(shelf: Timelines) -> None:
-    read, _ = written(shelf)
+def test_operations_say_which_range_launched_them(whole: tuple[Read, int]) -> None:
+    read, _ = whole
     notes = [one["notes"].get("Range") for one in read.under("Stream 7")]
     assert notes == [f"{words.visible(EVIL)}/inner"] * 100 + [None] * (COUNT - 99)
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from profiledb.access.cli.main import main
 from profiledb.library.library import Library
 from profiledb.studies import run_gate, run_lookup
 from profiledb.studies.run_figures import RUN_MEASURES
+from tests.conftest import copy_data
 from tests.support import series_summaries
 from tests.support.made_ranks import MS, real
 
@@ -29,11 +31,18 @@ def put_run(library: Library, number: int, late: Late | None = None, size: int =
         series_summaries.put(library, facts, [], [named])
 
 
-@pytest.fixture(name="library")
-def make_library(empty_library: Library) -> Library:
+@pytest.fixture(scope="module")
+def six_runs(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    library = Library(tmp_path_factory.mktemp("runs") / "library")
     for number in range(1, 7):
-        put_run(empty_library, number)
-    return empty_library
+        put_run(library, number)
+    return library
+
+
+@pytest.fixture(name="library")
+def make_library(six_runs: Library, tmp_path: Path) -> Library:
+    copy_data(six_runs.folder, tmp_path / "library")
+    return Library(tmp_path / "library")
 
 
 def run(library: Library, *arguments: str) -> int:
