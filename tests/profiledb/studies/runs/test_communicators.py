@@ -35,6 +35,7 @@ def regroup(
 
 
 PAIRS, STRIDES = [(0, 1), (2, 3)], [(0, 2), (1, 3)]
+MORE_RUNS = pytest.mark.slow("more runs of four ranks")
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -54,8 +55,8 @@ def test_kinds_of_parallelism_are_told_by_who_takes_part(named: bool) -> None:
     ("groups", "kinds"),
     [
         ({"AllReduce": [(0, 1, 2, 3)]}, {None}),  # data or tensor parallel: the same ranks take part
-        ({"AlltoAll": [(0, 1, 2, 3)]}, {"expert"}),
-        ({"AllReduce": PAIRS}, {None}),  # a single axis
+        pytest.param({"AlltoAll": [(0, 1, 2, 3)]}, {"expert"}, marks=MORE_RUNS),
+        pytest.param({"AllReduce": PAIRS}, {None}, marks=MORE_RUNS),  # a single axis
         ({"AllReduce": PAIRS, "ReduceScatter": STRIDES, "Broadcast": [(0, 1, 2, 3)]}, {"tensor", "data", None}),
         ({"ReduceScatter": PAIRS, "AllReduce": STRIDES}, {"data"}),  # each shard is reduced over its replicas
     ],
@@ -128,9 +129,9 @@ def test_a_network_slower_than_the_links_within_machines_is_named() -> None:
 @pytest.mark.parametrize(
     ("hosts", "slower", "bytes_"),
     [
-        (["a"] * 4, 10, 4e6),  # one machine
+        pytest.param(["a"] * 4, 10, 4e6, marks=MORE_RUNS),  # one machine
         (["a", "a", "", ""], 10, 4e6),  # nobody knows where ranks 2 and 3 ran
-        (["a", "a", "b", "b"], 1, 4e6),  # as fast
+        pytest.param(["a", "a", "b", "b"], 1, 4e6, marks=MORE_RUNS),  # as fast
         (["a", "a", "b", "b"], 10, 4e4),  # small: latency rather than the link
     ],
 )

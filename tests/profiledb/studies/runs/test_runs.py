@@ -172,7 +172,7 @@ def test_lateness_of_few_ranks_is_all_that_the_others_wait(size: int) -> None:
 
 
 def test_a_slow_machine_is_named_with_all_its_ranks() -> None:
-    ranks = list(vary(real(), 32, 60, Late(8, 20, "compute", 2 * MS, ranks=8)))
+    ranks = list(vary(real(), 24, 40, Late(8, 20, "compute", 2 * MS, ranks=8)))
     _, known = work_out(ranks)
     found = known.straggler
     assert found is not None

@@ -27,6 +27,7 @@ from profiledb.studies.trends.series_lines import LISTED, RECENT
 from profiledb.studies.trends.summary_store import Facts, Row, Summaries
 from profiledb.studies.trends.team_summary_store import open_summaries
 from tests.support import series_summaries
+from tests.support.every_report import slow_but
 
 SERIES = "train · nsys · NVIDIA H200"
 SLOW = 21
@@ -218,7 +219,8 @@ def require_as_made_anew(board: Board, library: Library) -> None:
         assert told == ((last.point.id, last.kind, last.change.share) if last else None)
 
 
-def test_what_is_kept_of_series_is_what_is_made_anew(library: Library) -> None:
+@pytest.mark.parametrize("steps", slow_but([16], [16, 40], "a walk through forty changes"))
+def test_what_is_kept_of_series_is_what_is_made_anew(library: Library, steps: int) -> None:
     """After any addition, change, removal or decision; only the series concerned are made again."""
     random, decided = Random(7), library.catalog.decisions
     filled(library, 24, slow=13)
@@ -235,7 +237,7 @@ def test_what_is_kept_of_series_is_what_is_made_anew(library: Library) -> None:
             series_summaries.rows(9e6 * random.uniform(1, 1.2), {"gemm": 5e6}),
         )
 
-    for step in range(40):
+    for step in range(steps):
         one = random.choice([report.id for report in library.list()])
         what = ("add", "change", "remove", "label", "move", "leave out", "note", "nothing")[step % 8]
         if what == "add":
