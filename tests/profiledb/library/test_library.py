@@ -2,6 +2,7 @@
 
 import tempfile
 import threading
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -17,15 +18,24 @@ from profiledb.report.schema import SCHEMA_VERSION
 from tests.support.page_reports import empty
 
 
+@cache
+def _fill(durations: tuple[int, ...]) -> bytes:
+    """Return a report file of kernels with these durations, which takes longer to write than to publish."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "filled.duckdb"
+        with store.create(path, ready=empty()) as db:
+            db.execute("INSERT INTO report (kind) VALUES ('nsys')")
+            db.execute("INSERT INTO kernel_name VALUES (1, 'k<int>', 'k', '_Zk', 'other')")
+            for end in durations:
+                db.execute("INSERT INTO kernel (start_ns, end_ns, device_id, name_id) VALUES (0, ?, 0, 1)", [end])
+        return path.read_bytes()
+
+
 def publish(target: Library, report_id: str, name: str = "a.sqlite", durations: tuple[int, ...] = (10,)) -> Manifest:
     """A report of kernels with these durations, without any conversion."""
     target.work.mkdir(exist_ok=True)
     path = target.work / f"{report_id}.duckdb"
-    with store.create(path, ready=empty()) as db:
-        db.execute("INSERT INTO report (kind) VALUES ('nsys')")
-        db.execute("INSERT INTO kernel_name VALUES (1, 'k<int>', 'k', '_Zk', 'other')")
-        for end in durations:
-            db.execute("INSERT INTO kernel (start_ns, end_ns, device_id, name_id) VALUES (0, ?, 0, 1)", [end])
+    path.write_bytes(_fill(durations))
     manifest = Manifest(
         report_id,
         SCHEMA_VERSION,

@@ -1,7 +1,6 @@
 """Ranks of one run: made-up ones, each with its own clock, and the samples of four GPUs."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,11 +13,10 @@ from profiledb.library.library import Library
 from profiledb.replay import graph, prediction, ranks, simulation
 from profiledb.replay.recording import Recording
 from profiledb.studies.scaling.family import find_ranks
-from tests.conftest import ingest_files
 from tests.profiledb.replay.test_replay import LAUNCH
 from tests.support.ddp_samples import needs_ddp
 from tests.support.recordings import Call, Operation, recording
-from tests.support.torch_samples import FOLDER, RANKS, TRACE, needs_torch_samples
+from tests.support.torch_samples import RANKS, needs_torch_samples
 
 
 def one_rank(clock: int, arrivals: list[int], ends: list[int]) -> Recording:
@@ -156,16 +154,13 @@ def test_a_report_of_one_gpu_has_no_other_ranks(nsys_samples: Library) -> None:
     assert find_ranks(nsys_samples, nsys_samples.find("idle_fixed.nsys-rep")) == []
 
 
-@pytest.mark.integration
 @needs_torch_samples
-def test_traces_of_two_ranks_replay_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ingest_files(tmp_path, [path for name in RANKS for path in FOLDER.glob(f"{name.removesuffix(TRACE)}.*")])
-    library = Library(tmp_path / "library")
+def test_traces_of_two_ranks_replay_together(torch_samples: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(Catalog, "reports")
-    report = library.find(RANKS[1])
-    mates = find_ranks(library, report)
-    assert mates == [library.find(RANKS[0]).id]
-    found = prediction.predict(library, report.id, [], mates)
+    report = torch_samples.find(RANKS[1])
+    mates = find_ranks(torch_samples, report)
+    assert mates == [torch_samples.find(RANKS[0]).id]
+    found = prediction.predict(torch_samples, report.id, [], mates)
     assert (found.ranks, found.steps, found.alone) == (2, 3, "")
 
 

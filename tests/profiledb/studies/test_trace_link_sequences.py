@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profiledb.studies.trace_link.sequences import NONE, Side, cut_pieces, match_sides
+from tests.support.every_report import slow_but
 
 Kernel = tuple[str, int, int]
 """Name (a letter), stream, step (NONE: in none)."""
@@ -100,7 +101,7 @@ def test_pairs_have_one_name_and_one_order(data: st.DataObject) -> None:
     assert match_sides(ours, ours).tolist().count(NONE) == 0
 
 
-@pytest.mark.parametrize("same_names", [True, False])
+@pytest.mark.parametrize("same_names", slow_but([False], [True, False], "240,000 kernels"))
 def test_time_grows_with_the_kernels_alone(same_names: bool) -> None:
     def took(kernels: int) -> float:
         step = 2_000

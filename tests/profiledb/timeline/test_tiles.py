@@ -154,7 +154,7 @@ def test_an_area_is_what_its_events_are(shelf: Timelines) -> None:
         assert sum(one["sum_ns"] for one in answer["classes"]) == operations
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(data=st.data())
 def test_an_area_from_sums_is_an_area_from_events(shelf: Timelines, data: st.DataObject) -> None:
     opened = shelf.wait(REPORT)
@@ -181,7 +181,8 @@ def test_what_hardly_repeats_is_not_summed(tmp_path: Path) -> None:
 
 
 def test_two_processes_may_make_the_same_file(tmp_path: Path) -> None:
-    shelf = library(tmp_path, content(0))
+    starts = np.arange(9_000) * 1_000
+    shelf = library(tmp_path, {"report": report_row(0, 9_000_000), "kernel": kernels(starts, starts + 500)})
     left = build.get_timeline_path(shelf.derived.timelines, REPORT).with_name(f"{REPORT}.timeline1.duckdb")
     killed = left.with_name(f"{left.name}.0.making")
     fresh = left.with_name(f"{left.name}.1.making")

@@ -38,7 +38,7 @@ PAIRS, STRIDES = [(0, 1), (2, 3)], [(0, 2), (1, 3)]
 MORE_RUNS = pytest.mark.slow("more runs of four ranks")
 
 
-@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("named", [pytest.param(True, marks=MORE_RUNS), False])
 def test_kinds_of_parallelism_are_told_by_who_takes_part(named: bool) -> None:
     """Tensor-parallel pairs, sharded over the other axis of the mesh; without names, the ends of operations agree."""
     groups = {"AllReduce": PAIRS, "AllGather": STRIDES, "ReduceScatter": STRIDES}

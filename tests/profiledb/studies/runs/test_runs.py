@@ -164,7 +164,7 @@ def test_the_late_rank_is_named_with_its_step_and_its_cause(late: Late, cause: s
     ]
 
 
-@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("size", slow_but([2], [2, 3], "more runs"))
 def test_lateness_of_few_ranks_is_all_that_the_others_wait(size: int) -> None:
     _, known = conclude(size, 40, Late(1, 0, "idle", 2 * MS))
     assert known.straggler is not None
