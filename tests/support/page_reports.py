@@ -95,10 +95,15 @@ def make_library(tmp_path: Path) -> Library:
 @pytest.fixture(name="publish")
 def make_publish(library: Library, tmp_path: Path) -> Publish:
     """Return a function that publishes a small report written by ``fill`` and returns its id."""
+    return make_publisher(library, tmp_path)
+
+
+def make_publisher(library: Library, folder: Path) -> Publish:
+    """Return a function that publishes a small report; ``folder`` lies on the disk of the library."""
 
     def publish_(fill: Fill, kind: str = "nsys") -> str:
         report_id = f"{len(library.list()):016x}"
-        path = tmp_path / f"{report_id}.duckdb"
+        path = folder / f"{report_id}.duckdb"
         with store.create(path, ready=empty()) as db:
             fill(db)
         library.publish(

@@ -18,7 +18,7 @@ from profiledb.studies.compare import rows as compare_rows
 from profiledb.studies.compare import totals as compare_summary
 from profiledb.studies.compare.matching import Basis, Side
 from tests.support.comparison import command, process, side
-from tests.support.page_reports import H100, V100, Fill, Publish, insert, kernel, name, records
+from tests.support.page_reports import H100, V100, Fill, Publish, insert, kernel, make_publisher, name, records
 
 NAMES = {
     "gemm": name(1, "gemm", "matmul", "void gemm<(int)4>(const float *)"),
@@ -67,8 +67,11 @@ BEFORE = [("gemm", 100), ("gemm", 300), ("relu", 50), ("old", 70)]
 AFTER = [("gemm", 300), ("gemm", 300), ("relu", 50), ("relu", 50), ("fresh", 20)]
 
 
-@pytest.fixture
-def pair(library: Library, publish: Publish) -> tuple[Side, Side]:
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Side, Side]:
+    folder = tmp_path_factory.mktemp("pair")
+    library = Library(folder / "library")
+    publish = make_publisher(library, folder)
     return side(library, publish(filled(BEFORE, NAMES))), side(library, publish(filled(AFTER, OTHERS)))
 
 

@@ -203,7 +203,8 @@ def test_two_processes_may_make_the_same_file(tmp_path: Path) -> None:
     )
 
 
-def test_gaps_are_found_beyond_those_that_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kept", slow_but([5], [4_096, 5], "a second timeline"))
+def test_gaps_are_found_beyond_those_that_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
     rng = np.random.default_rng(3)
     ends = np.cumsum(rng.integers(3_000, 90_000, 80))
     busy = {"device_id": np.zeros(80, dtype=np.int32), "start_ns": ends - 1_000, "end_ns": ends}
@@ -211,19 +212,18 @@ def test_gaps_are_found_beyond_those_that_are_kept(tmp_path: Path, monkeypatch: 
     longest = sorted(
         zip(ends[:-1].tolist(), (ends[1:] - 1_000).tolist(), strict=True), key=lambda gap: (gap[0] - gap[1], gap)
     )
-    for kept in (4_096, 5):
-        monkeypatch.setattr(gaps, "KEPT", kept)
-        made = timelines(library(tmp_path / str(kept), content))
-        opened = made.wait(REPORT)
-        for low, high in (
-            (0, int(ends[-1])),
-            (int(ends[30]) + 500, int(ends[50])),
-            (int(ends[3]) + 1, int(ends[3]) + 2),
-        ):
-            with made.cursor(REPORT) as cursor:
-                told = area.measure_area(cursor, opened, low, high, [])["gaps"]
-            here = [gap for gap in longest if gap[1] > low and gap[0] < high]
-            assert [(gap["start"], gap["end"]) for gap in told] == here[:10]
+    monkeypatch.setattr(gaps, "KEPT", kept)
+    made = timelines(library(tmp_path, content))
+    opened = made.wait(REPORT)
+    for low, high in (
+        (0, int(ends[-1])),
+        (int(ends[30]) + 500, int(ends[50])),
+        (int(ends[3]) + 1, int(ends[3]) + 2),
+    ):
+        with made.cursor(REPORT) as cursor:
+            told = area.measure_area(cursor, opened, low, high, [])["gaps"]
+        here = [gap for gap in longest if gap[1] > low and gap[0] < high]
+        assert [(gap["start"], gap["end"]) for gap in told] == here[:10]
 
 
 def test_copies_keep_their_names_where_the_report_is_read(tmp_path: Path) -> None:
