@@ -1,7 +1,8 @@
 """Two reports side by side: small cases by hand, the sample pair against SQL on the exports, the command line."""
 
 import json
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import duckdb
@@ -241,7 +242,10 @@ def test_columns_are_documented(pair: tuple[Side, Side]) -> None:
         assert all(column.help for column in columns)
 
 
-def test_the_limit_and_its_exit_status(library: Library, publish: Publish) -> None:
+@pytest.mark.parametrize("ask", [command, pytest.param(process, marks=pytest.mark.slow("starts a process"))])
+def test_the_limit_and_its_exit_status(
+    library: Library, publish: Publish, ask: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     a = publish(filled([("gemm", 1000)] * 4, NAMES, steps=4))
     b = publish(filled([("gemm", 1040)] * 8, NAMES, steps=8))
     argv = (a, b, "--metric", "kernels", "--fail-above")
@@ -250,7 +254,7 @@ def test_the_limit_and_its_exit_status(library: Library, publish: Publish) -> No
     assert "+4.00 %: within the limit of +5 %" in within.stderr
     (row,) = json.loads(within.stdout)
     assert (row["a_total_ns"], row["b_total_ns"]) == (1000, 1040)
-    above = process(library, *argv, "3.5")
+    above = ask(library, *argv, "3.5")
     assert above.returncode == 1
     assert "Kernel time per step: 1.00 µs in A, 1.04 µs in B, +4.00 %: above the limit" in above.stderr
     assert above.stdout.startswith("status,name,class,change_ns")

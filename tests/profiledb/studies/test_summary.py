@@ -302,7 +302,7 @@ def test_the_same_advice_is_said_once() -> None:
     assert top_findings.format_item(single, [single]).endswith("The change advised above helps here, too.")
 
 
-@pytest.mark.integration
+@pytest.mark.slow("the summary of another report")
 def test_amounts_of_findings_are_no_statements(nsys_samples: Library) -> None:
     """The kernel's 64.0 ms stand in a finding; the 234 ms of copies do not."""
     (only,) = in_short(made(nsys_samples, "streams_serial.nsys-rep"))
