@@ -75,7 +75,9 @@ def test_launches_without_any_metric_are_no_report(
     assert (job.state, "none of their metrics" in job.message) == ("failed", True)
 
 
-@pytest.mark.parametrize("name", ["details_2024.csv", "raw_scaled.csv"])
+@pytest.mark.parametrize(
+    "name", ["details_2024.csv", pytest.param("raw_scaled.csv", marks=pytest.mark.slow("takes more cut texts in"))]
+)
 def test_a_text_of_ncu_that_is_cut_within_a_cell(
     ingest: Ingest, inbox: Path, empty_library: Library, name: str
 ) -> None:

@@ -95,6 +95,7 @@ def small(tmp_path: Path, inbox: Path) -> Iterator[Small]:
 
 
 @pytest.mark.integration
+@pytest.mark.slow("fills a disk twice, and watches a worker that waits")
 def test_a_first_start_on_a_full_disk_and_a_disk_that_fills_between(small: Small) -> None:
     """Once there is room, files are imported in order; meanwhile old reports stay, and the log mentions it once."""
     small.fill()

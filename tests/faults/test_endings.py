@@ -46,6 +46,8 @@ WAYS = {
     "hang": ("sleep 600", "hang", "The conversion of a.nsys-rep hung: it did nothing for 3 seconds.", 1),
 }
 """What a converter does, the cause, the sentence, and how often it is run."""
+QUICK = ("killed", "memory", "hang")
+"""One that is tried again, one that is not, and one that is waited for."""
 FREE = without(*LANDLOCK)
 """A worker whose stand-ins may write beside themselves."""
 
@@ -58,7 +60,13 @@ def once(inbox: Path, library: Library, tool: Path, **environment: str) -> str:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way",
+    [
+        one if one in QUICK else pytest.param(one, marks=pytest.mark.slow("starts a worker for each end"))
+        for one in WAYS
+    ],
+)
 def test_each_end_of_a_converter_has_its_sentence(
     inbox: Path, empty_library: Library, tmp_path: Path, way: str
 ) -> None:
@@ -93,6 +101,7 @@ def test_a_converter_that_crashes_twice_and_then_works(inbox: Path, empty_librar
 
 
 @pytest.mark.integration
+@pytest.mark.slow("waits for a converter that takes twelve seconds")
 def test_a_converter_that_is_slow_on_a_busy_machine(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     """It works now and then, over three times the time that its CPU limit would allow."""
     shutil.copy(SAMPLE, inbox / "a.nsys-rep")
@@ -178,9 +187,17 @@ def test_the_kernel_says_whom_it_killed_for_want_of_memory() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ("sleep 600", "nsys --version hung: it did nothing for 30 seconds."),
+        pytest.param(
+            "sleep 600",
+            "nsys --version hung: it did nothing for 30 seconds.",
+            marks=pytest.mark.slow("waits for half a minute"),
+        ),
         ("echo hello", "nsys does not say its version."),
-        ("kill -SEGV $$", "nsys --version crashed (SIGSEGV)."),
+        pytest.param(
+            "kill -SEGV $$",
+            "nsys --version crashed (SIGSEGV).",
+            marks=pytest.mark.slow("starts a worker for another answer"),
+        ),
     ],
 )
 def test_an_nsys_that_does_not_say_its_version(

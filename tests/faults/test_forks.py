@@ -266,6 +266,7 @@ def test_all_that_a_command_forked_ends_with_it(once: subprocess.Popen[bytes], e
     assert not processes_in(empty_library.work)
 
 
+@pytest.mark.slow("a command whose conversions are killed three times")
 def test_a_conversion_of_a_command_that_is_killed_is_the_failure_of_its_file(
     once: subprocess.Popen[bytes], inbox: Path, empty_library: Library
 ) -> None:

@@ -58,6 +58,7 @@ def test_a_report_is_listed_before_it_is_complete(worker: subprocess.Popen[bytes
     wait_until(lambda: state(empty_library) == "ready", PATIENCE_S)
 
 
+@pytest.mark.slow("converts a large export twice")
 def test_a_worker_that_is_killed_before_completion_starts_over(
     worker: subprocess.Popen[bytes], empty_library: Library, source: Path, ingest: Ingest
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_worker_that_ends_takes_its_preview_along(
     assert not [job for job in empty_library.catalog.jobs() if job.state == "failed"]
 
 
+@pytest.mark.slow("converts a large export with a worker of its own")
 def test_a_file_that_is_removed_before_completion_leaves_no_report(
     worker: subprocess.Popen[bytes], empty_library: Library, source: Path
 ) -> None:
@@ -93,6 +95,7 @@ def test_a_file_that_is_removed_before_completion_leaves_no_report(
     assert empty_library.list() == []
 
 
+@pytest.mark.slow("converts a large export with a worker of its own")
 def test_a_report_that_is_deleted_before_completion_stays_deleted(
     worker: subprocess.Popen[bytes], empty_library: Library
 ) -> None:

@@ -137,6 +137,7 @@ def test_a_folder_that_came_in_parts_is_one_report(
     assert not part.rows.get("range")
 
 
+@pytest.mark.slow("takes a folder of Parquet files in twice")
 def test_another_capture_in_the_same_folder_is_another_report(
     ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path
 ) -> None:
