@@ -159,7 +159,7 @@ def test_damaged_files_fail_with_a_sentence(ingest: Ingest, inbox: Path, empty_l
             del content[at:]
             content += b"U3w[END]" if ending == "nsys-rep" else b""
         (inbox / f"{stem}_{seed}.{ending}").write_bytes(content)
-    done = ingest(inbox, empty_library.folder, WARPDECK_CONVERT_TIMEOUT_S="100")
+    done = ingest(inbox, empty_library.folder)
     assert done.status == 0, done.errors
     jobs = empty_library.catalog.jobs()
     assert len(jobs) == len(SEEDS)
@@ -171,7 +171,9 @@ def test_damaged_files_fail_with_a_sentence(ingest: Ingest, inbox: Path, empty_l
         assert job.state != "failed" or (job.message.endswith(".") and job.hint), job
 
 
-@pytest.mark.parametrize("package", ["pyarrow", "numpy"])
+@pytest.mark.parametrize(
+    "package", ["pyarrow", pytest.param("numpy", marks=pytest.mark.slow("starts a worker for another package"))]
+)
 def test_a_missing_package_is_not_blamed_on_the_file(
     inbox: Path, empty_library: Library, tmp_path: Path, ingest: Ingest, package: str
 ) -> None:
