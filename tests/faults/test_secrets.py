@@ -105,15 +105,25 @@ def places_that_hold(folder: Path, secret: bytes = SECRET.encode()) -> list[Path
     return [path for path in folder.rglob("*") if path.is_file() and secret in path.read_bytes()]
 
 
-def what_leaves(library: Path, name: str, tmp_path: Path) -> bytes:
-    """All output of the command line about a report: summary, list, every analysis."""
+COMMANDS = """
+import json, sys
+from profiledb.access.cli.main import main
+for argv in json.load(sys.stdin):
+    assert main(argv) == 0, argv
+"""
+
+
+def what_leaves(library: Library, tmp_path: Path) -> bytes:
+    """All output of the command line, in one process: the list, and the summary and every analysis of each report."""
     out = tmp_path / "out"
-    said = b""
-    for command in (["summary", name], ["list", "--format", "json"], ["export_stats", name, str(out)]):
-        argv = [sys.executable, "-m", "profiledb", *command, "--library", str(library)]
-        done = subprocess.run(argv, cwd=ROOT, capture_output=True, check=False)
-        said += done.stdout + done.stderr
-    return said + b"".join(path.read_bytes() for path in out.rglob("*") if path.is_file())
+    commands = [["list", "--format", "json"]]
+    for report in library.list():
+        commands += [["summary", report.id], ["export_stats", report.id, str(out / report.id)]]
+    asked = json.dumps([[*command, "--library", str(library.folder)] for command in commands])
+    argv = [sys.executable, "-c", COMMANDS]
+    done = subprocess.run(argv, cwd=ROOT, input=asked.encode(), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr + b"".join(path.read_bytes() for path in out.rglob("*") if path.is_file())
 
 
 def assert_nowhere(done: Ingested, library: Library, secret: str = SECRET) -> None:
@@ -190,11 +200,12 @@ def test_a_byte_that_is_no_text_in_a_real_report(
 
 
 @pytest.mark.integration
+@pytest.mark.slow("asks every analysis of a report by commands")
 def test_of_what_leaves_the_library(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     place = "what a program printed, and a name repeats"
     exports.write(inbox / "made.sqlite", {**kernels(kernel(1, 2)), **PLACES[place]})
     assert ingest(inbox, empty_library.folder).lines[0].startswith("ready")
-    assert SECRET.encode() not in what_leaves(empty_library.folder, empty_library.list()[0].id, tmp_path)
+    assert SECRET.encode() not in what_leaves(empty_library, tmp_path)
 
 
 def spellings() -> list[str]:
@@ -282,7 +293,7 @@ def test_of_commands_in_shell_strings(ingest: Ingest, inbox: Path, empty_library
     assert_nowhere(done, empty_library)
     for report in empty_library.list():
         assert not [text for text in texts_of(empty_library, report.id) if SECRET in text], report.name
-        assert SECRET.encode() not in what_leaves(empty_library.folder, report.id, tmp_path)
+    assert SECRET.encode() not in what_leaves(empty_library, tmp_path)
     texts = texts_of(empty_library, empty_library.find("commands.sqlite").id)
     assert "bash -c python t.py --token=[removed] --lr 3 --max-tokens 512" in " ".join(texts)
     measured = empty_library.find("command.ncu-rep").id
