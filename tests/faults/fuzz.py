@@ -316,7 +316,10 @@ def taken(library: Library, report: str, *, beside: bool) -> Taken:
     facts: Facts = {}
     with closing(duckdb.connect(str(library.path(report)), read_only=True)) as db:
         columns: dict[str, list[str]] = {}
-        named = "SELECT table_name, column_name FROM duckdb_columns() WHERE schema_name = 'main'"
+        named = """
+            SELECT table_name, column_name FROM duckdb_columns() JOIN duckdb_tables() USING (schema_name, table_name)
+            WHERE schema_name = 'main' AND estimated_size > 0
+        """
         for table, column in db.execute(named).fetchall():
             if table not in IGNORED:
                 columns.setdefault(table, []).append(column)
