@@ -19,11 +19,12 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
 from tests.support import exports
-from tests.support.dropped_files import SAMPLE, job_of, made, stand_in
+from tests.support.dropped_files import job_of, made, stand_in
 from tests.support.linux_kernels import INOTIFY, without
 from tests.support.processes import processes_in, start_worker
 
 CASES = 58
+REPORT = SAMPLES / "attention.nsys-rep"
 
 
 def test_each_case_has_a_test_that_exists() -> None:
@@ -55,8 +56,8 @@ def held_nsys(folder: Path) -> tuple[Path, Path]:
 
 def with_export(inbox: Path) -> Path:
     """A report and its export in the inbox."""
-    shutil.copy(SAMPLES / "transformer_training.sqlite", inbox / "a.sqlite")
-    return Path(shutil.copy(SAMPLE, inbox / "a.nsys-rep"))
+    shutil.copy(SAMPLES / "attention.sqlite", inbox / "a.sqlite")
+    return Path(shutil.copy(REPORT, inbox / "a.nsys-rep"))
 
 
 @pytest.mark.integration
@@ -81,7 +82,7 @@ def test_case_01_killed_while_hashing(inbox: Path, empty_library: Library, tmp_p
 
 def test_case_07_truncated_then_whole(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
     source = inbox / "a.nsys-rep"
-    source.write_bytes(SAMPLE.read_bytes()[:-1000])
+    source.write_bytes(REPORT.read_bytes()[:-1000])
     ingest(inbox, empty_library.folder)
     job = job_of(empty_library, source)
     assert (job.state, "is incomplete" in job.message) == ("failed", True)
