@@ -125,6 +125,7 @@ def test_a_first_start_on_a_full_disk_and_a_disk_that_fills_between(small: Small
 
 
 @pytest.mark.integration
+@pytest.mark.slow("fills a disk while a converter runs")
 def test_a_catalog_that_cannot_be_written_between_taking_and_recording(small: Small) -> None:
     """The disk fills to the last byte while a converter runs, so the worker can record nothing about the file.
 

@@ -213,6 +213,7 @@ def test_an_nsys_that_does_not_say_its_version(
     assert f"Run {tool} --version on the worker's machine" in job.hint
 
 
+@pytest.mark.slow("starts a worker, as the 17th case does")
 def test_a_file_that_is_deleted_while_it_is_read(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     go, path = tmp_path / "go", inbox / "a.nsys-rep"
     tool = stand_in(tmp_path, f"{HELP}while [ ! -e {go} ]; do sleep 0.05; done; exit 1")

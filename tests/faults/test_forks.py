@@ -86,6 +86,7 @@ def test_a_server_that_is_killed_is_started_again(
     assert second.pid != first.pid
 
 
+@pytest.mark.slow("starts a worker whose converter hangs")
 def test_what_it_forked_outlives_it_and_is_ended_by_the_worker(
     worker: subprocess.Popen[bytes], inbox: Path, empty_library: Library
 ) -> None:

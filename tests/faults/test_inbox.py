@@ -68,6 +68,7 @@ def test_links_pipes_sockets_and_names_are_told_once(
         assert worker.wait(timeout=30) == 0
 
 
+@pytest.mark.slow("starts a worker of its own, and waits for it six times")
 def test_an_inbox_that_vanishes_and_a_folder_without_rights(
     inbox: Path, empty_library: Library, tmp_path: Path
 ) -> None:
