@@ -10,6 +10,7 @@ from profiledb.errors import AnalysisError
 from profiledb.library.library import Library
 from tests.support.page_reports import H100, V100, Publish, insert, kernel, name, run
 
+MORE = pytest.mark.slow("more GPUs and precisions")
 H200 = H100 | {"name": "NVIDIA H200", "clock_hz": 1_980_000_000}
 A100 = H100 | {"compute_capability": "8.0", "sm_count": 108, "clock_hz": 1_410_000_000}
 ADA = H100 | {"compute_capability": "8.9", "sm_count": 142, "clock_hz": 2_490_000_000}
@@ -52,30 +53,30 @@ def test_over_time_and_peak(library: Library, publish: Publish) -> None:
     ("gpu", "precision", "tflops", "source"),
     [
         (H200, "fp8", 1979, "data sheet"),
-        (H100 | {"name": "NVIDIA H100 PCIe"}, "fp16", 756.5, "data sheet"),
+        pytest.param(H100 | {"name": "NVIDIA H100 PCIe"}, "fp16", 756.5, "data sheet", marks=MORE),
         (H200, "fp32", 132 * 256 * 1.98e-3, "132 SMs × 256 FLOP × 1.98 GHz"),
         (H100 | {"name": "NVIDIA H20"}, "bf16", 148, "data sheet"),
-        (H100 | {"name": "NVIDIA H20-3e"}, "tf32", 74, "data sheet"),
-        (H100 | {"name": "NVIDIA H20"}, "fp8", 296, "data sheet"),
-        (H100 | {"name": "NVIDIA H800"}, "bf16", 989.5, "data sheet"),
-        (H100 | {"name": "NVIDIA H800 PCIe"}, "bf16", 756.5, "data sheet"),
-        (H100 | {"name": "NVIDIA GH200 480GB"}, "bf16", 989.5, "data sheet"),
-        (A100 | {"name": "NVIDIA A800-SXM4-80GB"}, "bf16", 312, "data sheet"),
+        pytest.param(H100 | {"name": "NVIDIA H20-3e"}, "tf32", 74, "data sheet", marks=MORE),
+        pytest.param(H100 | {"name": "NVIDIA H20"}, "fp8", 296, "data sheet", marks=MORE),
+        pytest.param(H100 | {"name": "NVIDIA H800"}, "bf16", 989.5, "data sheet", marks=MORE),
+        pytest.param(H100 | {"name": "NVIDIA H800 PCIe"}, "bf16", 756.5, "data sheet", marks=MORE),
+        pytest.param(H100 | {"name": "NVIDIA GH200 480GB"}, "bf16", 989.5, "data sheet", marks=MORE),
+        pytest.param(A100 | {"name": "NVIDIA A800-SXM4-80GB"}, "bf16", 312, "data sheet", marks=MORE),
         (A100 | {"name": "NVIDIA A800-SXM4-80GB"}, "fp8", None, None),
-        (ADA | {"name": "NVIDIA L40"}, "bf16", 181.05, "data sheet"),
-        (ADA | {"name": "NVIDIA L40S"}, "bf16", 362.05, "data sheet"),
-        (ADA | {"name": "NVIDIA L20"}, "bf16", 119.5, "data sheet"),
-        (ADA | {"name": "NVIDIA L4"}, "bf16", 121, "data sheet"),
-        (BLACKWELL | {"name": "NVIDIA B300 SXM6 AC"}, "fp8", 4500, "data sheet"),
-        (BLACKWELL | {"name": "NVIDIA GB300"}, "bf16", 2500, "data sheet"),
-        (BLACKWELL | {"name": "NVIDIA GB200"}, "bf16", 2500, "data sheet"),
-        (BLACKWELL | {"name": "NVIDIA B200"}, "bf16", 2250, "data sheet"),
-        (RTX4090, "bf16", 128 * 512 * 2.52e-3, "128 SMs × 512 FLOP × 2.52 GHz"),
+        pytest.param(ADA | {"name": "NVIDIA L40"}, "bf16", 181.05, "data sheet", marks=MORE),
+        pytest.param(ADA | {"name": "NVIDIA L40S"}, "bf16", 362.05, "data sheet", marks=MORE),
+        pytest.param(ADA | {"name": "NVIDIA L20"}, "bf16", 119.5, "data sheet", marks=MORE),
+        pytest.param(ADA | {"name": "NVIDIA L4"}, "bf16", 121, "data sheet", marks=MORE),
+        pytest.param(BLACKWELL | {"name": "NVIDIA B300 SXM6 AC"}, "fp8", 4500, "data sheet", marks=MORE),
+        pytest.param(BLACKWELL | {"name": "NVIDIA GB300"}, "bf16", 2500, "data sheet", marks=MORE),
+        pytest.param(BLACKWELL | {"name": "NVIDIA GB200"}, "bf16", 2500, "data sheet", marks=MORE),
+        pytest.param(BLACKWELL | {"name": "NVIDIA B200"}, "bf16", 2250, "data sheet", marks=MORE),
+        pytest.param(RTX4090, "bf16", 128 * 512 * 2.52e-3, "128 SMs × 512 FLOP × 2.52 GHz", marks=MORE),
         (V100 | {"clock_hz": 1_530_000_000}, "fp16", 80 * 1024 * 1.53e-3, "80 SMs × 1024 FLOP × 1.53 GHz"),
-        (V100 | {"clock_hz": 1_530_000_000}, "bf16", None, None),
-        (V100, "fp16", None, None),
-        (H200 | {"name": "B1", "compute_capability": "99.0"}, "bf16", None, None),
-        (H200, "int3", None, None),
+        pytest.param(V100 | {"clock_hz": 1_530_000_000}, "bf16", None, None, marks=MORE),
+        pytest.param(V100, "fp16", None, None, marks=MORE),
+        pytest.param(H200 | {"name": "B1", "compute_capability": "99.0"}, "bf16", None, None, marks=MORE),
+        pytest.param(H200, "int3", None, None, marks=MORE),
     ],
 )
 def test_peaks(

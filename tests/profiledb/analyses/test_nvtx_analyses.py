@@ -20,6 +20,7 @@ BEGIN, THIRD = 1000, PID + 72
 Range = tuple[int, int | None, str, int]
 Work = tuple[int, int, int, int]
 Report = Callable[..., str]
+MORE = pytest.mark.slow("more captures of ranges")
 CALL = ("start", "end", "globalTid", "correlationId", "nameId", "eventClass", "returnValue")
 
 
@@ -153,15 +154,15 @@ def flat(*durations: int, name: str = "op", tid: int = MAIN, gap: int = 10) -> l
 @pytest.mark.parametrize(
     ("durations", "warmup"),
     [
-        ([200, 100, 100], 1),
-        ([105, 100, 100], 0),  # less than a tenth
+        pytest.param([200, 100, 100], 1, marks=MORE),
+        pytest.param([105, 100, 100], 0, marks=MORE),  # less than a tenth
         ([111, 100, 100], 1),
-        ([200, 100], 0),  # no third
-        ([500, 400, 300, 100, 100, 100, 100, 100, 100], 3),
+        pytest.param([200, 100], 0, marks=MORE),  # no third
+        pytest.param([500, 400, 300, 100, 100, 100, 100, 100, 100], 3, marks=MORE),
         ([500, 400, 300, 200, 100, 100, 100, 100, 100, 100], 3),  # at most the first third
-        ([500, 100, 300, 100, 100, 100, 100, 100, 100], 1),  # only those that lead
-        ([100, 500, 300, 100, 100, 100, 100, 100, 100], 0),
-        ([170, 100, 100, 80, 120, 60, 140, 100, 100], 1),  # the deviation of the rest is 20
+        pytest.param([500, 100, 300, 100, 100, 100, 100, 100, 100], 1, marks=MORE),  # only those that lead
+        pytest.param([100, 500, 300, 100, 100, 100, 100, 100, 100], 0, marks=MORE),
+        pytest.param([170, 100, 100, 80, 120, 60, 140, 100, 100], 1, marks=MORE),  # the deviation of the rest is 20
         ([155, 100, 100, 80, 120, 60, 140, 100, 100], 0),
     ],
 )
@@ -247,7 +248,7 @@ def test_steps_in_numbers(library: Library, training: str) -> None:
         analysis.run(library, training, "iteration_summary", {"by": "anything"})
 
 
-@pytest.mark.parametrize(("working", "whole"), [((0, 1, 2), 3), ((0, 2), 4), ((), 4)])
+@pytest.mark.parametrize(("working", "whole"), [((0, 1, 2), 3), ((0, 2), 4), pytest.param((), 4, marks=MORE)])
 def test_a_last_step_without_work_is_cut_off(
     library: Library, report: Report, working: Sequence[int], whole: int
 ) -> None:
@@ -271,14 +272,14 @@ def patterns(library: Library, report_id: str) -> list[tuple[str, int]]:
 @pytest.mark.parametrize(
     ("names", "pattern"),
     [
-        (["step_0", "step_1"], "step_*"),
+        pytest.param(["step_0", "step_1"], "step_*", marks=MORE),
         (["ProfilerStep#5", "ProfilerStep#6"], "ProfilerStep#*"),
-        (["iter 12", "iter 13"], "iter *"),
+        pytest.param(["iter 12", "iter 13"], "iter *", marks=MORE),
         (["epoch 1 step 3", "epoch 1 step 4"], "epoch 1 step *"),
         (["step 1/2", "step 2/2"], r"step *\/2"),
-        (["train_step", "train_step"], "train_step"),
-        (["Batch[3]", "Batch[4]"], "Batch[*]"),
-        (["frame 7", "frame 8", "frame 9"], "frame *"),
+        pytest.param(["train_step", "train_step"], "train_step", marks=MORE),
+        pytest.param(["Batch[3]", "Batch[4]"], "Batch[*]", marks=MORE),
+        pytest.param(["frame 7", "frame 8", "frame 9"], "frame *", marks=MORE),
         (["request", "request", "request"], "request"),
     ],
 )
@@ -291,11 +292,11 @@ def test_names_of_steps(library: Library, report: Report, names: list[str], patt
     "names",
     [
         ["optimizer_step"] * 2,
-        ["load_batch"] * 2,
-        ["batch_norm"] * 2,
+        pytest.param(["load_batch"] * 2, marks=MORE),
+        pytest.param(["batch_norm"] * 2, marks=MORE),
         ["frame 7", "frame 8"],
-        ["step"],
-        [f"layer_{i}" for i in range(5)],
+        pytest.param(["step"], marks=MORE),
+        pytest.param([f"layer_{i}" for i in range(5)], marks=MORE),
     ],
 )
 def test_what_is_no_step(library: Library, report: Report, names: list[str]) -> None:

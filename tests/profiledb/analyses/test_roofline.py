@@ -10,6 +10,7 @@ from profiledb.library.library import Library
 from profiledb.query import header
 from tests.support.page_reports import H100, Publish, insert, run
 
+MORE = pytest.mark.slow("more metrics")
 RATE, PEAK, PCT = ".per_second", ".peak_sustained", ".pct_of_peak_sustained_elapsed"
 READ, WRITE, XBAR = "dram__bytes_read.sum", "dram__bytes_write.sum", "lts__lts2xbar_cycles_active.sum"
 TAGS, L1 = "lts__t_sectors.sum", "l1tex__lsu_writeback_active_mem_lgds.sum"
@@ -67,23 +68,23 @@ def make_points(library: Library, publish: Publish) -> Any:
     ("metrics", "precision", "work", "peak", "estimated"),
     [
         # 3 adds, 5 multiplies and 10 FMAs a cycle at 1 GHz; 64 FMAs a cycle at most
-        (rates("f", 3, 5, 10) | {FFMA: 64.0}, "fp32", 28e9, 128e9, False),
+        pytest.param(rates("f", 3, 5, 10) | {FFMA: 64.0}, "fp32", 28e9, 128e9, False, marks=MORE),
         (rates("d", 3, 5, 10) | {DFMA: 32.0}, "fp64", 28e9, 64e9, False),
         # an instruction of FP16 works on two numbers
-        (rates("h", 3, 5, 10) | {HFMA: 64.0}, "fp16", 56e9, 256e9, False),
+        pytest.param(rates("h", 3, 5, 10) | {HFMA: 64.0}, "fp16", 56e9, 256e9, False, marks=MORE),
         # the same by second, and as sums over 1 ms
-        (rates("f", 3e9, 5e9, 10e9, ".per_second") | {FFMA: 64.0}, "fp32", 28e9, 128e9, False),
-        (rates("f", 3e6, 5e6, 10e6, "") | {FFMA: 64.0}, "fp32", 28e9, 128e9, False),
+        pytest.param(rates("f", 3e9, 5e9, 10e9, ".per_second") | {FFMA: 64.0}, "fp32", 28e9, 128e9, False, marks=MORE),
+        pytest.param(rates("f", 3e6, 5e6, 10e6, "") | {FFMA: 64.0}, "fp32", 28e9, 128e9, False, marks=MORE),
         # no peak: 128 FMAs a cycle and SM of compute capability 9.0, on 2 SMs
         (rates("f", 3, 5, 10), "fp32", 28e9, 512e9, True),
         # FMAs alone: at least so much
-        ({op("ffma", ".per_cycle_elapsed"): 10.0, FFMA: 64.0}, "fp32", 20e9, 128e9, True),
+        pytest.param({op("ffma", ".per_cycle_elapsed"): 10.0, FFMA: 64.0}, "fp32", 20e9, 128e9, True, marks=MORE),
         # half of the peak with sparsity; sparsity_off and FP64 are what they say
-        (tensor("src_bf16_dst_fp32", 500e9, 16384.0), "tensor", 500e9, 8192e9, False),
-        (tensor("src_fp8_sparsity_off", 500e9, 16384.0), "tensor", 500e9, 16384e9, False),
-        (tensor("src_fp64", 100e9, 512.0), "tensor", 100e9, 512e9, False),
+        pytest.param(tensor("src_bf16_dst_fp32", 500e9, 16384.0), "tensor", 500e9, 8192e9, False, marks=MORE),
+        pytest.param(tensor("src_fp8_sparsity_off", 500e9, 16384.0), "tensor", 500e9, 16384e9, False, marks=MORE),
+        pytest.param(tensor("src_fp64", 100e9, 512.0), "tensor", 100e9, 512e9, False, marks=MORE),
         # of names that hold each other the widest counts once
-        (FP16 | tensor("src_fp16_dst_fp32", 200e9, 16384.0), "tensor", 300e9, 8192e9, False),
+        pytest.param(FP16 | tensor("src_fp16_dst_fp32", 200e9, 16384.0), "tensor", 300e9, 8192e9, False, marks=MORE),
         # two types take their time at their own peaks: 400 at 8192 and 100 at 4096 are 500 at 6826.7
         (BF16 | tensor("src_tf32_dst_fp32", 100e9, 8192.0), "tensor", 500e9, 20480e9 / 3, False),
         # 25 % of the cycles of 2 SMs with 4096 FLOPs each
@@ -111,13 +112,13 @@ WORK = rates("f", 3, 5, 10) | {FFMA: 64.0}
     ("metrics", "level", "traffic", "peak", "estimated"),
     [
         (DRAM, "dram", 4e9, 16e9, False),
-        ({READ: 3e6, WRITE: 1e6, READ + PCT: 18.75}, "dram", 4e9, 16e9, False),
-        ({READ + RATE: 3e9, WRITE + RATE: 1e9}, "dram", 4e9, 2e5, True),
+        pytest.param({READ: 3e6, WRITE: 1e6, READ + PCT: 18.75}, "dram", 4e9, 16e9, False, marks=MORE),
+        pytest.param({READ + RATE: 3e9, WRITE + RATE: 1e9}, "dram", 4e9, 2e5, True, marks=MORE),
         ({"dram__sectors_read.sum": 1e5, "dram__sectors_write.sum": 25e3}, "dram", 4e9, 2e5, True),
         ({XBAR + RATE: 1e9, XBAR + PEAK: 4.0}, "l2", 32e9, 128e9, False),
-        ({TAGS: 1e6, TAGS + PCT: 25.0}, "l2", 32e9, 128e9, True),
-        ({L1 + RATE: 1e9, L1 + PEAK: 2.0}, "l1", 128e9, 256e9, False),
-        ({OLD_L1: 1e6, OLD_L1 + PCT: 50.0}, "l1", 128e9, 256e9, False),
+        pytest.param({TAGS: 1e6, TAGS + PCT: 25.0}, "l2", 32e9, 128e9, True, marks=MORE),
+        pytest.param({L1 + RATE: 1e9, L1 + PEAK: 2.0}, "l1", 128e9, 256e9, False, marks=MORE),
+        pytest.param({OLD_L1: 1e6, OLD_L1 + PCT: 50.0}, "l1", 128e9, 256e9, False, marks=MORE),
         # under 1 % the percentage is too coarse: a wavefront of 128 bytes a cycle and SM
         ({L1: 1e3, L1 + PCT: 0.05}, "l1", 128e6, 256e9, False),
     ],

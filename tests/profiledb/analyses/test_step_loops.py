@@ -5,10 +5,13 @@ from collections.abc import Sequence
 import pytest
 
 from profiledb.library.library import Library
+from tests.support.every_report import slow_but
 from tests.support.page_reports import run
 from tests.support.range_captures import Capture, Range, Work
 
+MORE = pytest.mark.slow("more captures of loops")
 STEPS = 3
+LIBRARIES = ("CCCL:cub::DeviceRadixSort", "cuBLAS:gemm", "NCCL:ncclAllReduce")
 
 
 def loops(names: Sequence[str], kernels: Sequence[str]) -> tuple[list[Range], list[Work]]:
@@ -23,12 +26,12 @@ def loops(names: Sequence[str], kernels: Sequence[str]) -> tuple[list[Range], li
 @pytest.mark.parametrize(
     ("names", "kernels", "expected"),
     [
-        (["batch_1", "batch_8"], [], ["batch_1/step_*", "batch_8/step_*"]),
-        (["resnet18", "resnet50"], [], ["resnet18/step_*", "resnet50/step_*"]),
+        pytest.param(["batch_1", "batch_8"], [], ["batch_1/step_*", "batch_8/step_*"], marks=MORE),
+        pytest.param(["resnet18", "resnet50"], [], ["resnet18/step_*", "resnet50/step_*"], marks=MORE),
         (["epoch_1", "epoch_5"], [], ["epoch_*/step_*"]),
-        (["model1", "model2"], ["one", "one"], ["model*/step_*"]),
+        pytest.param(["model1", "model2"], ["one", "one"], ["model*/step_*"], marks=MORE),
         (["model1", "model2"], ["one", "two"], ["model1/step_*", "model2/step_*"]),
-        (["batch_1", "batch_2"], ["one", "two"], ["batch_1/step_*", "batch_2/step_*"]),
+        pytest.param(["batch_1", "batch_2"], ["one", "two"], ["batch_1/step_*", "batch_2/step_*"], marks=MORE),
         (["batch_1", "batch_2", "batch_3"], ["one", "one", "one"], ["batch_*/step_*"]),
     ],
 )
@@ -51,9 +54,9 @@ def test_batches_with_a_hole_are_no_loop(library: Library, capture: Capture) -> 
     ("documents", "lost", "expected"),
     [
         (12, (7, 11), ["document *"]),
-        (12, (7, 11, 12, 13, 15), []),
-        (20, range(6, 12), ["document *"]),
-        (20, range(7, 24, 4), ["document *"]),
+        pytest.param(12, (7, 11, 12, 13, 15), [], marks=MORE),
+        pytest.param(20, range(6, 12), ["document *"], marks=MORE),
+        pytest.param(20, range(7, 24, 4), ["document *"], marks=MORE),
         (20, range(6, 22, 2), []),
     ],
 )
@@ -79,7 +82,7 @@ def test_operations_of_xla_are_no_steps(library: Library, capture: Capture) -> N
     assert found == {"document *"}
 
 
-@pytest.mark.parametrize("of", ["CCCL:cub::DeviceRadixSort", "cuBLAS:gemm", "NCCL:ncclAllReduce"])
+@pytest.mark.parametrize("of", slow_but(["NCCL:ncclAllReduce"], LIBRARIES, "another library of CUDA"))
 def test_calls_of_a_cuda_library_are_no_steps(library: Library, capture: Capture, of: str) -> None:
     ranges: list[Range] = [(at, at + 90, of) for at in range(0, 600, 100)]
     assert not run(library, capture(ranges), "iteration_summary")

@@ -24,6 +24,7 @@ def test_the_set_is_large_enough() -> None:
     assert parts["generated"].keys() == kernel_sequences.PROGRAMS.keys()
 
 
+@pytest.mark.slow("the steps of every generated program")
 def test_generated_programs(library: Library, publish: Publish, record_property: Record) -> None:
     told = [
         step_set.detect(library, publish(lambda db, name=name: kernel_sequences.fill(db, name)), name, true)

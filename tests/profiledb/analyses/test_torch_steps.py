@@ -16,6 +16,7 @@ from tests.support.made_traces import AUTOGRAD, event, launch, operator, taken_i
 from tests.support.page_reports import run
 
 Events = list[dict[str, Any]]
+MORE = pytest.mark.slow("takes a trace in for each")
 OLD = "Operator"
 """The category of operators and annotations alike in traces of 2021."""
 
@@ -27,6 +28,14 @@ def note(name: str, start: float, end: float) -> dict[str, Any]:
 def laps(several: int, one: Callable[[int, float], Events]) -> Events:
     """The events of that many laps of 100 µs, by number and start."""
     return list(chain.from_iterable(one(number, 100.0 * number) for number in range(several)))
+
+
+def convolution(number: int, t: float) -> Events:
+    return [operator("aten::conv2d", t, t + 90), *launch(number + 1, t + 2, (t + 5, t + 80))]
+
+
+def old(number: int, t: float) -> Events:
+    return [event(OLD, f"ProfilerStep#{number}", t, t + 90)]
 
 
 def training(number: int, t: float) -> Events:
@@ -79,17 +88,17 @@ def named(name: str) -> Callable[[int, float], Events]:
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
-        (laps(6, lambda n, t: [operator("aten::conv2d", t, t + 90), *launch(n + 1, t + 2, (t + 5, t + 80))]), []),
+        pytest.param(laps(6, convolution), [], marks=MORE),
         (laps(6, single), [("ProfilerStep#3", 1)]),
-        (laps(6, named("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__")), []),
-        (laps(4, named("gloo:all_reduce")), []),
-        (laps(4, training), []),
+        pytest.param(laps(6, named("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__")), [], marks=MORE),
+        pytest.param(laps(4, named("gloo:all_reduce")), [], marks=MORE),
+        pytest.param(laps(4, training), [], marks=MORE),
         (laps(4, in_laps), [("lap", 4)]),
-        (laps(4, lambda n, t: [event(OLD, f"ProfilerStep#{n}", t, t + 90)]), [("ProfilerStep#*", 4)]),
-        (laps(4, lambda _, t: [operator("mylib::step", t, t + 90)]), []),
+        pytest.param(laps(4, old), [("ProfilerStep#*", 4)], marks=MORE),
+        pytest.param(laps(4, lambda _, t: [operator("mylib::step", t, t + 90)]), [], marks=MORE),
         (laps(4, engine), [(ENGINE, 4), (f"{ENGINE}/step[DECODE bs=*]", 4)]),
-        (laps(4, sized), []),
-        (laps(4, with_a_step), [("ProfilerStep#*", 4), ("ProfilerStep#*/step", 4)]),
+        pytest.param(laps(4, sized), [], marks=MORE),
+        pytest.param(laps(4, with_a_step), [("ProfilerStep#*", 4), ("ProfilerStep#*/step", 4)], marks=MORE),
     ],
     ids=["operators", "one step", "loader", "collectives", "a pass", "laps", "old", "a library's step", "an engine",
          "sizes", "steps inside"],

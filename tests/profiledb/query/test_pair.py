@@ -25,6 +25,7 @@ LAMBDA_NORMAL = (
     "at::native::elementwise_kernel<128,2,at::native::gpu_kernel_impl_nocast<at::native::"
     "CUDAFunctor_add<float>>::{lambda(int)#1}>"
 )
+MORE = pytest.mark.slow("two more reports")
 METRICS = (
     *(f"smsp__sass_thread_inst_executed_op_f{op}_pred_on.sum" for op in ("add", "mul", "fma")),
     "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum.pct_of_peak_sustained_elapsed",
@@ -181,7 +182,14 @@ def test_the_selection_is_of_the_systems_report(library: Library, publish: Publi
 
 
 @pytest.mark.parametrize(
-    ("durations", "chosen"), [([900, 1000, 1100], 1), ([1100, 900], 1), ([1000], 0), ([None, None], 0), ([None, 7], 1)]
+    ("durations", "chosen"),
+    [
+        ([900, 1000, 1100], 1),
+        ([1100, 900], 1),
+        pytest.param([1000], 0, marks=MORE),
+        pytest.param([None, None], 0, marks=MORE),
+        pytest.param([None, 7], 1, marks=MORE),
+    ],
 )
 def test_the_launch_in_the_middle_stands_for_all(
     library: Library, publish: Publish, durations: list[int], chosen: int
@@ -196,11 +204,13 @@ def test_the_launch_in_the_middle_stands_for_all(
 @pytest.mark.parametrize(
     ("launches", "traffic", "said"),
     [
-        ([launch(0, GEMM), launch(1, GEMM)], {}, None),
-        ([launch(0, GEMM, 1000), launch(1, GEMM, 1250)], {}, None),
+        pytest.param([launch(0, GEMM), launch(1, GEMM)], {}, None, marks=MORE),
+        pytest.param([launch(0, GEMM, 1000), launch(1, GEMM, 1250)], {}, None, marks=MORE),
         ([launch(0, GEMM, 1000), launch(1, GEMM, 1260)], {}, "2 launches differ: 1.0 to 1.3 µs"),
         ([launch(0, GEMM), launch(1, GEMM)], {1: 455}, None),
-        ([launch(0, GEMM), launch(1, GEMM)], {1: 400}, "2 launches differ: intensity 4 to 5 FLOP/byte"),
+        pytest.param(
+            [launch(0, GEMM), launch(1, GEMM)], {1: 400}, "2 launches differ: intensity 4 to 5 FLOP/byte", marks=MORE
+        ),
         (
             [launch(0, GEMM), launch(1, GEMM, sm_throughput_pct=30.0), launch(2, GEMM)],
             {},

@@ -35,7 +35,7 @@ def of_all(library: Library, name: str, selection: dict[str, Any]) -> dict[str, 
 @pytest.mark.parametrize(
     "case",
     slow_but(
-        [(TRAINING, SELECTIONS[1]), (TRAINING, SELECTIONS[3])],
+        [(TRAINING, SELECTIONS[1])],
         itertools.product((TRAINING, "host_python.nsys-rep"), SELECTIONS),
         "50 analyses, each twice, of every selection",
     ),

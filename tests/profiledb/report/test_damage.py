@@ -24,6 +24,7 @@ from profiledb.library.visitor import Visitor
 from profiledb.query import analysis
 from profiledb.report import damage, store
 from tests.conftest import ROOT, SAMPLES, Once, ingest_files, run_ingest
+from tests.support.every_report import slow_but
 
 NAMES = ("tasks.sqlite", "transformer_inference.sqlite")
 
@@ -69,6 +70,7 @@ def other_schema(path: Path) -> None:
     made.replace(path)
 
 
+MORE = pytest.mark.slow("more kinds of damage")
 DAMAGE: dict[str, Callable[[Path], object]] = {
     "empty": lambda path: os.truncate(path, 0),
     "half": lambda path: os.truncate(path, path.stat().st_size // 2),
@@ -78,7 +80,11 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "another schema": other_schema,
     "inside": flip,
 }
-anyhow = pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+anyhow = pytest.mark.parametrize(
+    "damage",
+    slow_but([DAMAGE["another schema"], DAMAGE["inside"]], DAMAGE.values(), "more kinds of damage"),
+    ids=DAMAGE,
+)
 
 
 def command(library: Library, report: Manifest, name: str = "kernels") -> subprocess.CompletedProcess[str]:
@@ -158,8 +164,8 @@ def test_a_report_published_again_takes_its_verdict_back(library: Library, bad: 
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        ("meta", "the secret {"),
-        ("tasks", "task,size\nthe secret words\n"),
+        pytest.param("meta", "the secret {", marks=MORE),
+        pytest.param("tasks", "task,size\nthe secret words\n", marks=MORE),
         ("power", "time_ns\nthe secret\xff\n"),
         ("timings", "a,b\n'\n"),
     ],
@@ -178,7 +184,11 @@ def test_a_damaged_file_beside_a_report_is_named(library: Library, bad: Manifest
 MANIFESTS = {"empty": b"", "garbage": b"\xff\x00{", "a list": b"[]", "another one": b'{"id": "../x"}', "gone": None}
 
 
-@pytest.mark.parametrize("text", MANIFESTS.values(), ids=MANIFESTS)
+@pytest.mark.parametrize(
+    "text",
+    slow_but([MANIFESTS["garbage"], MANIFESTS["gone"]], MANIFESTS.values(), "starts a worker for each"),
+    ids=MANIFESTS,
+)
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "not listed"])
 def test_a_damaged_manifest_is_made_anew(
     library: Library, bad: Manifest, good: Manifest, text: bytes | None, listed: bool
@@ -230,9 +240,13 @@ CATALOGS: dict[str, tuple[Callable[[Path], object], bool]] = {
     "a column is gone": (statement("ALTER TABLE job RENAME COLUMN fingerprint TO mark"), True),
     "empty": (lambda path: os.truncate(path, 0), False),
 }
+SOME_CATALOGS = [
+    pytest.param(*case, marks=[] if name in ("half", "a column is gone") else MORE) for name, case in CATALOGS.items()
+]
+"""Catalogs that are no database anymore, and those that lack a part."""
 
 
-@pytest.mark.parametrize(("damage", "kept"), CATALOGS.values(), ids=CATALOGS)
+@pytest.mark.parametrize(("damage", "kept"), SOME_CATALOGS, ids=CATALOGS)
 def test_a_damaged_catalog_is_set_aside_and_made_anew(
     library: Library, bad: Manifest, good: Manifest, damage: Callable[[Path], object], kept: bool
 ) -> None:
@@ -298,6 +312,7 @@ runpy.run_module("ingest", run_name="__main__")
 """
 
 
+@pytest.mark.slow("starts a worker of its own")
 def test_text_of_a_library_is_no_message_of_a_conversion(tmp_path: Path) -> None:
     """In a program of ``python -c``, DuckDB drew a progress bar into the messages once a query took two seconds."""
     inbox = tmp_path / "inbox"
@@ -308,7 +323,14 @@ def test_text_of_a_library_is_no_message_of_a_conversion(tmp_path: Path) -> None
     assert "ready" in done.stdout, done.stderr
 
 
-@pytest.mark.parametrize(("step", "published"), [(1, False), (2, False), (3, True), (4, True)])
+PUBLISHING = [
+    pytest.param(step, step > 2, marks=[] if step == 3 else pytest.mark.slow("a worker that is killed, and another"))
+    for step in (1, 2, 3, 4)
+]
+"""Steps of publishing: the report's file has its name after the second."""
+
+
+@pytest.mark.parametrize(("step", "published"), PUBLISHING)
 def test_a_report_is_never_half_published(tmp_path: Path, step: int, published: bool) -> None:
     inbox = tmp_path / "inbox"
     inbox.mkdir()

@@ -11,6 +11,7 @@ from profiledb.query import analysis, header
 from profiledb.report import damage, preview, schema
 from profiledb.rules import classes
 from profiledb.timeline.store import Timelines
+from tests.support.every_report import slow_but
 from tests.support.previews import publish_both
 
 AT_ONCE = {"kernels", "kernel_totals", "class_split", "copies", "cuda_gpu_kern_sum", "busy_timeline", "cuda_gpu_trace"}
@@ -29,7 +30,7 @@ def answer(library: Library, name: str) -> pd.DataFrame | WarpdeckError:
         return error
 
 
-@pytest.mark.parametrize("name", header.list_analyses())
+@pytest.mark.parametrize("name", slow_but(AT_ONCE | LATER, header.list_analyses(), "every analysis of two reports"))
 def test_a_preview_answers_as_the_complete_report_or_says_that_it_is_being_prepared(
     both: tuple[Library, Library], name: str
 ) -> None:

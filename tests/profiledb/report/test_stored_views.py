@@ -11,6 +11,7 @@ from profiledb.query import analysis, views
 from profiledb.report import stored_views
 from profiledb.studies import prefetch
 from tests.support import question_report
+from tests.support.every_report import slow_but
 
 ASKED = ("idle_gaps", "idle_reasons", "gpu_busy", "kernel_verdicts")
 NAME = "transformer_training.nsys-rep"
@@ -51,7 +52,7 @@ def test_a_damaged_file_is_no_loss(stored: Library) -> None:
     assert len(analysis.run(library, library.find(NAME).id, "gpu_busy"))
 
 
-@pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.parametrize("damaged", slow_but([False], [False, True], "starts three processes"))
 def test_a_question_in_sql_reads_them(stored: Library, nsys_samples: Library, damaged: bool) -> None:
     """And creates them itself without the file, or with a damaged one."""
     sql = "SELECT reason, sum(ns) AS ns FROM selected_idle(2000, NULL) GROUP BY reason ORDER BY reason"

@@ -292,6 +292,7 @@ def test_the_list_of_analyses_names_the_parameters(library: Library, capsys: pyt
         assert words in text
 
 
+@pytest.mark.slow("every analysis of a report")
 def test_a_selection_of_everything_changes_nothing(every_report: Library, answers: Answers) -> None:
     """On the report with the most tables: selecting rows does not depend on the report."""
     name = "transformer_training.nsys-rep"
