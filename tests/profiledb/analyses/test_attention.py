@@ -68,6 +68,7 @@ def test_causal_halves_what_is_useful(library: Library, capture: Capture) -> Non
     assert not parts(library, report, causal="false")["scores"]["causal"]
 
 
+@pytest.mark.slow("more captures of an attention")
 def test_causal_rates_count_the_useful_half(library: Library, capture: Capture) -> None:
     report = capture(*naive(0, scale=1000), CLASSES, [GPU])
     scores = parts(library, report, **SIZE, precision="bf16", causal="true")["scores"]
@@ -101,6 +102,7 @@ def test_a_share_above_the_peak_is_told_as_a_contradiction(library: Library, cap
     assert parts(library, slow, **SIZE, precision="bf16")["scores"]["contradiction"] is None
 
 
+@pytest.mark.slow("more captures of an attention")
 def test_no_size_of_a_sequence_is_a_figure_per_step(library: Library, capture: Capture) -> None:
     report = capture(*naive(0), CLASSES)
     for group in ("items_per_step", "throughput.per_second", "work_per_iteration", "itemsPerBatch"):
@@ -178,6 +180,7 @@ def test_without_anything_it_says_what_to_capture(library: Library, publish: Pub
         run(library, publish(lambda _: None), "attention_parts")
 
 
+@pytest.mark.slow("more captures of an attention")
 def test_the_exponent_needs_three_lengths(library: Library, capture: Capture) -> None:
     ranges: list[Range] = []
     work: list[Work] = []

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from profiledb.library.library import Library
+from tests.support.every_report import slow_but
 from tests.support.page_reports import Publish, picked, run
 from tests.support.power_log_reports import Span, at_once, put_log, reading, report
 
@@ -19,7 +20,7 @@ def curve(draw: random.Random) -> list[float]:
     return power[:LENGTH]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", slow_but([0], range(4), "another random power"))
 def test_the_true_energy_lies_within_the_bar(library: Library, publish: Publish, seed: int) -> None:
     """The counter changes about every 100 ms, and readings about every 25 ms see it later; the log has one hole."""
     draw = random.Random(seed)
@@ -52,6 +53,13 @@ def test_the_true_energy_lies_within_the_bar(library: Library, publish: Publish,
 
 
 WORK = [("matmul", 100, 150), ("reduction", 125, 175), ("memcpy", 180, 190), ("matmul", 290, 320)]
+CHOSEN: tuple[dict[str, int], ...] = (
+    {},
+    {"from_ns": 130_000_000},
+    {"to_ns": 301_000_000},
+    {"device": 0},
+    {"stream": 7},
+)
 CHANGES = [(0.0, 100.0), (100.0, 110.0), (200.0, 140.0), (300.0, 180.0), (400.0, 190.0)]
 
 
@@ -71,7 +79,7 @@ def test_classes_share_each_stretch_by_their_times(library: Library, publish: Pu
     assert (whole["joules"], whole["seconds"]) == (pytest.approx(75), 0.35)
 
 
-@pytest.mark.parametrize("chosen", [{}, {"from_ns": 130_000_000}, {"to_ns": 301_000_000}, {"device": 0}, {"stream": 7}])
+@pytest.mark.parametrize("chosen", slow_but([CHOSEN[1], CHOSEN[3]], CHOSEN, "more selections"))
 def test_the_rows_add_up_to_the_selection(library: Library, publish: Publish, chosen: dict[str, int]) -> None:
     one = report(publish, work=WORK, gpus=(None, None), used=(0, 1), end_ms=350)
     more = at_once([(ms, 3 * joules) for ms, joules in CHANGES], 50, 1500, device=1)

@@ -90,6 +90,7 @@ def publish_calls(
     return publish(fill)
 
 
+MORE = pytest.mark.slow("more groups of calls")
 START, END = ("ncclGroupStart", None), ("ncclGroupEnd", None)
 
 
@@ -97,16 +98,23 @@ START, END = ("ncclGroupStart", None), ("ncclGroupEnd", None)
     ("calls", "launches", "expected"),
     [
         ([("ncclAllReduce", 64)], [(ALL, 0)], [64]),
-        ([("ncclAllReduce", None)], [(ALL, 0)], [None]),
-        ([START, ("ncclAllReduce", 10), ("ncclAllReduce", 20), END], [(ALL, 3)], [30]),
-        ([START, ("ncclAllReduce", 10), ("ncclAllReduce", None), END], [(ALL, 3)], [None]),
-        ([START, ("ncclAllReduce", 10), ("ncclAllReduce", 20), END], [(ALL, 3), (ALL, 3)], [10, 20]),
+        pytest.param([("ncclAllReduce", None)], [(ALL, 0)], [None], marks=MORE),
+        pytest.param([START, ("ncclAllReduce", 10), ("ncclAllReduce", 20), END], [(ALL, 3)], [30], marks=MORE),
+        pytest.param([START, ("ncclAllReduce", 10), ("ncclAllReduce", None), END], [(ALL, 3)], [None], marks=MORE),
+        pytest.param(
+            [START, ("ncclAllReduce", 10), ("ncclAllReduce", 20), END], [(ALL, 3), (ALL, 3)], [10, 20], marks=MORE
+        ),
         ([START, *[("ncclAllReduce", 10)] * 3, END], [(ALL, 4), (ALL, 4)], [None, None]),
         ([START, ("ncclAllReduce", 10), ("ncclAllGather", 7), END], [(ALL, 3), (GATHER, 3)], [10, 7]),
-        ([START, ("ncclSend", 10), ("ncclRecv", 10), ("ncclSend", 5), END], [(SENDS, 4)], [15]),
-        ([START, ("ncclAllReduce", 1), END, START, ("ncclAllReduce", 2), END], [(ALL, 2), (ALL, 5)], [1, 2]),
+        pytest.param([START, ("ncclSend", 10), ("ncclRecv", 10), ("ncclSend", 5), END], [(SENDS, 4)], [15], marks=MORE),
+        pytest.param(
+            [START, ("ncclAllReduce", 1), END, START, ("ncclAllReduce", 2), END],
+            [(ALL, 2), (ALL, 5)],
+            [1, 2],
+            marks=MORE,
+        ),
         ([START, START, ("ncclAllReduce", 1), END, ("ncclAllReduce", 2), END], [(ALL, 5)], [3]),
-        ([("ncclAllReduce", 9), START, ("ncclAllReduce", 2), END], [(ALL, 3)], [2]),
+        pytest.param([("ncclAllReduce", 9), START, ("ncclAllReduce", 2), END], [(ALL, 3)], [2], marks=MORE),
     ],
 )
 def test_bytes_of_calls_and_groups(

@@ -194,6 +194,7 @@ def test_the_breakdown(library: Library, publish: Publish) -> None:
     ]
 
 
+@pytest.mark.slow("two million values")
 @pytest.mark.integration
 def test_two_million_values_are_quick(tmp_path: Path) -> None:
     """1,000 launches of 2,000 metrics: each analysis, of one launch and of all."""

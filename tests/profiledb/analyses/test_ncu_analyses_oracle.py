@@ -5,12 +5,13 @@ import io
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from profiledb.library.library import Library
-from tests.conftest import SAMPLES, run_ingest
+from tests.conftest import SAMPLES
 from tests.support import nsys_oracle
 from tests.support.page_reports import run
 
@@ -41,14 +42,9 @@ Said = dict[int, list[str]]
 
 
 @pytest.fixture(scope="module")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    """A library of the sample Compute reports."""
-    folder = tmp_path_factory.mktemp("ncu_samples")
-    (folder / "inbox").mkdir()
-    for name in NAMES:
-        (folder / "inbox" / f"{name}.ncu-rep").write_bytes((SAMPLES / f"{name}.ncu-rep").read_bytes())
-    assert run_ingest(folder / "inbox", folder / "library").status == 0
-    return Library(folder / "library")
+def samples(sample_data: Path) -> Library:
+    """A library of the samples, with the Compute reports."""
+    return Library(sample_data / "library")
 
 
 def rows_of(name: str) -> Iterator[dict[str, str]]:

@@ -1,7 +1,9 @@
 """Analyses of the Ranges page: captures with known numbers, and properties of every report."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -40,6 +42,16 @@ def tables(ranges: Sequence[Range], work: Sequence[Work], domain: str) -> export
     }
 
 
+@cache
+def load(ranges: tuple[Range, ...], work: tuple[Work, ...], domain: str) -> bytes:
+    """Return the report of an export; several tests ask for the same one."""
+    with TemporaryDirectory() as folder:
+        database = Path(folder) / "loaded.duckdb"
+        with exports.loaded(database, exports.write(Path(folder) / "x.sqlite", tables(ranges, work, domain))) as db:
+            db.execute("UPDATE kernel_name SET class = 'other'")
+        return database.read_bytes()
+
+
 @pytest.fixture
 def library(tmp_path: Path) -> Library:
     return Library(tmp_path / "library")
@@ -51,11 +63,9 @@ def report(library: Library, tmp_path: Path) -> Report:
 
     def report_(ranges: Sequence[Range], work: Sequence[Work] = (), domain: str = "") -> str:
         number = len(library.list())
-        path = exports.write(tmp_path / f"{number}.sqlite", tables(ranges, work, domain))
         database = tmp_path / f"{number}.duckdb"
-        with exports.loaded(database, path) as db:
-            db.execute("UPDATE kernel_name SET class = 'other'")
-        manifest = Manifest(f"{number:016x}", SCHEMA_VERSION, path.name, "nsys", str(number), 1)
+        database.write_bytes(load(tuple(ranges), tuple(work), domain))
+        manifest = Manifest(f"{number:016x}", SCHEMA_VERSION, f"{number}.sqlite", "nsys", str(number), 1)
         library.publish(database, manifest)
         return manifest.id
 

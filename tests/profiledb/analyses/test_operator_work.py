@@ -91,6 +91,7 @@ def work() -> None:
         torch.autograd.backward(out.sum())
 
 
+@pytest.mark.slow("runs and traces operators of PyTorch")
 def test_flop_counter_mode_counts_the_same(tmp_path: Path) -> None:
     """All FLOPs of a live run on the CPU, forward and backward: none twice, none missing."""
     counter = flop_counter.FlopCounterMode(display=False)

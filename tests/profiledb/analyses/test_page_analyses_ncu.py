@@ -15,6 +15,7 @@ from profiledb.report.schema import SCHEMA_VERSION
 from tests.support.page_reports import Publish, empty, insert, of_kind, picked, run
 from tests.support.power_log_reports import put_log, reading
 
+MORE = pytest.mark.slow("more launches")
 UNFILLED = ("BOOLEAN", "TIMESTAMP")
 
 
@@ -22,18 +23,18 @@ UNFILLED = ("BOOLEAN", "TIMESTAMP")
     ("compute", "memory", "dram", "waves", "verdict", "reason"),
     [
         (59.9, 10.0, 5.0, 0.5, "latency bound", ", grid too small: 0.50 waves"),
-        (59.9, 59.9, 5.0, 1.0, "latency bound", " of peak"),
-        (10.0, 10.0, None, None, "latency bound", " of peak"),
-        (65.0, 70.0, 20.0, 9.0, "compute bound", " of peak (DRAM 20.0 %)"),
+        pytest.param(59.9, 59.9, 5.0, 1.0, "latency bound", " of peak", marks=MORE),
+        pytest.param(10.0, 10.0, None, None, "latency bound", " of peak", marks=MORE),
+        pytest.param(65.0, 70.0, 20.0, 9.0, "compute bound", " of peak (DRAM 20.0 %)", marks=MORE),
         (65.0, 70.0, 66.0, 9.0, "memory bound", " of peak"),
-        (65.0, 70.0, None, 9.0, "memory bound", " of peak"),
+        pytest.param(65.0, 70.0, None, 9.0, "memory bound", " of peak", marks=MORE),
         (65.0, 75.0, 20.0, 9.0, "memory bound", " of peak"),
-        (70.0, 70.0, 70.0, 9.0, "compute bound", " of peak"),
-        (70.0, 60.0, 60.0, 9.0, "compute bound", " of peak"),
-        (10.0, 79.9, 20.0, 0.1, "memory bound", " of peak"),
+        pytest.param(70.0, 70.0, 70.0, 9.0, "compute bound", " of peak", marks=MORE),
+        pytest.param(70.0, 60.0, 60.0, 9.0, "compute bound", " of peak", marks=MORE),
+        pytest.param(10.0, 79.9, 20.0, 0.1, "memory bound", " of peak", marks=MORE),
         (80.0, 10.0, 10.0, 0.1, "compute bound", ", near its peak"),
         (None, 90.0, 90.0, 1.0, "not measured", "compute throughput was not collected"),
-        (90.0, None, 10.0, 1.0, "not measured", "memory throughput was not collected"),
+        pytest.param(90.0, None, 10.0, 1.0, "not measured", "memory throughput was not collected", marks=MORE),
     ],
 )
 def test_verdicts(

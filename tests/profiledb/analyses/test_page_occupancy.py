@@ -10,6 +10,8 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.support.page_reports import GP100, H100, RTX3060, V100, Fill, Publish, insert, kernel, name, records, run
 
+MORE = pytest.mark.slow("more launches")
+
 
 # By hand from the rules of cuda_occupancy.h: warps, blocks by registers, blocks by shared memory, blocks, limiter.
 @pytest.mark.parametrize(
@@ -18,19 +20,19 @@ from tests.support.page_reports import GP100, H100, RTX3060, V100, Fill, Publish
         # 4 warps; 16384 // 1024 = 16 warps a quarter, 64 // 4 = 16; 64 // 4 = 16
         ((H100, 128, 32, 0), (16, 100.0, "warps, registers")),
         # 12 warps; 168 * 32 = 5376; 16384 // 5376 = 3 a quarter, 12 // 12 = 1
-        ((H100, 384, 168, 0), (1, 18.75, "registers")),
+        pytest.param((H100, 384, 168, 0), (1, 18.75, "registers"), marks=MORE),
         # 40000 + 1024 -> 41088; 233472 // 41088 = 5
         ((H100, 256, 32, 40000), (5, 62.5, "shared memory")),
         # one warp a block: 32 blocks
-        ((H100, 16, 16, 0), (32, 50.0, "blocks")),
+        pytest.param((H100, 16, 16, 0), (32, 50.0, "blocks"), marks=MORE),
         # no reserve before 8.0: 98304 // 24576 = 4
         ((V100, 256, 32, 24576), (4, 50.0, "shared memory")),
         # 48 warps: 1024 threads fit once
-        ((RTX3060, 1024, 32, 0), (1, 100 * 32 / 48, "warps")),
+        pytest.param((RTX3060, 1024, 32, 0), (1, 100 * 32 / 48, "warps"), marks=MORE),
         # two parts: 32768 // (40 * 32 = 1280) = 25 warps, 50 // 8 = 6; four parts would give 12 * 4 // 8 = 6 as well
-        ((GP100, 256, 40, 0), (6, 75.0, "registers")),
+        pytest.param((GP100, 256, 40, 0), (6, 75.0, "registers"), marks=MORE),
         # 80 * 32 = 2560: 32768 // 2560 = 12 in each half, 24 // 6 = 4; four parts would give 6 * 4 // 6 = 4
-        ((GP100, 192, 80, 0), (4, 37.5, "registers")),
+        pytest.param((GP100, 192, 80, 0), (4, 37.5, "registers"), marks=MORE),
         # 17 warps round up to 20: 20 * 4096 registers are more than a block may have
         ((H100, 544, 128, 0), (0, 0.0, "registers")),
     ],
@@ -66,6 +68,7 @@ def test_an_unknown_gpu_has_no_occupancy(library: Library, publish: Publish) -> 
         assert row["occupancy_pct"] is row["blocks_per_sm"] is row["limiter"] is row["waves"] is None
 
 
+@pytest.mark.slow("every launch of every Compute report")
 def test_our_occupancy_is_what_ncu_reports(library: Library, every_report: Library, publish: Publish) -> None:
     """The launches of all real ncu reports, written as if nsys had seen them: our figure against ncu's."""
     compared = 0

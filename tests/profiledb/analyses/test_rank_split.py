@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from profiledb.library.library import Library
+from tests.support.every_report import slow_but
 from tests.support.page_reports import H100, Publish, insert, kernel, name, run
 from tests.support.range_captures import Capture
 
@@ -37,6 +38,9 @@ def publish_work(publish: Publish, work: Sequence[Interval], device: int = 0) ->
     return publish(fill)
 
 
+MORE = pytest.mark.slow("more work by hand")
+
+
 def brute(work: Sequence[Interval], low: int, high: int) -> tuple[int, ...]:
     """The same, nanosecond by nanosecond."""
     ran = {kind: {ns for k, s, e in work if k == kind for ns in range(max(s, low), min(e, high))} for kind in "cnm"}
@@ -49,13 +53,13 @@ def brute(work: Sequence[Interval], low: int, high: int) -> tuple[int, ...]:
 @pytest.mark.parametrize(
     ("work", "expected"),
     [
-        ([("c", 0, 100)], (100, 0, 0, 0, 0)),
-        ([("c", 0, 10), ("c", 5, 20), ("c", 30, 40)], (30, 0, 0, 0, 10)),
+        pytest.param([("c", 0, 100)], (100, 0, 0, 0, 0), marks=MORE),
+        pytest.param([("c", 0, 10), ("c", 5, 20), ("c", 30, 40)], (30, 0, 0, 0, 10), marks=MORE),
         ([("c", 0, 50), ("n", 40, 80)], (50, 30, 10, 0, 0)),
-        ([("n", 0, 100), ("c", 10, 20), ("c", 60, 70)], (20, 80, 20, 0, 0)),
-        ([("n", 0, 40), ("n", 20, 60), ("c", 30, 50)], (20, 40, 20, 0, 0)),
+        pytest.param([("n", 0, 100), ("c", 10, 20), ("c", 60, 70)], (20, 80, 20, 0, 0), marks=MORE),
+        pytest.param([("n", 0, 40), ("n", 20, 60), ("c", 30, 50)], (20, 40, 20, 0, 0), marks=MORE),
         ([("c", 0, 10), ("m", 5, 30), ("n", 20, 25), ("c", 40, 50)], (20, 5, 0, 15, 10)),
-        ([("c", 0, 10), ("c", 10, 20), ("c", 0, 20)], (20, 0, 0, 0, 0)),
+        pytest.param([("c", 0, 10), ("c", 10, 20), ("c", 0, 20)], (20, 0, 0, 0, 0), marks=MORE),
         ([("c", -30, -10), ("n", -20, 0)], (20, 10, 10, 0, 0)),
     ],
 )
@@ -64,7 +68,7 @@ def test_by_hand(library: Library, publish: Publish, work: list[Interval], expec
     assert split(row) == expected
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", slow_but([0, 1], range(5), "another random work"))
 def test_against_brute_force(library: Library, publish: Publish, seed: int) -> None:
     draw = random.Random(seed)
     work = []

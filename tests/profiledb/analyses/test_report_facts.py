@@ -39,6 +39,7 @@ def test_each_gpu_has_its_own_count(library: Library, publish: Publish, used: Se
     )  # fmt: skip
 
 
+@pytest.mark.slow("the summary of a report of strangers")
 @pytest.mark.integration
 @pytest.mark.skipif(not CORPUS.exists(), reason="no ../shared/corpus here")
 def test_a_stranger(every_report: Library) -> None:

@@ -10,6 +10,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis, header, shared_rows
 from tests.conftest import Once, ingest_files
 from tests.ingest.torch.test_trace_load import BACK, event, instant, text
+from tests.support.every_report import slow_but
 from tests.support.page_reports import Publish, insert, picked, records, run
 
 STEPS = 5
@@ -118,7 +119,11 @@ def test_lives(ask: Ask) -> None:
     assert (old["start_ns"], old["operator"]) == (None, None)
 
 
-@pytest.mark.parametrize("selection", [{}, {"range": "ProfilerStep#2"}, {"device": 1}], ids=str)
+@pytest.mark.parametrize(
+    "selection",
+    slow_but([{"range": "ProfilerStep#2"}], [{}, {"range": "ProfilerStep#2"}, {"device": 1}], "each analysis twice"),
+    ids=str,
+)
 def test_what_is_answered_together_is_what_it_is_alone(
     once: Once, selection: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,14 +109,21 @@ def test_steps(tmp_path: Path, events: Events, expected: list[tuple[str, int]]) 
     assert [(row["steps"], row["count"] + row["warmup"]) for row in rows] == expected
 
 
-def test_what_repeats_within_one_step_is_no_iteration(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "around",
+    [
+        None,
+        "ProfilerStep#3",
+        pytest.param("execute_context_1(8)_generation_0(0)", marks=MORE),
+        pytest.param("warmed", marks=MORE),
+    ],
+)
+def test_what_repeats_within_one_step_is_no_iteration(tmp_path: Path, around: str | None) -> None:
     """A kernel for each of 12 layers: without ranges, in a step of the profiler, in one of an inference engine."""
     layers = laps(12, lambda n, t: launch(n + 1, t + 2, (t + 5, t + 80)))
-    for at, around in enumerate((None, "ProfilerStep#3", "execute_context_1(8)_generation_0(0)", "warmed")):
-        events = [*layers, *([note(around, 0, 1300)] if around else [])]
-        library, report = taken_in(tmp_path / str(at), events)
-        found = run(library, report, "detected_iterations")
-        assert bool(found) == (around in (None, "warmed")), around
+    events = [*layers, *([note(around, 0, 1300)] if around else [])]
+    library, report = taken_in(tmp_path, events)
+    assert bool(run(library, report, "detected_iterations")) == (around in (None, "warmed"))
 
 
 HASHES = ("fegafpt7rjmah2", "fud64jsrxcxlie", "fud64jsrxcxl99")

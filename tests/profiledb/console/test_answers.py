@@ -82,6 +82,7 @@ def test_a_question_sees_views_macros_and_what_lies_beside_the_report(place: tup
     assert shown[:2] == ["kernel_id", "start_ns"]
 
 
+@pytest.mark.slow("a process for each question")
 def test_a_question_sees_the_summaries_of_all_reports(place: tuple[Library, Manifest]) -> None:
     library, report = place
     asking = "SELECT name, value FROM library_summary JOIN library_measure USING (report_id, name) ORDER BY ALL"
@@ -104,6 +105,7 @@ def guarded() -> Iterator[Server]:
     server.remove()
 
 
+@pytest.mark.slow("a database of its own, and a process for each question")
 def test_a_question_reads_the_summaries_of_a_team(
     guarded: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +137,7 @@ def test_what_cannot_be_understood_is_said_in_the_words_of_the_database(place: t
             ask(place[0], place[1].id, asking, question_report.limits())
 
 
+@pytest.mark.slow("a process for one more detail")
 def test_whole_numbers_stay_whole_beside_missing_ones(place: tuple[Library, Manifest]) -> None:
     asking = "SELECT unnest([1, NULL, 9007199254740993]) AS n"
     rows = ask(place[0], place[1].id, asking, question_report.limits()).rows

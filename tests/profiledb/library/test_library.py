@@ -102,6 +102,7 @@ def test_delete_removes_files_and_labels(empty_library: Library) -> None:
         analysis.run(empty_library, manifest.id, "class_split")
 
 
+@pytest.mark.slow("12 million rows on the disk")
 def test_queries_that_spill_survive_each_other_and_a_worker_that_starts(
     empty_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,6 +149,7 @@ def test_both_reports_stay_while_they_are_in_use(
     assert library._attached._small._in_use.total() == 0, "a report that could not be opened holds no other"
 
 
+@pytest.mark.slow("twelve answers of six reports")
 def test_threads_get_the_rows_of_their_own_pair(
     library: Library, publish: Publish, monkeypatch: pytest.MonkeyPatch
 ) -> None:

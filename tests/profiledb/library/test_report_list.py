@@ -1,6 +1,7 @@
 """The list of reports in both databases: search, filters, order, pages, and no trace of a hidden report."""
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from profiledb.errors import ReportNotFoundError
-from profiledb.library import migrations
+from profiledb.library import migrations, team_database
 from profiledb.library.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
 from profiledb.library.postgres import Postgres
 from profiledb.library.report_list import ORDERS, PAGE, Filters
@@ -34,8 +35,7 @@ C = replace(
 OTTO = Visitor("Otto", "login", frozenset({"all"}))
 
 
-@pytest.fixture(name="catalog")
-def make_catalog(catalog: Catalog) -> Catalog:
+def fill(catalog: Catalog) -> Catalog:
     for one in (A, B, C):
         catalog.add_report(one)
     catalog.set_labels(B.id, ["slow", "v2"])
@@ -44,6 +44,22 @@ def make_catalog(catalog: Catalog) -> Catalog:
     catalog.listing.put_findings(B.id, "1", ["hot_kernel"])
     catalog.listing.put_findings(C.id, "1", ["secret_rule"])
     return catalog
+
+
+@pytest.fixture(name="catalog")
+def make_catalog(catalog: Catalog) -> Catalog:
+    return fill(catalog)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def listed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
+    """The same catalog, of each kind in turn. It is only read."""
+    if request.param == "sqlite":
+        yield fill(Catalog(tmp_path_factory.mktemp("listed") / FILE))
+    else:
+        shared = team_database.open_database(request.getfixturevalue("postgres").create())
+        yield fill(Catalog(shared))
+        shared.close()
 
 
 def ids(found: list[Manifest]) -> str:
@@ -86,9 +102,9 @@ def ids(found: list[Manifest]) -> str:
         (Filters(is_sample=False), "ba"),
     ],
 )
-def test_filters(catalog: Catalog, filters: Filters, found: str) -> None:
-    assert ids(catalog.listing.page(filters)) == found
-    assert catalog.listing.count(filters) == len(found)
+def test_filters(listed: Catalog, filters: Filters, found: str) -> None:
+    assert ids(listed.listing.page(filters)) == found
+    assert listed.listing.count(filters) == len(found)
 
 
 @pytest.mark.parametrize(
@@ -98,9 +114,9 @@ def test_filters(catalog: Catalog, filters: Filters, found: str) -> None:
         ("kernels", "bac"), ("size", "bca"),
     ],
 )  # fmt: skip
-def test_orders(catalog: Catalog, order: str, found: str) -> None:
-    assert ids(catalog.listing.page(order=order)) == found
-    pages = [catalog.listing.page(order=order, first=first, most=1) for first in range(4)]
+def test_orders(listed: Catalog, order: str, found: str) -> None:
+    assert ids(listed.listing.page(order=order)) == found
+    pages = [listed.listing.page(order=order, first=first, most=1) for first in range(4)]
     assert "".join(map(ids, pages)) == found
     assert set(ORDERS) == {"newest", "name", "gpu", "captured", "duration", "kernels", "size"}
 

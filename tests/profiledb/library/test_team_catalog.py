@@ -66,6 +66,7 @@ def test_tables_are_made_and_taken_away(postgres: Server) -> None:
         migrations.move(url)
 
 
+@pytest.mark.slow("starts two processes")
 def test_several_workers_make_the_tables_at_once(postgres: Server) -> None:
     url = postgres.create(template="")
     code = "import sys; from profiledb.library import migrations; migrations.move(sys.argv[1])"

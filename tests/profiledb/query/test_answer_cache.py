@@ -19,6 +19,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis, request
 from profiledb.query.answer_cache import Answers
 from profiledb.query.request import Request
+from tests.support.every_report import slow_but
 from tests.support.page_reports import Publish, insert, kernel, name
 
 
@@ -146,7 +147,9 @@ def sizes_below(root: object) -> int:
     return sum(map(sys.getsizeof, seen.values()))
 
 
-@pytest.mark.parametrize("search", ["", "x" * 20_000], ids=["short request", "long request"])
+@pytest.mark.parametrize(
+    "search", slow_but([""], ["", "x" * 20_000], "another hundred answers"), ids=["short request", "long request"]
+)
 def test_answers_are_counted_by_what_they_take(library: Library, report_id: str, search: str) -> None:
     answers = Answers()
     for limit in range(1, 101):

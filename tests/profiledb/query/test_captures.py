@@ -13,6 +13,8 @@ from tests.conftest import CORPUS
 from tests.support.page_reports import Publish, insert, kernel, name
 from warpdeck.profiling.nsys import RECORDS
 
+MORE = pytest.mark.slow("more programs")
+
 
 def report(publish: Publish, *kernels: str, **more: list[dict[str, Any]]) -> str:
     """A report of these kernels and rows, without any setting: older versions of nsys write none."""
@@ -98,7 +100,7 @@ def test_a_format_brings_advice_of_its_own(library: Library, publish: Publish, m
         ((), {}, False),
         (("saxpy", "format::at_once"), {"string": [{"string_id": 1, "value": "/usr/lib/libtorque.so"}]}, False),
         (("void at::native::vectorized_elementwise_kernel<4>",), {}, True),
-        (("triton_poi_fused_add_0",), {}, True),
+        pytest.param(("triton_poi_fused_add_0",), {}, True, marks=MORE),
         (("saxpy",), {"range_name": [{"name_id": 1, "text": "aten::mm", "name": "aten::mm"}]}, True),
         (
             ("saxpy",),

@@ -13,6 +13,7 @@ from profiledb.library.library import Library
 from profiledb.query import header, shared_rows
 from profiledb.report import schema
 from profiledb.selection.model import Selection
+from tests.support.every_report import slow_but
 from tests.support.previews import publish_both
 
 TRAINING = "transformer_training.nsys-rep"
@@ -58,7 +59,7 @@ def test_of_a_preview_nothing_is_taken_for_empty(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("file", "view"), TELLING)
-@pytest.mark.parametrize("name", [TRAINING, "kernels.nsys-rep"])
+@pytest.mark.parametrize("name", slow_but([TRAINING], [TRAINING, "kernels.nsys-rep"], "another report"))
 def test_views_of_shared_rows_tell_whether_they_have_some(
     nsys_samples: Library, name: str, file: str, view: str
 ) -> None:

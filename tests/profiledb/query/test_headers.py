@@ -11,9 +11,13 @@ from profiledb.query import header, views
 from profiledb.query.header import SELECTS, Analysis
 from profiledb.query.views import Views
 from profiledb.report import schema
+from tests.support.every_report import slow_but
 
 ANALYSES = header.list_analyses().values()
 FILES = views.list_files().values()
+MOST_VIEWS = sorted(ANALYSES, key=lambda one: len(one.includes))[-12:]
+DEEPEST = sorted(FILES, key=lambda one: len(one.includes))[-10:]
+"""Analyses and files of views that build on most others."""
 _MADE = re.compile(r"CREATE OR REPLACE (?:VIEW|MACRO) (\w+)")
 
 
@@ -49,7 +53,7 @@ def empty(tables: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnecti
     tables.execute("ROLLBACK")
 
 
-@pytest.mark.parametrize("analysis", ANALYSES, ids=named)
+@pytest.mark.parametrize("analysis", slow_but(MOST_VIEWS, ANALYSES, "makes the views of each analysis anew"), ids=named)
 def test_an_analysis_needs_no_views_but_those_that_it_includes(
     empty: duckdb.DuckDBPyConnection, analysis: Analysis
 ) -> None:
@@ -64,14 +68,14 @@ def test_an_analysis_needs_no_views_but_those_that_it_includes(
         empty.execute(f"SELECT 1 FROM {table}")
 
 
-@pytest.mark.parametrize("analysis", ANALYSES, ids=named)
-def test_an_analysis_includes_nothing_that_it_does_not_name(analysis: Analysis) -> None:
-    used = words(analysis.sql) | {table for need in analysis.needs for table in need}
-    assert [name for name in analysis.includes if not used & made_by(name)] == []
-    assert len(set(analysis.includes)) == len(analysis.includes)
+def test_an_analysis_includes_nothing_that_it_does_not_name() -> None:
+    for analysis in ANALYSES:
+        used = words(analysis.sql) | {table for need in analysis.needs for table in need}
+        assert [name for name in analysis.includes if not used & made_by(name)] == [], analysis.name
+        assert len(set(analysis.includes)) == len(analysis.includes), analysis.name
 
 
-@pytest.mark.parametrize("file", FILES, ids=named)
+@pytest.mark.parametrize("file", slow_but(DEEPEST, FILES, "makes the views of each file anew"), ids=named)
 def test_a_file_of_views_names_what_it_builds_on(empty: duckdb.DuckDBPyConnection, file: Views) -> None:
     empty.execute(views.build_sql([file.name]))
     assert [name for name in file.includes if not words(file.sql) & made_by(name)] == []
@@ -82,16 +86,17 @@ def test_no_two_files_make_the_same() -> None:
     assert len(set(made)) == len(made)
 
 
-@pytest.mark.parametrize("analysis", ANALYSES, ids=named)
-def test_what_an_analysis_selects_is_what_its_views_depend_on(analysis: Analysis) -> None:
-    used = words(analysis.sql)
-    depends = {
-        "part": any(word.startswith("selected_") for word in used),
-        "mode": bool(used & {"selected_mode", "range_by_mode"}),
-        "phases": any(word.startswith("selected_phase") for word in used),
-    }
-    assert analysis.selects == tuple(name for name in SELECTS if depends[name])
-    assert not analysis.by_phases or "phase" in {one.name for one in views.list_needed(analysis.includes)}
+def test_what_an_analysis_selects_is_what_its_views_depend_on() -> None:
+    for analysis in ANALYSES:
+        used = words(analysis.sql)
+        depends = {
+            "part": any(word.startswith("selected_") for word in used),
+            "mode": bool(used & {"selected_mode", "range_by_mode"}),
+            "phases": any(word.startswith("selected_phase") for word in used),
+        }
+        assert analysis.selects == tuple(name for name in SELECTS if depends[name]), analysis.name
+        needed = {one.name for one in views.list_needed(analysis.includes)}
+        assert not analysis.by_phases or "phase" in needed, analysis.name
 
 
 def test_a_file_comes_after_those_that_it_builds_on() -> None:
@@ -122,21 +127,21 @@ def test_a_column_has_a_heading(line: str, name: str, heading: str) -> None:
     assert column.help
 
 
-@pytest.mark.parametrize("analysis", ANALYSES, ids=named)
-def test_columns_say_what_they_mean(analysis: Analysis) -> None:
-    for column in analysis.columns:
-        assert column.unit
-        assert column.help
-        assert column.help.lower() != column.title.lower(), "it says nothing"
+def test_columns_say_what_they_mean() -> None:
+    for analysis in ANALYSES:
+        for column in analysis.columns:
+            assert column.unit, (analysis.name, column.name)
+            assert column.help, (analysis.name, column.name)
+            assert column.help.lower() != column.title.lower(), (analysis.name, column.name, "it says nothing")
 
 
-@pytest.mark.parametrize("analysis", ANALYSES, ids=named)
-def test_what_pages_ask_first_can_be_asked(analysis: Analysis) -> None:
-    for asked in analysis.prefetch:
-        assert set(dict(asked.params)) <= analysis.takes
-        own = {name: value for name, value in asked.params if name in {param.name for param in analysis.params}}
-        assert own.items() <= header.bind(analysis, own).items()
-    assert len(set(analysis.prefetch)) == len(analysis.prefetch)
+def test_what_pages_ask_first_can_be_asked() -> None:
+    for analysis in ANALYSES:
+        for asked in analysis.prefetch:
+            assert set(dict(asked.params)) <= analysis.takes, analysis.name
+            own = {name: value for name, value in asked.params if name in {param.name for param in analysis.params}}
+            assert own.items() <= header.bind(analysis, own).items(), analysis.name
+        assert len(set(analysis.prefetch)) == len(analysis.prefetch), analysis.name
 
 
 def test_prefetch_lines_say_part_and_parameters() -> None:

@@ -19,6 +19,7 @@ from profiledb.query import analysis, output, views
 from profiledb.query import header as asked
 from tests.profiledb.library.test_library import publish
 from tests.support.answers import Answers, fitting, joined
+from tests.support.every_report import slow_but
 
 TEXTS = (
     *("", " ", "NULL", "null", "nan", " before", "after ", "#first", "a,b", ",", '"', '""', 'a"b', 'a"b,c', "'", "a;b"),
@@ -64,7 +65,18 @@ NUMBERS = (
     ),
 )
 LARGE = (0, 1 << 60)
-SIZES = pytest.mark.parametrize("large", LARGE, ids=["by pyarrow", "by rows"])
+MORE = pytest.mark.slow("6,000 random numbers in eleven columns")
+SIZES = pytest.mark.parametrize(
+    ("large", "several"),
+    [
+        (LARGE[0], 100),
+        (LARGE[1], 100),
+        pytest.param(LARGE[0], 2000, marks=MORE),
+        pytest.param(LARGE[1], 2000, marks=MORE),
+    ],
+    ids=["by pyarrow", "by rows", "many by pyarrow", "many by rows"],
+)
+"""The writer, and how many random numbers of each kind."""
 
 
 def by_python(frame: pd.DataFrame, columns: Sequence[asked.Column]) -> bytes:
@@ -90,7 +102,14 @@ def written(library: Library, report: Manifest, name: str, **params: str) -> byt
     return out.getvalue()
 
 
-@pytest.mark.parametrize("name", ["transformer_training.nsys-rep", "transformer_training.ncu-rep"])
+@pytest.mark.parametrize(
+    "name",
+    slow_but(
+        ["transformer_training.ncu-rep"],
+        ["transformer_training.nsys-rep", "transformer_training.ncu-rep"],
+        "a hundred analyses, with every choice of a parameter",
+    ),
+)
 def test_every_analysis_as_csv(
     every_report: Library, answers: Answers, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,10 +143,13 @@ def made(monkeypatch: pytest.MonkeyPatch, query: str, columns: dict[str, str], p
 
 
 @SIZES
-def test_awkward_texts_and_numbers(empty_library: Library, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_awkward_texts_and_numbers(
+    empty_library: Library, large: int, several: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chance = random.Random(1)
-    numbers = [*NUMBERS, *(struct.unpack("d", chance.randbytes(8))[0] for _ in range(2000))]
-    numbers += [chance.randrange(10**9) / 8 for _ in range(2000)] + [10 ** chance.uniform(-8, 20) for _ in range(2000)]
+    numbers = [*NUMBERS, *(struct.unpack("d", chance.randbytes(8))[0] for _ in range(several))]
+    numbers += [chance.randrange(10**9) / 8 for _ in range(several)]
+    numbers += [10 ** chance.uniform(-8, 20) for _ in range(several)]
     numbers = [x for x in numbers if not 1e36 <= abs(x) < math.inf]  # where the last digits are not those of Python
     rows: list[tuple[Any, ...]] = [
         (i, TEXTS[i % len(TEXTS)], None if i % 7 == 0 else TEXTS[i * 5 % len(TEXTS)], i % 3 == 0, x)

@@ -17,17 +17,24 @@ ASKED = ("idle_gaps", "idle_reasons", "gpu_busy", "kernel_verdicts")
 NAME = "transformer_training.nsys-rep"
 
 
-@pytest.fixture
-def stored(nsys_samples: Library, tmp_path: Path) -> Library:
-    """A library of its own with one report and the file of views."""
+@pytest.fixture(scope="module")
+def made(nsys_samples: Library, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a library with one report and the file of views; each test has a copy."""
+    folder = tmp_path_factory.mktemp("stored")
     report = nsys_samples.find(NAME)
-    (tmp_path / "reports").mkdir()
+    (folder / "reports").mkdir()
     for path in nsys_samples.reports.glob(f"{report.id}.*"):
-        shutil.copy(path, tmp_path / "reports")
-    library = Library(tmp_path)
+        shutil.copy(path, folder / "reports")
+    library = Library(folder)
     library.relist(report.id)
     prefetch.store_views(library, report.id)
-    return Library(tmp_path)
+    return folder
+
+
+@pytest.fixture
+def stored(made: Path, tmp_path: Path) -> Library:
+    """A library of its own with one report and the file of views."""
+    return Library(shutil.copytree(made, tmp_path / "stored"))
 
 
 def file_of(library: Library) -> Path:

@@ -17,6 +17,7 @@ from tests.support.dropped_files import made
 from tests.support.processes import start_worker
 
 
+@pytest.mark.slow("a worker takes 40 files in")
 def test_a_copy_while_the_worker_writes(empty_library: Library, inbox: Path, tmp_path: Path) -> None:
     for number in range(40):
         made(inbox / f"{number:02}.sqlite", end=number + 2)

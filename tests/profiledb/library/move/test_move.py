@@ -33,6 +33,7 @@ from profiledb.report.sidecar import Columns
 from tests.conftest import ROOT, SAMPLES, ingest_files, wait_until
 from tests.profiledb.library.test_library import publish
 from tests.support.bucket_library import store_of
+from tests.support.every_report import slow_but
 from tests.support.postgres import Server
 from tests.support.s3 import BOTH, S3
 
@@ -176,7 +177,9 @@ def test_a_token_and_a_question_work_there(folder: Path, team: Team) -> None:
     assert [one.name for one in open_questions(target).all()] == ["slowest"]
 
 
-@pytest.mark.parametrize("kind", ["bucket and file", "folder and database", "folder"])
+@pytest.mark.parametrize(
+    "kind", slow_but(["folder and database"], ["bucket and file", "folder and database", "folder"], "moves it again")
+)
 def test_into_any_other_kind_of_library(kind: str, folder: Path, s3: S3, tmp_path: Path, postgres: Server) -> None:
     target = open_library(
         config.load(
