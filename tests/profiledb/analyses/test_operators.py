@@ -93,6 +93,7 @@ def test_times_are_those_of_key_averages(once: Once) -> None:
     assert ours["aten::cudnn_convolution"] == flops["aten::conv2d"]
 
 
+@pytest.mark.slow("runs a model under the profiler of PyTorch")
 def test_a_live_profile_on_the_cpu(tmp_path: Path) -> None:
     """torch.profiler's averages with stacks, whose Python functions also take time off operators."""
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, stride=2), torch.nn.Flatten(), torch.nn.Linear(392, 5))

@@ -125,16 +125,24 @@ def test_a_question_reads_the_summaries_of_a_team(
     assert ask(library, report.id, "SELECT count(*) AS n FROM kernel", question_report.limits()).rows.num_rows == 1
 
 
-def test_what_cannot_be_understood_is_said_in_the_words_of_the_database(place: tuple[Library, Manifest]) -> None:
-    late = "SELECT 1 // 0, ('x' || range)::INT FROM range(100000) WHERE range > 90000"
-    wrong = {
-        "SELECT nothing FROM kernel": 'column "nothing" not found',
-        late: "Could not convert",
-        "SELECT '\ud800'": "does not accept",
-    }
-    for asking, said in wrong.items():
-        with pytest.raises(AnalysisError, match=said):
-            ask(place[0], place[1].id, asking, question_report.limits())
+LATE = "SELECT 1 // 0, ('x' || range)::INT FROM range(100000) WHERE range > 90000"
+MORE = pytest.mark.slow("a process for each question")
+
+
+@pytest.mark.parametrize(
+    ("asking", "said"),
+    [
+        pytest.param("SELECT nothing FROM kernel", 'column "nothing" not found', marks=MORE),
+        (LATE, "Could not convert"),
+        pytest.param("SELECT '\ud800'", "does not accept", marks=MORE),
+    ],
+    ids=["before it runs", "while it runs", "no text"],
+)
+def test_what_cannot_be_understood_is_said_in_the_words_of_the_database(
+    place: tuple[Library, Manifest], asking: str, said: str
+) -> None:
+    with pytest.raises(AnalysisError, match=said):
+        ask(place[0], place[1].id, asking, question_report.limits())
 
 
 @pytest.mark.slow("a process for one more detail")

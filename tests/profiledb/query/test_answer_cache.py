@@ -159,6 +159,7 @@ def test_answers_are_counted_by_what_they_take(library: Library, report_id: str,
     assert 0.9 * taken < answers.cache.bytes < 1.1 * taken
 
 
+@pytest.mark.slow("reads an answer 200 times and counts every allocation")
 def test_an_answer_that_is_read_often_takes_no_more_memory(library: Library, report_id: str) -> None:
     answers, one = Answers(), asked(library, report_id)
 

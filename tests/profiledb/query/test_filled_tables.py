@@ -49,6 +49,7 @@ def test_a_cursor_knows_which_tables_have_rows(nsys_samples: Library) -> None:
     nsys_samples._attached.close(report.id)
 
 
+@pytest.mark.slow("makes another preview and its report")
 def test_of_a_preview_nothing_is_taken_for_empty(tmp_path: Path) -> None:
     early, _ = publish_both(tmp_path)
     report_id = early.list()[0].id

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from profiledb.library.library import Library
 from profiledb.query import answer_store
 from profiledb.report.derived_files import SUMMARIES, DerivedFiles
@@ -45,6 +47,7 @@ def test_a_worker_removes_what_belongs_to_no_report(library: Library, publish: P
     assert library.derived.of(report_id) == kept
 
 
+@pytest.mark.slow("prepares a timeline twice")
 def test_a_library_of_an_earlier_version_loses_derived_files_alone(library: Library, publish: Publish) -> None:
     report_id = prepared(library, publish)
     rows = answer_store.run(library, report_id, "kernels")
