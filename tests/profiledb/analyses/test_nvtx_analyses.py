@@ -1,7 +1,7 @@
 """Analyses of the Ranges page: captures with known numbers, and properties of every report."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -42,7 +42,7 @@ def tables(ranges: Sequence[Range], work: Sequence[Work], domain: str) -> export
     }
 
 
-@cache
+@lru_cache(maxsize=8)
 def load(ranges: tuple[Range, ...], work: tuple[Work, ...], domain: str) -> bytes:
     """Return the report of an export; several tests ask for the same one."""
     with TemporaryDirectory() as folder:
