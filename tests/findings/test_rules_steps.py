@@ -19,6 +19,7 @@ from tests.support.judged_rules import judged
 from tests.support.range_captures import Capture
 
 US = 1000
+MORE = pytest.mark.slow("judges more captures by hand")
 
 
 def loop(capture: Capture, lasts: Sequence[int], names: Sequence[str] = ()) -> str:
@@ -56,7 +57,7 @@ def test_outliers(capture: Capture, library: Library) -> None:
     assert judged(library, loop(capture, [100, 100, 300]), "step_outliers").verdict == "cannot_judge"
 
 
-@pytest.mark.parametrize("part", [False, True])
+@pytest.mark.parametrize("part", [False, pytest.param(True, marks=MORE)])
 def test_outliers_explain_steps_that_are_not_steady(capture: Capture, library: Library, part: bool) -> None:
     """One of 12 steps of 1 ms takes 9, and it is in the first five windows of five steps."""
     report = library.find(loop(capture, [1000] * 4 + [9000] + [1000] * 7))
@@ -66,6 +67,7 @@ def test_outliers_explain_steps_that_are_not_steady(capture: Capture, library: L
     assert (found["unsteady_steps"].verdict, found["unsteady_steps"].parent) == ("fires", "step_outliers")
 
 
+@MORE
 def test_outliers_that_other_steps_make_up_for(capture: Capture, library: Library) -> None:
     """One of 10 steps of 3 ms takes 6; the next one makes up for none, 2 or all of it."""
     said = []
@@ -76,7 +78,14 @@ def test_outliers_that_other_steps_make_up_for(capture: Capture, library: Librar
 
 
 @pytest.mark.parametrize(
-    ("slow", "outliers"), [((1, 3, 5), 0), ((19,), 0), ((1, 19), 0), ((1, 3, 7), 3), ((7,), 1), ((18, 19), 2)]
+    ("slow", "outliers"),
+    [
+        ((1, 3, 5), 0),
+        *(
+            pytest.param(*one, marks=MORE)
+            for one in (((19,), 0), ((1, 19), 0), ((1, 3, 7), 3), ((7,), 1), ((18, 19), 2))
+        ),
+    ],
 )
 def test_outliers_at_the_beginning_or_the_end(
     capture: Capture, library: Library, slow: tuple[int, ...], outliers: int
@@ -88,6 +97,7 @@ def test_outliers_at_the_beginning_or_the_end(
     assert finding.verdict == ("fires" if outliers else "clear")
 
 
+@MORE
 def test_a_single_outlier_by_little_is_no_finding(capture: Capture, library: Library) -> None:
     """A step of 100 µs that takes 1 ms more is a finding; one that takes 999 µs more is not, but two of these are."""
     more = [[1100], [1099], [1099, 100, 1099]]
@@ -95,8 +105,15 @@ def test_a_single_outlier_by_little_is_no_finding(capture: Capture, library: Lib
     assert [(one.verdict, one.facts["outliers"]) for one in told] == [("fires", 1), ("clear", 0), ("fires", 2)]
 
 
-@pytest.mark.parametrize("warm", ["warmup", "step_0"])
-@pytest.mark.parametrize("selected", [{"warmup": "exclude"}, {"warmup": "exclude", "within": "steps"}, {}])
+@pytest.mark.parametrize("warm", ["warmup", pytest.param("step_0", marks=MORE)])
+@pytest.mark.parametrize(
+    "selected",
+    [
+        {"warmup": "exclude"},
+        pytest.param({"warmup": "exclude", "within": "steps"}, marks=MORE),
+        pytest.param({}, marks=MORE),
+    ],
+)
 def test_a_warm_up_that_runs_on_is_no_time_of_the_first_step(
     capture: Capture, library: Library, warm: str, selected: dict[str, str]
 ) -> None:
@@ -111,6 +128,7 @@ def test_a_warm_up_that_runs_on_is_no_time_of_the_first_step(
     assert finding.facts["steps"] == 9
 
 
+@MORE
 def test_a_first_step_that_finds_the_gpu_idle(capture: Capture, library: Library) -> None:
     """Steps of 100 µs on the CPU, the kernels of each as long and 150 µs behind: no step takes 250 µs."""
     ranges = [(100 * US * n, 100 * US * (n + 1), f"step_{n}") for n in range(8)]
@@ -119,6 +137,7 @@ def test_a_first_step_that_finds_the_gpu_idle(capture: Capture, library: Library
     assert (finding.verdict, finding.value, finding.facts["median_ns"]) == ("clear", 0, 100 * US)
 
 
+@MORE
 def test_a_selection_after_the_first_step_has_no_warm_up(capture: Capture, library: Library) -> None:
     report = loop(capture, [300, 200, 100, 100, 100, 100, 100])
     selections: list[dict[str, int]] = [{}, {"from_ns": 250 * US}]
@@ -162,6 +181,7 @@ def test_tail(capture: Capture, library: Library, nsys_samples: Library) -> None
     assert sampled(nsys_samples, "dataloader_fixed", "step_tail").verdict == "cannot_judge"
 
 
+@MORE
 def test_steps_that_launch_more_and_more(capture: Capture, library: Library) -> None:
     """15 steps of 100 or 140 µs in turns; the nth has 10 + n kernels of 1 µs, the same number in the second report, and
     in the third they take longer from step to step."""
@@ -187,7 +207,9 @@ def test_steps_that_launch_more_and_more(capture: Capture, library: Library) -> 
     assert measure(*[10] * 15, longer_ns=60).verdict == "clear", "none of them launches more"
 
 
-@pytest.mark.parametrize("slow", [(1, 3, 5), (2, 4, 7, 9), (18, 19), (1, 3, 18)])
+@pytest.mark.parametrize(
+    "slow", [*(pytest.param(one, marks=MORE) for one in ((1, 3, 5), (2, 4, 7, 9), (18, 19))), (1, 3, 18)]
+)
 def test_slow_steps_at_one_end_are_no_scatter(capture: Capture, library: Library, slow: tuple[int, ...]) -> None:
     """Some of 20 steps of 100 µs take 200: a warm-up that goes on, the end, and a warm-up with a single step."""
     lasts = [200 if n in slow else 100 for n in range(20)]
@@ -225,6 +247,7 @@ def test_steps_that_are_not_steady(nsys_samples: Library, sample: str, verdict: 
     assert sampled(nsys_samples, "transformer_steps", "unsteady_steps").verdict == "cannot_judge"
 
 
+@MORE
 def test_steps_that_never_settle(capture: Capture, library: Library) -> None:
     never = judged(library, loop(capture, [100, 200] * 5), "unsteady_steps")
     assert (never.value, never.facts["unsettled"]) == (6, 10)
@@ -247,6 +270,7 @@ def test_warmup_inside(capture: Capture, library: Library, nsys_samples: Library
     assert judged(library, capture([], [(0, 5, 9, "one")]), "warmup_inside").verdict == "cannot_judge"
 
 
+@MORE
 def test_a_warm_up_before_the_first_operation(capture: Capture, library: Library) -> None:
     """10 ms of warm-up on the CPU, another one in parallel, then 1 ms of kernels: 10 of 11.1 ms, never 1,000 %."""
     ranges = [(0, 10_000 * US, "warmup"), (5_000 * US, 9_000 * US, "warm up of the cache")]
@@ -256,6 +280,7 @@ def test_a_warm_up_before_the_first_operation(capture: Capture, library: Library
     assert finding.value == pytest.approx(100 * 10 / 11)
 
 
+@MORE
 def test_steps_of_which_the_gpu_works_on_at_once(capture: Capture, library: Library) -> None:
     """The CPU launches 6 steps within 10 µs each; the GPU takes 300 µs for the first and 100 for each other one."""
     ranges, work, done = [], [], 0

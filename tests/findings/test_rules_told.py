@@ -12,9 +12,11 @@ from tests.support.range_captures import Capture
 
 GEMM = "void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1>(T1::Params)"
 DIRECT = "void implicit_convolve_dgemm<double, double>(int)"
+MORE = pytest.mark.slow("judges more captures by hand")
 TRAINED = ("PyTorch", "eager", "training")
 
 
+@MORE
 def test_data_that_moves_is_a_share_of_what_is_no_communication(library: Library, capture: Capture) -> None:
     """20 of 60 µs of kernels move data, beside 38 µs of a collective: the sentence names the base of its share."""
     work = [(100, 200, 20_200, "one"), (120, 20_200, 60_200, "two"), (140, 60_200, 98_200, "three")]
@@ -34,11 +36,11 @@ def test_data_that_moves_is_a_share_of_what_is_no_communication(library: Library
     ("around", "after", "cause", "has", "lacks"),
     [
         ("optimizer_step", "", "optimizer", "fused=True", "F.layer_norm"),
-        ("forward", "", None, "F.layer_norm", "fused=True"),
-        (
+        pytest.param("forward", "", None, "F.layer_norm", "fused=True", marks=MORE),
+        pytest.param(
             "forward",
             "UPDATE kernel_name SET class = 'copy', short = 'vectorized_elementwise_kernel' WHERE short = 'one'",
-            "casts", "one precision", "fused=True",
+            "casts", "one precision", "fused=True", marks=MORE,
         ),
     ],
 )  # fmt: skip
@@ -58,8 +60,10 @@ def test_a_chain_is_advised_by_its_place_and_its_kernels(
 @pytest.mark.parametrize(
     ("names", "kinds", "said"),
     [
-        ((GEMM, GEMM), ("matmul", "matmul"), "100.0 % of it in matrix products, mostly"),
-        ((DIRECT, DIRECT), ("convolution", "convolution"), "100.0 % of it in convolutions, mostly"),
+        pytest.param((GEMM, GEMM), ("matmul", "matmul"), "100.0 % of it in matrix products, mostly", marks=MORE),
+        pytest.param(
+            (DIRECT, DIRECT), ("convolution", "convolution"), "100.0 % of it in convolutions, mostly", marks=MORE
+        ),
         ((GEMM, DIRECT), ("matmul", "convolution"), "100.0 % of it in matrix products and convolutions, mostly"),
     ],
 )
@@ -86,7 +90,12 @@ def test_the_filter_of_ncu_is_the_name_of_the_kernel(library: Library, capture: 
 
 
 @pytest.mark.parametrize(
-    ("name", "cause"), [("jit_train_step", "in XLA"), ("PjitFunction(f)", "in XLA"), ("jitter", "host code")]
+    ("name", "cause"),
+    [
+        ("jit_train_step", "in XLA"),
+        pytest.param("PjitFunction(f)", "in XLA", marks=MORE),
+        pytest.param("jitter", "host code", marks=MORE),
+    ],
 )
 def test_code_in_a_compiled_function_does_not_read_results(
     library: Library, capture: Capture, name: str, cause: str
@@ -102,6 +111,7 @@ def test_code_in_a_compiled_function_does_not_read_results(
     assert (long.verdict, long.cause == "in XLA") == ("fires", cause == "in XLA")
 
 
+@MORE
 def test_miopen_converts_layouts_too(library: Library, capture: Capture) -> None:
     """MIOpen transposes around convolutions in NHWC if the tensors are in NCHW: 10 of 60 µs."""
     work = [(100, 200, 10_200, "one"), (120, 10_200, 60_200, "two")]
@@ -113,7 +123,12 @@ def test_miopen_converts_layouts_too(library: Library, capture: Capture) -> None
 
 
 @pytest.mark.parametrize(
-    ("function", "saving_ns"), [("read", 20_000), ("clock_nanosleep", 4_000), ("pthread_cond_wait", 20_000)]
+    ("function", "saving_ns"),
+    [
+        ("read", 20_000),
+        pytest.param("clock_nanosleep", 4_000, marks=MORE),
+        pytest.param("pthread_cond_wait", 20_000, marks=MORE),
+    ],
 )
 def test_the_os_call_that_loading_waits_in(library: Library, publish: Publish, function: str, saving_ns: int) -> None:
     """By hand: 20 µs of loading, 16 of them in a call into the operating system. A thread that sleeps loads nothing."""
@@ -132,7 +147,7 @@ def test_the_os_call_that_loading_waits_in(library: Library, publish: Publish, f
         assert sentences.strip_sentence(found).endswith(f"meanwhile the CPU is in {function} in fetch.")
 
 
-@pytest.mark.parametrize(("function", "cause"), [("clock_nanosleep", "sleep"), ("read", None)])
+@pytest.mark.parametrize(("function", "cause"), [("clock_nanosleep", "sleep"), pytest.param("read", None, marks=MORE)])
 def test_a_range_that_sleeps_is_told_to_wait_for_an_event(
     library: Library, publish: Publish, function: str, cause: str | None
 ) -> None:
