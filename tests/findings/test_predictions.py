@@ -20,6 +20,7 @@ from tests.support.page_reports import Publish
 
 SAMPLE = "transformer_inference.nsys-rep"
 TWICE = "faster_kernels=matmul:2"
+MORE = pytest.mark.slow("judges another capture by hand")
 MENDED = [one for one in rulebook.load().values() if one.changes]
 
 
@@ -67,8 +68,10 @@ def test_a_frame_leaves_a_finding_that_saves_little(publish: Publish, empty_libr
     ("spans", "said"),
     [
         ([(500, 510, 100, 1_100), (1_200, 1_210, 1_300, 2_300)], "50 % of the kernels are missing or begin after them"),
-        ([(500, 510, 100, 1_100), (2_000, 2_010, 1_300, 1_900)], "100 % of the kernels are missing"),
-        ([(0, 10, 100, 50), (10, 20, 150, 140)], "Nothing ran on a GPU"),
+        pytest.param(
+            [(500, 510, 100, 1_100), (2_000, 2_010, 1_300, 1_900)], "100 % of the kernels are missing", marks=MORE
+        ),
+        pytest.param([(0, 10, 100, 50), (10, 20, 150, 140)], "Nothing ran on a GPU", marks=MORE),
     ],
 )
 def test_times_that_contradict_each_other_are_a_sentence_and_no_number(
@@ -86,9 +89,9 @@ def test_times_that_contradict_each_other_are_a_sentence_and_no_number(
     ("lost", "said"),
     [
         ("DELETE FROM api_call", "no CUDA calls"),
-        ("DELETE FROM api_call WHERE start_ns = 0", "50 % of the kernels are missing"),
+        pytest.param("DELETE FROM api_call WHERE start_ns = 0", "50 % of the kernels are missing", marks=MORE),
         ("UPDATE kernel SET call_id = NULL WHERE start_ns = 100", "50 % of the kernels are missing"),
-        ("UPDATE api_call SET end_ns = NULL", "no CUDA calls"),
+        pytest.param("UPDATE api_call SET end_ns = NULL", "no CUDA calls", marks=MORE),
         ("UPDATE kernel SET end_ns = NULL", "Nothing ran on a GPU"),
     ],
 )
@@ -109,8 +112,8 @@ def test_missing_events_are_a_sentence_and_no_number(
     ("change", "saving_ns", "params"),
     [
         (TWICE, 1_000, {"from_ns": "0", "to_ns": "2000"}),  # the replay is of all
-        (TWICE, 10, {}),  # 0.3 % of the time
-        ("balanced_ranks", 1_000, {}),  # there are no ranks
+        pytest.param(TWICE, 10, {}, marks=MORE),  # 0.3 % of the time
+        pytest.param("balanced_ranks", 1_000, {}, marks=MORE),  # there are no ranks
         ("fly", 1_000, {}),
     ],
 )

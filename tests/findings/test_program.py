@@ -160,6 +160,13 @@ BY_HAND: list[tuple[str, dict[str, Any], str]] = [
       "files": ["/home/me/transformers/run.py"], "process": "./bench"}, "CUDA C++"),
 ]  # fmt: skip
 
+FURTHER = {
+    *("old numba", "jax by its files", "trainer", "compiled, by its ranges", "ddp by its range", "fsdp by a range"),
+    *("all-reduce of an inference", "pipeline", "experts that exchange", "sglang with kernels of vllm", "generates"),
+    *("decodes images", "one row", "a fit of planes", "hip", "sycl"),
+}
+"""Cases by hand that tell the traits of others in another way."""
+
 
 def check(library: Library, cases: dict[str, str], subtests: pytest.Subtests) -> None:
     """Check the recognized traits of each report; test_rules_every_report.py checks that advice fits it."""
@@ -235,7 +242,13 @@ def fill(
         insert(db, "distributed", [{"rank": 0, "world_size": 8}])
 
 
-@pytest.mark.parametrize(("names", "traits"), [pytest.param(*one[1:], id=one[0]) for one in BY_HAND])
+@pytest.mark.parametrize(
+    ("names", "traits"),
+    [
+        pytest.param(*one[1:], id=one[0], marks=pytest.mark.slow("makes another report") if one[0] in FURTHER else ())
+        for one in BY_HAND
+    ],
+)
 def test_names_tell(library: Library, publish: Publish, names: dict[str, Any], traits: str) -> None:
     of = program.recognize(library, publish(lambda db: fill(db, **names)))
     assert ", ".join(map(_name, of)) == traits

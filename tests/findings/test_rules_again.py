@@ -13,6 +13,7 @@ from tests.support.judged_rules import judged
 from tests.support.page_reports import H100, Publish, insert, kernel, name
 
 US = 1_000
+MORE = pytest.mark.slow("judges more captures by hand")
 FILL = "vectorized_elementwise_kernel<4, FillFunctor<float>>"
 LOOK = "compute_grad_weight<float, long>(const long *)"
 FOREACH = "multi_tensor_apply_kernel<TensorListMetadata<2>, BinaryOpListAlphaFunctor<float>>(T1)"
@@ -87,8 +88,9 @@ def test_dense_embedding_gradients(nsys_samples: Library, library: Library, publ
     assert sampled(nsys_samples, "transformer_training", "dense_embedding_gradients").verdict == "clear"
 
 
-def test_tokens_recomputed(nsys_samples: Library, library: Library, publish: Publish) -> None:
-    """By hand: passes of 100 µs with two activations, which the CPU launches 30 µs apart, so in 60 µs altogether."""
+@pytest.fixture
+def passes(library: Library, publish: Publish) -> Any:
+    """Judges passes of 100 µs with two activations, which the CPU launches 30 µs apart, so in 60 µs altogether."""
 
     def found(*blocks: int, halves: int = 2, last: str = "gemm", between: str = "") -> Any:
         work: list[Op] = []
@@ -102,24 +104,34 @@ def test_tokens_recomputed(nsys_samples: Library, library: Library, publish: Pub
         work.append((last, MS, MS + US, 1))
         return judged(library, ran(publish, *work, api_call=calls), "tokens_recomputed")
 
-    one = found(*range(100, 132, 4))
+    return found
+
+
+def test_tokens_recomputed(passes: Any) -> None:
+    one = passes(*range(100, 132, 4))
     assert (one.verdict, one.facts["passes"], one.facts["launch_ns"]) == ("fires", 7, 60 * US)
     assert one.saving_ns == 6 * 40 * US + 30 * US, "the last one ends after its second activation, at 90 µs"
-    assert found(*range(100, 116, 4), *range(100, 116, 4)).facts["passes"] == 6, "two texts of four passes"
+    assert passes(*[100] * 8).value == 0
+
+
+@MORE
+def test_tokens_of_other_passes(nsys_samples: Library, passes: Any) -> None:
+    assert passes(*range(100, 116, 4), *range(100, 116, 4)).facts["passes"] == 6, "two texts of four passes"
     for other in (
-        [100] * 8, range(100, 116, 4), (100, 104, 111, 113, 119, 121, 130, 139), range(132, 100, -4), range(2, 16, 2)
+        range(100, 116, 4), (100, 104, 111, 113, 119, 121, 130, 139), range(132, 100, -4), range(2, 16, 2)
     ):  # fmt: skip
-        assert found(*other).value == 0, other
-    assert found(*range(100, 132, 4), halves=1).value == 0, "layers whose sizes grow"
-    assert found(*range(100, 132, 4), last=ADAM).saving_ns == one.saving_ns, "a rollout before the update"
+        assert passes(*other).value == 0, other
+    assert passes(*range(100, 132, 4), halves=1).value == 0, "layers whose sizes grow"
+    assert passes(*range(100, 132, 4), last=ADAM).saving_ns == 6 * 40 * US + 30 * US, "a rollout before the update"
     for trained in (ADAM, BACKWARD):
-        assert found(*range(100, 132, 4), between=trained).value == 0, "lengths of a training may grow"
+        assert passes(*range(100, 132, 4), between=trained).value == 0, "lengths of a training may grow"
     for sample in ("transformer_inference", "transformer_training"):
         assert sampled(nsys_samples, sample, "tokens_recomputed").verdict == "clear", sample
 
 
-def test_prompts(nsys_samples: Library, library: Library, publish: Publish) -> None:
-    """By hand: prompts of four activations 50 µs apart, each before eight tokens whose activations are 10 µs apart."""
+@pytest.fixture
+def prompted(library: Library, publish: Publish) -> Any:
+    """Judges prompts of four activations 50 µs apart, each before eight tokens whose activations are 10 µs apart."""
 
     def found(*blocks: int, prompts: int = 6, tokens: int = 8, more: int = 0) -> Any:
         work: list[Op] = []
@@ -132,26 +144,40 @@ def test_prompts(nsys_samples: Library, library: Library, publish: Publish) -> N
         work.append(("gemm", at, at + US, 1))
         return judged(library, ran(publish, *work), "prompts")
 
-    one = found(1_600)
+    return found
+
+
+def test_prompts(prompted: Any) -> None:
+    one = prompted(1_600)
     assert (one.verdict, one.severity, one.saving_ns) == ("fires", "low", None)
     assert one.value == pytest.approx(100 * 6 * 200 / (6 * 520 + 1))
     assert (one.facts["prompts"], one.facts["prompt_ns"], one.facts["blocks"]) == (6, 200 * US, 1_600)
     said = strip_sentence(one)
     assert said.startswith("6 prompts of one length take 38.4 % of the time, 200 µs each (median): ")
     assert said.endswith("1,600 blocks in each, 160 times as many as in the tokens that follow. " + UNKNOWN)
-    both = found(1_600, 800)
+    assert prompted(150).value == 0
+
+
+@MORE
+def test_prompts_of_other_lengths(nsys_samples: Library, prompted: Any) -> None:
+    both = prompted(1_600, 800)
     assert (both.facts["blocks"], both.facts["ratio"]) == (None, 80)
     assert strip_sentence(both).startswith("6 prompts of several lengths take 38.4 % of the time, ")
-    assert found(160).facts["ratio"] == 16
-    for other in (found(1_600, prompts=5), found(150), found(1_600, tokens=7), found(1_600, more=1)):
+    assert prompted(160).facts["ratio"] == 16
+    for other in (prompted(1_600, prompts=5), prompted(1_600, tokens=7), prompted(1_600, more=1)):
         assert other.value == 0
-    assert found(1_600, tokens=16).verdict == "clear", "200 of 840 µs"
+    assert prompted(1_600, tokens=16).verdict == "clear", "200 of 840 µs"
     for sample in ("transformer_inference", "transformer_training"):
         assert sampled(nsys_samples, sample, "prompts").verdict == "clear", sample
 
 
 @pytest.mark.parametrize(
-    ("back", "between", "cause"), [(1024, False, "few results"), (2048, False, None), (1024, True, None)]
+    ("back", "between", "cause"),
+    [
+        (1024, False, "few results"),
+        pytest.param(2048, False, None, marks=MORE),
+        pytest.param(1024, True, None, marks=MORE),
+    ],
 )
 def test_a_hot_kernel_that_adds_into_few_numbers(
     library: Library, publish: Publish, back: int, between: bool, cause: str | None
@@ -173,6 +199,7 @@ def test_a_hot_kernel_that_adds_into_few_numbers(
     assert ("sets 1.02 KB before a launch" in strip_sentence(found)) == (cause is not None)
 
 
+@MORE
 def test_tensors_that_are_copied_whenever_they_get_longer(library: Library, publish: Publish) -> None:
     """By hand: tokens of two layers, each with a long copy of the cache and a short one of the appended token."""
 
@@ -201,11 +228,14 @@ def test_additions_in_short_kernels_wait_for_nothing(library: Library, publish: 
         assert (found.verdict, found.cause) == ("fires", cause)
 
 
-def test_round_trips(nsys_samples: Library, library: Library, publish: Publish) -> None:
-    """By hand: four copies of 2 ms to the GPU, a kernel of 1 ms, and the same four back, three times."""
-    sizes = (8_000_000, 4_000, 8_000_000, 4_000)
+SIZES = (8_000_000, 4_000, 8_000_000, 4_000)
 
-    def found(back: tuple[int, ...] = sizes, times: int = 3, sizes: tuple[int, ...] = sizes, kernel: str = "k") -> Any:
+
+@pytest.fixture
+def trips(library: Library, publish: Publish) -> Any:
+    """Judges four copies of 2 ms to the GPU, a kernel of 1 ms, and the same four back, three times."""
+
+    def found(back: tuple[int, ...] = SIZES, times: int = 3, sizes: tuple[int, ...] = SIZES, kernel: str = "k") -> Any:
         copies: list[dict[str, Any]] = []
         calls, work, at = [], [(0, 10, 20, US)], US
         for _ in range(times):
@@ -223,17 +253,25 @@ def test_round_trips(nsys_samples: Library, library: Library, publish: Publish) 
         report = by_hand(publish, work, rename, memop=copies, api_call=calls)
         return judged(library, report, "round_trips")
 
-    one = found()
+    return found
+
+
+def test_round_trips(trips: Any) -> None:
+    one = trips()
     assert (one.verdict, one.facts["trips"], one.facts["copies"]) == ("fires", 3, 24)
     assert one.saving_ns == 24 * 2 * MS + 2 * 10, "and 10 ns between a way back and the next way there"
     assert one.value == pytest.approx(100 * 48 / 54, rel=1e-3)
     assert one.is_cause
-    assert found(times=2).value == 0, "too few"
-    assert found(back=(4_000,)).value == 0, "a result comes back, nothing else"
-    assert found(back=(16_000_000, *sizes)).value == 0, "most of it is not what went there"
-    assert found(back=(1_000_000, *sizes)).verdict == "fires", "something comes with it"
-    assert found(back=sizes[:2], sizes=sizes[:2]).value == 0, "a few arrays may be input and results"
-    of_numba = found(back=sizes[:2], sizes=sizes[:2], kernel="smooth[abi:v1,cw51cXTLSUwv1sDUaKthEg]")
+    assert trips(back=(4_000,)).value == 0, "a result comes back, nothing else"
+
+
+@MORE
+def test_trips_of_other_sizes(nsys_samples: Library, trips: Any) -> None:
+    assert trips(times=2).value == 0, "too few"
+    assert trips(back=(16_000_000, *SIZES)).value == 0, "most of it is not what went there"
+    assert trips(back=(1_000_000, *SIZES)).verdict == "fires", "something comes with it"
+    assert trips(back=SIZES[:2], sizes=SIZES[:2]).value == 0, "a few arrays may be input and results"
+    of_numba = trips(back=SIZES[:2], sizes=SIZES[:2], kernel="smooth[abi:v1,cw51cXTLSUwv1sDUaKthEg]")
     assert (of_numba.verdict, of_numba.facts["trips"]) == ("fires", 3), (
         "NumPy arrays are copied both ways at each launch"
     )
@@ -267,8 +305,9 @@ def test_small_copies(nsys_samples: Library, library: Library, publish: Publish)
         assert sampled(nsys_samples, sample, "small_copies").verdict != "fires", sample
 
 
-def test_single_copies_to_the_cpu_and_back(library: Library, publish: Publish) -> None:
-    """By hand: K(ernels) and code of the CPU (-) of 1 ms; D(ownloads) and U(ploads) of 2 ms, in steps."""
+@pytest.fixture
+def visits(library: Library, publish: Publish) -> Any:
+    """Judges K(ernels) and code of the CPU (-) of 1 ms; D(ownloads) and U(ploads) of 2 ms, in steps."""
 
     def found(step: str, steps: int = 3, size: int = 8_000_000, *, named: bool = True) -> Any:
         copies: list[dict[str, Any]] = []
@@ -287,22 +326,30 @@ def test_single_copies_to_the_cpu_and_back(library: Library, publish: Publish) -
             spans.append((begin, at, f"step_{number}"))
         return judged(library, by_hand(publish, work, memop=copies, api_call=calls, **ranges(*spans)), "round_trips")
 
-    one = found("KD-U")
+    return found
+
+
+def test_single_copies_to_the_cpu_and_back(visits: Any) -> None:
+    one = visits("KD-U")
     assert (one.verdict, one.cause, one.facts["visits"], one.facts["trips"]) == ("fires", "visits", 3, 3)
     assert (one.facts["copies"], one.facts["between_ns"], one.saving_ns) == (6, 3 * MS, 15 * MS)
     assert one.value == pytest.approx(100 * 15 / 18, rel=1e-3)
     assert one.is_cause
     assert one.place == "step_1"
     assert strip_sentence(one).startswith("Data of the GPU go to the CPU and come back in the same size 3 times")
-    long = found("KD------U")
-    assert (long.facts["between_ns"], long.saving_ns) == (0, 12 * MS), "the CPU works on the data"
-    assert found("UKDKD-U").value == 0, "the step begins with input"
-    assert found("UKD").value == 0, "input, work and a result of the same size"
-    assert found("UKDUKDUKD").value == 0, "several of these in a range"
-    assert found("KDKU").value == 0, "a kernel works in between"
-    assert found("KD-U", steps=2).value == 0, "too few"
-    assert found("KD-U", size=999_999).value == 0, "small"
-    assert found("KD-U", named=False).value == 0, "nothing tells where a step begins"
     both, tensors = (one.rule.advised("visits", ("PyTorch", *more)) for more in (("CuPy",), ()))
     assert "`cupy.from_dlpack(tensor)`" in both[0]
     assert "torch.from_numpy" in tensors[0]
+    assert visits("UKDKD-U").value == 0, "the step begins with input"
+
+
+@MORE
+def test_other_copies_in_steps_are_no_visits(visits: Any) -> None:
+    long = visits("KD------U")
+    assert (long.facts["between_ns"], long.saving_ns) == (0, 12 * MS), "the CPU works on the data"
+    assert visits("UKD").value == 0, "input, work and a result of the same size"
+    assert visits("UKDUKDUKD").value == 0, "several of these in a range"
+    assert visits("KDKU").value == 0, "a kernel works in between"
+    assert visits("KD-U", steps=2).value == 0, "too few"
+    assert visits("KD-U", size=999_999).value == 0, "small"
+    assert visits("KD-U", named=False).value == 0, "nothing tells where a step begins"

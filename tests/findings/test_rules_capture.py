@@ -19,6 +19,7 @@ from tests.support.memory_reports import MAIN, PID, call
 from tests.support.page_reports import Publish, insert, kernel
 from tests.support.power_log_reports import CAPTURED_NS, MS, put_log
 
+MORE = pytest.mark.slow("judges more captures by hand")
 ENERGY, TINY, GRAPH = "energy.nsys-rep", "launches_tiny.nsys-rep", "launches_graph.nsys-rep"
 
 
@@ -167,13 +168,14 @@ PARANOID = (
             COMMAND,
             "other",
         ),
-        (
+        pytest.param(
             "Unable to configure it. Try the 'nsys status' command to learn more.",
             "Try the 'nsys status'",
             None,
             "other",
+            marks=MORE,
         ),
-        ("Unified Memory cannot be traced on devices of this kind.", None, None, "other"),
+        pytest.param("Unified Memory cannot be traced on devices of this kind.", None, None, "other", marks=MORE),
         ("Not all events were collected: 3 were dropped.", None, None, "lost"),
     ],
 )

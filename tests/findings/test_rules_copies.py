@@ -18,6 +18,7 @@ from tests.support.torch_samples import RANKS, needs_torch_samples
 SERIAL, OVERLAPPED = "streams_serial.nsys-rep", "streams_overlapped.nsys-rep"
 LINK = 32e9 * 16 / 8 * 128 / 130
 """PCI Express 5.0 with 16 lanes, bytes per second."""
+MORE = pytest.mark.slow("judges more captures by hand")
 H200 = H100 | {"name": "NVIDIA H200", "chip": "GH100", "memory_bytes": 1000}
 
 
@@ -87,7 +88,9 @@ def test_a_scalar_that_is_read_is_no_pageable_copy(library: Library, small: Any)
     assert (large.verdict, large.saving_ns) == ("fires", 950_000 - 900_000)
 
 
-@pytest.mark.parametrize(("direction", "said"), [((2, 0), "`host.copy_("), ((0, 2), "`DataLoader(pin_memory=True)`")])
+@pytest.mark.parametrize(("direction", "said"), [
+    ((2, 0), "`host.copy_("), pytest.param((0, 2), "`DataLoader(pin_memory=True)`", marks=MORE),
+])  # fmt: skip
 def test_advice_knows_the_direction(library: Library, small: Any, direction: tuple[int, int], said: str) -> None:
     moved = [copy(1, 920_000, 950_000, 4 << 20, direction)]
     calls = [call(100, 1, 0, 10_000), call(1, 4, 50_000, 950_000)]
@@ -99,7 +102,7 @@ def test_advice_knows_the_direction(library: Library, small: Any, direction: tup
 
 @pytest.mark.parametrize(
     ("back", "goes_on", "cause"),
-    [(4, True, "both ways"), (4, False, None), (1, True, None)],
+    [(4, True, "both ways"), *(pytest.param(*one, marks=MORE) for one in ((4, False, None), (1, True, None)))],
     ids=["a state", "input and results", "other data"],
 )
 def test_data_that_returns_to_the_gpu(
@@ -123,11 +126,12 @@ def test_data_that_returns_to_the_gpu(
     ("turns", "size", "tables", "expected"),
     [
         (4, 1_000_000, {}, 4 * 490_000 + 3 * 1_080_000),
-        (3, 1_000_000, {}, 0),
-        (4, 999_999, {}, 0),
+        pytest.param(3, 1_000_000, {}, 0, marks=MORE),
+        pytest.param(4, 999_999, {}, 0, marks=MORE),
         (4, 1_000_000, ranges((600_000, 9_000_000, "write")), 0),
-        (4, 1_000_000, {"memop": [copy(50 + n, 2_000_000 * n + 1_990_000, 2_000_000 * n + 1_995_000, 64_000, (1, 2))
-                                  for n in range(3)]}, 4 * 490_000),
+        pytest.param(4, 1_000_000, {"memop": [copy(50 + n, at + 1_990_000, at + 1_995_000, 64_000, (1, 2))
+                                              for n, at in enumerate(range(0, 6_000_000, 2_000_000))]},
+                     4 * 490_000, marks=MORE),
     ],
     ids=["outside ranges", "too few", "too small", "in a range", "input follows"],
 )  # fmt: skip
@@ -160,6 +164,7 @@ def test_results_of_samples_stay_where_they_are(nsys_samples: Library) -> None:
     assert judged(nsys_samples, "openmp_regions.nsys-rep", "results_to_host").verdict == "cannot_judge"
 
 
+@MORE
 def test_what_is_copied_before_the_first_kernel_may_be_weights(library: Library, small: Any) -> None:
     """A loader also copies between kernels; only then is pinning advised."""
     moved = [copy(1, 20_000, 450_000, 4 << 20, (0, 2))]
@@ -173,10 +178,10 @@ def test_what_is_copied_before_the_first_kernel_may_be_weights(library: Library,
     assert "DataLoader" in between.rule.advised(between.cause, ["PyTorch"])[0]
 
 
-def test_messages_through_the_host(library: Library, small: Any, nsys_samples: Library) -> None:
-    """After 20 ms of compute, a copy to the host takes 2 ms and the main thread then waits 10 ms, while another thread
-    that waits for sockets writes to one: 12 of 40 ms. Without that, or if the copy has a few bytes, it waits for
-    something else."""
+@pytest.fixture
+def send_message(library: Library, small: Any) -> Any:
+    """Judges: after 20 ms of compute, a copy to the host takes 2 ms and the main thread then waits 10 ms, while another
+    thread that waits for sockets writes to one: 12 of 40 ms."""
 
     def send(function: str = "writev", size: int = 4 << 20, written: int = 25 * MS, polls: str = "epoll_wait") -> Any:
         values = {70: "pthread_cond_timedwait", 71: function, 72: polls}
@@ -192,19 +197,35 @@ def test_messages_through_the_host(library: Library, small: Any, nsys_samples: L
         )
         return judged(library, report, "messages_through_host")
 
-    found = send()
+    return send
+
+
+def test_messages_through_the_host(send_message: Any, nsys_samples: Library) -> None:
+    found = send_message()
     assert (found.verdict, found.saving_ns, found.value) == ("fires", 12 * MS, pytest.approx(30.0))
     assert (found.facts["gaps"], found.facts["bytes"]) == (1, 4 << 20)
     assert '`init_process_group("nccl")`' in found.rule.advised(found.cause, ["PyTorch"])[0]
-    others = [send("read"), send(size=1000), send(written=34 * MS), send(polls="poll")]
-    assert [(one.verdict, one.saving_ns) for one in others] == [("clear", 0)] * 4, "the last writes a file"
-    assert send("sendmsg", polls="poll").verdict == "fires"
     assert judged(nsys_samples, SERIAL, "messages_through_host").verdict == "cannot_judge"
+    little = send_message(size=1000)
+    assert (little.verdict, little.saving_ns) == ("clear", 0)
 
 
-def test_weights_that_go_to_the_gpu_in_each_pass(library: Library, small: Any) -> None:
-    """Four passes of 16 layers: a copy of 20 µs, 1 µs later (no gap) a kernel of 10 µs, and 9 µs until the next
-    copy, for which the CPU works: 29 of 40 µs a layer. Sizes that repeat exactly after five copies are batches."""
+@MORE
+def test_calls_that_are_messages(send_message: Any) -> None:
+    """Without another thread that writes to a socket meanwhile, it waits for something else."""
+    others = [send_message("read"), send_message(written=34 * MS), send_message(polls="poll")]
+    assert [(one.verdict, one.saving_ns) for one in others] == [("clear", 0)] * 3, "the last writes a file"
+    assert send_message("sendmsg", polls="poll").verdict == "fires"
+
+
+LAYER = [4 << 20, 1 << 20, 1 << 20, 2 << 20, 8 << 20]
+LAYERS = [32 << 20, *LAYER, *LAYER, *LAYER]
+
+
+@pytest.fixture
+def send_weights(library: Library, small: Any) -> Any:
+    """Judges four passes of 16 layers: a copy of 20 µs, 1 µs later (no gap) a kernel of 10 µs, and 9 µs until the next
+    copy, for which the CPU works: 29 of 40 µs a layer."""
 
     def send(sizes: list[int], times: int = 64, memory_bytes: int = 1 << 30) -> Any:
         kernels, moved, calls = [], [], []
@@ -217,16 +238,25 @@ def test_weights_that_go_to_the_gpu_in_each_pass(library: Library, small: Any) -
         report = small(kernels, (H200 | {"memory_bytes": memory_bytes},), memop=moved, api_call=calls)
         return judged(library, report, "weights_from_host")
 
-    layer = [4 << 20, 1 << 20, 1 << 20, 2 << 20, 8 << 20]
-    found = send([32 << 20, *layer, *layer, *layer])
+    return send
+
+
+def test_weights_that_go_to_the_gpu_in_each_pass(send_weights: Any) -> None:
+    found = send_weights(LAYERS)
     assert (found.verdict, found.cause, found.facts["copies"], found.facts["passes"]) == ("fires", None, 16, 4)
-    assert found.facts["bytes"] == (32 << 20) + 3 * sum(layer)
+    assert found.facts["bytes"] == (32 << 20) + 3 * sum(LAYER)
     assert found.saving_ns == 64 * 20_000 + 63 * 9_000
     assert found.value == pytest.approx(100 * found.saving_ns / (64 * 40_000 - 9_000))
     assert 'model.to("cuda")' in found.rule.advised(found.cause, ["PyTorch"])[0]
-    assert send([32 << 20, *layer, *layer, *layer], memory_bytes=100 << 20).cause == "large"
-    others = [send(layer), send([4 << 20] * 16), send([32 << 20, *layer, *layer, *layer], 40)]
-    assert [(one.verdict, one.saving_ns) for one in others] == [("clear", 0)] * 3, "batches, one size, two passes"
+    batches = send_weights(LAYER)
+    assert (batches.verdict, batches.saving_ns) == ("clear", 0), "sizes that repeat exactly after five copies"
+
+
+@MORE
+def test_other_copies_are_no_weights_in_each_pass(send_weights: Any) -> None:
+    assert send_weights(LAYERS, memory_bytes=100 << 20).cause == "large"
+    others = [send_weights([4 << 20] * 16), send_weights(LAYERS, 40)]
+    assert [(one.verdict, one.saving_ns) for one in others] == [("clear", 0)] * 2, "one size, two passes"
 
 
 def test_pages_that_move_on_faults(library: Library, small: Any) -> None:
@@ -297,7 +327,7 @@ def test_copies_exceed_compute(nsys_samples: Library, library: Library, publish:
     assert judged(library, calls, "copies_exceed_compute").verdict == "cannot_judge"
 
 
-@pytest.mark.parametrize(("size", "staged"), [(400_000, 60_000), (200_000, None)])
+@pytest.mark.parametrize(("size", "staged"), [(400_000, 60_000), pytest.param(200_000, None, marks=MORE)])
 def test_host_code_ahead_of_a_copy_may_fill_its_buffer(library: Library, small: Any, size: int, staged: int) -> None:
     """60 µs of host code ahead of a copy of 20 µs: enough to fill 240 kB at 4 GB/s, but not more."""
     moved = {"memop": [copy(1, 72_000, 92_000, size, (1, 2))], "api_call": [call(1, 4, 70_000, 71_000)]}
@@ -306,7 +336,7 @@ def test_host_code_ahead_of_a_copy_may_fill_its_buffer(library: Library, small: 
     assert (found.verdict, found.saving_ns) == ("fires", 20_000 + (staged or 0))
 
 
-@pytest.mark.parametrize(("compute", "leads"), [(31_000, True), (33_000, False)])
+@pytest.mark.parametrize(("compute", "leads"), [(31_000, True), pytest.param(33_000, False, marks=MORE)])
 def test_copies_that_the_link_cannot_carry_in_time_are_the_cause(
     library: Library, small: Any, compute: int, leads: bool
 ) -> None:
@@ -332,7 +362,7 @@ def test_copies_both_ways_may_only_lack_overlap(library: Library, small: Any, ou
     assert judged(library, report, "no_overlap").verdict == "fires"
 
 
-@pytest.mark.parametrize(("back", "cause"), [(750_000, "to host"), (740_000, None)])
+@pytest.mark.parametrize(("back", "cause"), [(750_000, "to host"), pytest.param(740_000, None, marks=MORE)])
 def test_copies_to_the_host_have_their_own_advice(library: Library, small: Any, back: int, cause: str | None) -> None:
     moved = [copy(1, 40_000, 90_000, back, (2, 0)), copy(2, 95_000, 99_000, 1_000_000 - back, (0, 2))]
     calls = [call(1, 4, 39_000, 90_000), call(2, 4, 94_000, 99_000)]
@@ -416,13 +446,16 @@ def test_memory_nearly_full(nsys_samples: Library, library: Library, small: Any)
     assert judged(library, unknown, "memory_nearly_full").verdict == "cannot_judge"
 
 
-def test_allocation_in_loop(nsys_samples: Library, library: Library, publish: Any, small: Any) -> None:
-    """By hand: kernels of 10 µs every 100 µs, each after a cudaMalloc of 60 µs that begins when the one before ends."""
-    us = 1_000
-    kernels = [(n * 100 * us + 85 * us, n * 100 * us + 88 * us, n * 100 * us + 90 * us, n * 100 * us + 100 * us)
-        for n in range(20)]  # fmt: skip
-    calls = [call(1000 + n, 3, n * 100 * us, n * 100 * us + 60 * us) for n in range(1, 20)]
-    found = judged(library, by_hand(publish, kernels, api_call=calls), "allocation_in_loop")
+US = 1_000
+SPACED = [(at + 85 * US, at + 88 * US, at + 90 * US, at + 100 * US) for at in range(0, 2_000 * US, 100 * US)]
+"""Kernels of 10 µs every 100 µs."""
+MALLOCS = [call(1000 + n, 3, n * 100 * US, n * 100 * US + 60 * US) for n in range(1, 20)]
+"""Before each but the first a cudaMalloc of 60 µs that begins when the one before ends."""
+
+
+def test_allocation_in_loop(nsys_samples: Library, library: Library, publish: Any) -> None:
+    us = US
+    found = judged(library, by_hand(publish, SPACED, api_call=MALLOCS), "allocation_in_loop")
     assert (found.verdict, found.saving_ns, found.explains_ns) == ("fires", 19 * 60 * us, 19 * 90 * us)
     assert found.facts["function"] == "cudaMalloc"
     assert (found.facts["calls"], found.facts["lost_ns"], found.facts["call_ns"]) == (10, (9 * 60 + 45) * us, 60 * us)
@@ -430,6 +463,12 @@ def test_allocation_in_loop(nsys_samples: Library, library: Library, publish: An
     assert (found.cause, found.facts["allocated"], found.facts["freed"]) == ("growth", 10, 0)
     said = "60.0 µs on average and keep the GPU waiting for 585 µs, 61.3 % of that half."
     assert strip_sentence(found).endswith(said), "no other time"
+    assert judged(nsys_samples, "streams_overlapped.nsys-rep", "allocation_in_loop").verdict == "clear"
+
+
+@MORE
+def test_other_calls_that_allocate_in_a_loop(library: Library, publish: Any) -> None:
+    us, kernels, calls = US, SPACED, MALLOCS
     names = [{"string_id": 60, "value": "cudaFree_v3020"}]
     frees = [call(2000 + n, 60, n * 100 * us + 61 * us, n * 100 * us + 62 * us) for n in range(1, 20)]
     both = judged(library, by_hand(publish, kernels, api_call=calls + frees, string=names), "allocation_in_loop")
@@ -445,6 +484,11 @@ def test_allocation_in_loop(nsys_samples: Library, library: Library, publish: An
     waits = [call(3000 + n, 2, n * 100 * us + 40 * us, n * 100 * us + 50 * us) for n in range(1, 20)]
     synced = judged(library, by_hand(publish, beside, api_call=hidden + waits), "allocation_in_loop")
     assert synced.saving_ns == 0, "the CPU waits for the GPU in any case"
+
+
+@MORE
+def test_allocation_outside_of_a_loop(nsys_samples: Library, library: Library, publish: Any, small: Any) -> None:
+    us, kernels, calls = US, SPACED, MALLOCS
     early = judged(library, by_hand(publish, kernels, api_call=calls[:5]), "allocation_in_loop")
     assert (early.verdict, early.value, early.saving_ns) == ("clear", 0.0, 5 * 60 * us)
     before = [call(1000, 3, 0, 60 * us)]
@@ -452,6 +496,5 @@ def test_allocation_in_loop(nsys_samples: Library, library: Library, publish: An
     assert starts.saving_ns == 0, "before the first kernel there is no loop"
     alone = small([], memop=[copy(5, 0, 10, 64, (1, 2)), copy(6, 190, 200, 64, (1, 2))], api_call=calls)
     assert judged(library, alone, "allocation_in_loop").verdict == "cannot_judge"
-    assert judged(nsys_samples, "streams_overlapped.nsys-rep", "allocation_in_loop").verdict == "clear"
     assert judged(nsys_samples, "idle_fixed.nsys-rep", "allocation_in_loop").severity in ("", "low")
     assert judged(library, small([(0, 10)]), "allocation_in_loop").verdict == "cannot_judge"

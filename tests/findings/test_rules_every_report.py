@@ -17,7 +17,7 @@ from profiledb.selection.model import Selection
 from tests.conftest import CORPUS, Once, ingest_files
 from tests.support.advice_checks import wrong
 from tests.support.ddp_samples import NAMES, needs_ddp
-from tests.support.every_report import EVERY_REPORT, slow_but
+from tests.support.every_report import FILES, MOST_DIFFERENT, slow_but
 from tests.support.torch_samples import INFERENCE, NSYS, RANKS, TRAINING, needs_torch_samples
 
 TRACES = sorted(path for path in CORPUS.glob("*.json*") if "rocprof" not in path.name)
@@ -97,7 +97,7 @@ def first_queries_say_what_the_last_ones_do(library: Library, report: Manifest) 
             assert repr(next(filter(None, rows), [])[:1]) == repr(rows[-1][:1]), (report.name, one.name)
 
 
-@EVERY_REPORT
+@pytest.mark.parametrize("name", slow_but(MOST_DIFFERENT, FILES, "judges every report by every rule"))
 def test_every_rule(every_report: Library, name: str) -> None:
     report = every_report.find(name)
     found = check(every_report, report)

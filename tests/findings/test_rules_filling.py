@@ -15,6 +15,7 @@ from tests.support.judged_rules import judged, pct, rows, window
 from tests.support.page_reports import H100, Publish, insert, kernel, name
 
 US = 1_000
+MORE = pytest.mark.slow("judges more captures by hand")
 SMS = 132
 SHARED = 230_000
 """Shared memory of a block, bytes, of which an SM of an H100 has room for one."""
@@ -84,6 +85,11 @@ def test_few_warps_that_keep_much_in_registers(library: Library, publish: Publis
     one = {"ns": 100 * US, "grid_x": SMS, "dynamic_shared_bytes": SHARED}  # 4 warps of 64
     assert judged(library, filled(publish, one), "low_occupancy").saving_ns == 75 * US
     assert judged(library, filled(publish, one | {"registers_per_thread": 128}), "low_occupancy").value == 0
+
+
+@MORE
+def test_few_warps_that_are_no_finding(library: Library, publish: Publish) -> None:
+    one = {"ns": 100 * US, "grid_x": SMS, "dynamic_shared_bytes": SHARED}
     assert judged(library, filled(publish, one | {"grid_x": SMS - 1}), "low_occupancy").value == 0, "a small grid"
     assert judged(library, filled(publish, one | {"block_x": 512}), "low_occupancy").value == 0, "16 warps"
     assert judged(library, filled(publish, one, kind="matmul"), "low_occupancy").value == 0, "few on purpose"
@@ -103,33 +109,46 @@ def switches(threads: int, cores: int, low: int, high: int, busy: float = 1.0) -
             yield event | {"time_ns": begin + round(100 * US * busy), "scheduled_in": False}
 
 
-def test_few_cores(library: Library, publish: Publish) -> None:
-    """By hand: the GPU waits 8 of 10 ms for eight threads; the machine has 16 cores."""
-    work = [(0, 10, 100, MS), (9 * MS - 10, 9 * MS, 9 * MS + 100, 10 * MS)]
+WAITING = [(0, 10, 100, MS), (9 * MS - 10, 9 * MS, 9 * MS + 100, 10 * MS)]
+"""The GPU waits 8 of 10 ms."""
+
+
+@pytest.fixture
+def on_cores(library: Library, publish: Publish) -> Any:
+    """Judges that the GPU waits for threads on cores."""
 
     def found(threads: int, cores: int, busy: float = 1.0, there: int = 16) -> Any:
         events = list(switches(threads, cores, MS, 9 * MS, busy))
         facts = [{"name": "CpuCores", "value": str(there)}]
-        return judged(library, by_hand(publish, work, sched_event=events, system_info=facts), "few_cores")
+        return judged(library, by_hand(publish, WAITING, sched_event=events, system_info=facts), "few_cores")
 
-    one = found(8, 1)
+    return found
+
+
+def test_few_cores(on_cores: Any) -> None:
+    """By hand: the GPU waits for eight threads; the machine has 16 cores."""
+    one, enough = on_cores(8, 1), on_cores(8, 8)
     assert (one.verdict, one.facts["threads"], one.facts["cores"]) == ("fires", 8, 1)
     assert one.value == pytest.approx(100 * 8 / 10, abs=0.01)
     assert one.saving_ns == pytest.approx(7 * MS, rel=0.01), "on eight cores it takes an eighth"
     assert one.facts["busy_pct"] == pytest.approx(100, abs=0.1)
-    assert (one.is_cause, found(8, 8).is_cause) == (True, False), "what these threads do is slow for want of cores"
-    assert found(8, 2).saving_ns == pytest.approx(6 * MS, rel=0.01)
-    assert found(8, 1, there=4).saving_ns == pytest.approx(6 * MS, rel=0.01), "there are four cores"
-    assert found(8, 8).value == 0
-    assert found(8, 1, busy=0.5).value == 0, "the core has time"
-    assert found(1, 1).value == 0
+    assert (one.is_cause, enough.is_cause) == (True, False), "what these threads do is slow for want of cores"
+    assert enough.value == 0
+
+
+@MORE
+def test_other_cores(library: Library, publish: Publish, on_cores: Any) -> None:
+    assert on_cores(8, 2).saving_ns == pytest.approx(6 * MS, rel=0.01)
+    assert on_cores(8, 1, there=4).saving_ns == pytest.approx(6 * MS, rel=0.01), "there are four cores"
+    assert on_cores(8, 1, busy=0.5).value == 0, "the core has time"
+    assert on_cores(1, 1).value == 0
     alone = [  # one thread runs all the time, twenty-four others for half a millisecond on cores of their own
         {"cpu": n, "global_tid": made.MAIN + n, "time_ns": at, "scheduled_in": into}
         for n in range(25) for at, into in ((MS, True), (9 * MS if n == 0 else 3 * MS // 2, False))
     ]  # fmt: skip
-    assert judged(library, by_hand(publish, work, sched_event=alone), "few_cores").value == 0, "each has its core"
+    assert judged(library, by_hand(publish, WAITING, sched_event=alone), "few_cores").value == 0, "each has its core"
     away = by_hand(
-        publish, work, sched_event=[{"cpu": 0, "global_tid": made.WORKER, "time_ns": 5, "scheduled_in": True}]
+        publish, WAITING, sched_event=[{"cpu": 0, "global_tid": made.WORKER, "time_ns": 5, "scheduled_in": True}]
     )
     assert judged(library, away, "few_cores").verdict == "cannot_judge"
 
@@ -152,6 +171,7 @@ def test_calls_tell_of_few_cores_without_switches(library: Library, publish: Pub
         assert other.verdict == "cannot_judge", "too few are held up, or too few told; a wait may take long"
 
 
+@MORE
 def test_a_thread_that_leaves_its_core_to_the_one_it_wakes_lacks_none(library: Library, publish: Publish) -> None:
     """By hand: each of twelve calls takes 2 ms; another thread continues in time after 12 of them, 9 or none."""
     work = [(0, 10, 100, MS), (99 * MS - 10, 99 * MS, 99 * MS + 100, 100 * MS)]

@@ -21,6 +21,7 @@ from tests.support.page_reports import Publish
 
 KERNELS = [(0, 10, 20, 40_020), (80_000, 80_005, 80_010, 110_020)]
 """A gap from 40.02 to 80.01 µs, in 110 µs."""
+MORE = pytest.mark.slow("judges more captures by hand")
 
 
 def test_data_loading(nsys_samples: Library) -> None:
@@ -38,7 +39,11 @@ def test_data_loading(nsys_samples: Library) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["next_batch", "DataLoader", "collate_fn", "load_data", "train/fetch", "transform_image"]
+    "name",
+    [
+        *("next_batch", "train/fetch"),
+        *(pytest.param(one, marks=MORE) for one in ("DataLoader", "collate_fn", "load_data", "transform_image")),
+    ],
 )
 def test_names_of_data_loading(library: Library, publish: Publish, name: str) -> None:
     noted = ranges((50_000, 70_000, name))
@@ -47,7 +52,13 @@ def test_names_of_data_loading(library: Library, publish: Publish, name: str) ->
     assert finding.value == pytest.approx(100 * 20 / 110)
 
 
-@pytest.mark.parametrize("name", ["upload_chunk", "load_weights", "payload", "forward", "dataset_report"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "load_weights",
+        *(pytest.param(one, marks=MORE) for one in ("upload_chunk", "payload", "forward", "dataset_report")),
+    ],
+)
 def test_other_names_are_no_data_loading(library: Library, publish: Publish, name: str) -> None:
     other = judged(library, by_hand(publish, KERNELS, **ranges((50_000, 70_000, name))), "data_loading")
     assert other.verdict == "cannot_judge"
@@ -70,7 +81,9 @@ def test_a_range_around_the_loop_is_no_data_loading(library: Library, publish: P
     assert (loader.verdict, loader.saving_ns) == ("fires", 70_000 - 40_020), "it launches 30 of 70 µs"
 
 
-@pytest.mark.parametrize("name", ["log", "aten::log_softmax", "step_1/log"])
+@pytest.mark.parametrize("name", [
+    "aten::log_softmax", *(pytest.param(one, marks=MORE) for one in ("log", "step_1/log")),
+])  # fmt: skip
 def test_a_logarithm_is_no_output(library: Library, publish: Publish, name: str) -> None:
     found = judged(library, by_hand(publish, KERNELS, **ranges((50_000, 70_000, name))), "output_in_loop")
     assert found.verdict == "cannot_judge"
@@ -81,6 +94,7 @@ def test_a_logarithm_is_no_output(library: Library, publish: Publish, name: str)
     assert (told.verdict, told.saving_ns, told.facts["place"]) == ("fires", 10_000, "write")
 
 
+@MORE
 def test_a_file_is_what_the_host_code_around_its_writing_makes(library: Library, publish: Publish) -> None:
     """By hand: a copy of 10 µs to the host, then 10 µs of writing among 42 µs of `dump`, and 8 µs of code after it.
 
@@ -126,7 +140,11 @@ def test_a_file_may_be_made_between_copies_and_outside_all_ranges(library: Libra
 
 
 @pytest.mark.parametrize(
-    ("size", "before", "expected"), [(200_000, None, 4), (63_999, None, None), (2_000_000, None, None), (200_000, 2, 1)]
+    ("size", "before", "expected"),
+    [
+        (200_000, None, 4),
+        *(pytest.param(*one, marks=MORE) for one in ((63_999, None, None), (2_000_000, None, None), (200_000, 2, 1))),
+    ],
 )
 def test_input_is_made_ahead_of_copies(
     library: Library, publish: Publish, size: int, before: int | None, expected: int | None
@@ -258,9 +276,9 @@ def test_a_thread_that_sleeps(library: Library, publish: Publish) -> None:
     ("function", "module", "cause"),
     [
         ("dsin", "/opt/app", "sampled"),
-        ("dsin", "/usr/lib/libpython3.11.so", "Python"),
-        ("dsin", "/usr/lib/libnvrtc.so.13", "compiling"),
-        ("ucp_worker_progress", "/opt/app", "polling"),
+        pytest.param("dsin", "/usr/lib/libpython3.11.so", "Python", marks=MORE),
+        pytest.param("dsin", "/usr/lib/libnvrtc.so.13", "compiling", marks=MORE),
+        pytest.param("ucp_worker_progress", "/opt/app", "polling", marks=MORE),
     ],
 )
 def test_functions_of_a_thread_that_computes(
@@ -290,7 +308,7 @@ def test_functions_of_a_thread_that_computes(
     assert (alone.cause, "--sample" in alone.rule.advised(alone.cause)[0]) == ("other", True)
 
 
-@pytest.mark.parametrize(("until", "saved"), [(499, 499 * MS), (501, 0)])
+@pytest.mark.parametrize(("until", "saved"), [pytest.param(499, 499 * MS, marks=MORE), (501, 0)])
 def test_a_long_gap_of_unknown_code_does_not_feed_the_gpu(
     library: Library, publish: Publish, until: int, saved: int
 ) -> None:
@@ -307,7 +325,9 @@ def test_a_long_gap_of_unknown_code_does_not_feed_the_gpu(
     assert judged(library, report, "cpu_saturated").saving_ns == pytest.approx(until * MS, abs=100)
 
 
-@pytest.mark.parametrize(("program", "other", "cause"), [("jacobi", "python3", "other"), ("python3", "bash", "Python")])
+@pytest.mark.parametrize(("program", "other", "cause"), [
+    ("jacobi", "python3", "other"), pytest.param("python3", "bash", "Python", marks=MORE),
+])  # fmt: skip
 def test_python_is_the_language_of_the_program_alone(
     library: Library, publish: Publish, program: str, other: str, cause: str
 ) -> None:
@@ -325,6 +345,7 @@ def long_off(events: list[tuple[int, bool]], least: int) -> list[Span]:
     return [(start, end) for (start, came), (end, _) in itertools.pairwise(events) if not came and end - start >= least]
 
 
+@pytest.mark.slow("walks through the switches of two samples")
 def test_a_thread_without_a_core(nsys_samples: Library) -> None:
     """No sample has a costly one: the loss of each, against switches and calls of the raw export."""
     for sample in ("transformer_training", "host_python"):
@@ -361,7 +382,9 @@ def test_a_preempted_thread(library: Library, publish: Publish) -> None:
     )
 
 
-@pytest.mark.parametrize(("core", "until", "verdict"), [(0, 6, "fires"), (1, 6, "clear"), (1, 3, "fires")])
+@pytest.mark.parametrize(("core", "until", "verdict"), [
+    (1, 6, "clear"), *(pytest.param(*one, marks=MORE) for one in ((0, 6, "fires"), (1, 3, "fires"))),
+])  # fmt: skip
 def test_a_thread_that_waits_for_others_has_a_core(
     library: Library, publish: Publish, core: int, until: int, verdict: str
 ) -> None:
@@ -379,10 +402,10 @@ def test_a_thread_that_waits_for_others_has_a_core(
     ("before", "after", "core", "cause"),
     [
         ("fwrite", "truncate", 0, "file"),
-        ("mmap", "fcntl", 0, "file"),
-        ("mmap", "munmap", 0, "core"),
-        ("fwrite", "truncate", 1, "core"),
-        ("fwrite", "sem_wait", 0, "core"),
+        pytest.param("mmap", "fcntl", 0, "file", marks=MORE),
+        pytest.param("mmap", "munmap", 0, "core", marks=MORE),
+        pytest.param("fwrite", "truncate", 1, "core", marks=MORE),
+        pytest.param("fwrite", "sem_wait", 0, "core", marks=MORE),
     ],
 )
 def test_a_thread_that_waits_for_files(
@@ -484,7 +507,9 @@ def test_threads_of_openmp_regions_that_wait(nsys_samples: Library) -> None:
     assert (lacks.verdict, "openmp" in lacks.command) == ("cannot_judge", True)
 
 
-@pytest.mark.parametrize(("second", "verdict", "value"), [(40_000, "clear", 0), (20_000, "fires", 25)])
+@pytest.mark.parametrize(("second", "verdict", "value"), [
+    pytest.param(40_000, "clear", 0, marks=MORE), (20_000, "fires", 25),
+])  # fmt: skip
 def test_two_threads_of_openmp(library: Library, publish: Publish, second: int, verdict: str, value: float) -> None:
     """A region takes 40 of 110 µs: the first thread works all the time, the other as long as given."""
     events = [

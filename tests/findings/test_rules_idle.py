@@ -1,5 +1,6 @@
 """Rules about idle GPUs: samples against gaps of the raw export, and small captures by hand."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -27,6 +28,8 @@ from tests.support.gaps import (
 from tests.support.judged_rules import judged, rows, spans, union, window
 from tests.support.page_reports import Publish, insert, kernel, run
 from tests.support.range_captures import Capture
+
+MORE = pytest.mark.slow("judges more captures by hand")
 
 
 def test_host_work(nsys_samples: Library) -> None:
@@ -70,7 +73,8 @@ def test_host_work_of_several_ranges(library: Library, publish: Publish) -> None
 
 
 @pytest.mark.parametrize(
-    ("each", "cause", "advice"), [(11, "launches", "`jax.jit`"), (10, "whole step", "Dispatch the")]
+    ("each", "cause", "advice"),
+    [(11, "launches", "`jax.jit`"), pytest.param(10, "whole step", "Dispatch the", marks=MORE)],
 )
 def test_host_work_of_steps_that_launch_operation_by_operation(
     library: Library, capture: Capture, each: int, cause: str, advice: str
@@ -83,6 +87,7 @@ def test_host_work_of_steps_that_launch_operation_by_operation(
     assert advice in found.rule.advised(found.cause, ("JAX",))[0]
 
 
+@MORE
 def test_host_work_that_launches_kernels_cannot_wait(capture: Capture, library: Library) -> None:
     """In each step, a range launches two kernels at its end, as an optimizer does, or a single one."""
     starts = range(0, 10 * MS, MS)
@@ -96,6 +101,7 @@ def test_host_work_that_launches_kernels_cannot_wait(capture: Capture, library: 
         assert any("Launch the next step" in one for one in found.rule.advised(found.cause)) == (cause is None)
 
 
+@MORE
 def test_a_call_in_which_the_cpu_waits_is_no_work(library: Library, publish: Publish) -> None:
     kernels = [(at, at + 5, at + 10, at + 20) for at in range(0, 10 * MS, MS)]
     steps = ranges(*((at, at + MS - 1, f"step_{at // MS}") for at in range(0, 10 * MS, MS)))
@@ -105,6 +111,7 @@ def test_a_call_in_which_the_cpu_waits_is_no_work(library: Library, publish: Pub
         assert f"while the CPU {said}." in sentences.says(found)
 
 
+@MORE
 def test_updates_of_graphs_by_xla_are_no_host_work(library: Library, publish: Publish) -> None:
     kernels = [(at, at + 5, at + 10, at + 20) for at in range(0, 10 * MS, MS)]
     updates = ranges(*((at + 20, at + MS - 20, "command_buffer::update") for at in range(0, 10 * MS, MS)))
@@ -183,8 +190,8 @@ def test_long_gaps(nsys_samples: Library, library: Library, publish: Publish) ->
     assert judged(library, calls, "long_gaps").verdict == "cannot_judge"
 
 
-@pytest.mark.parametrize("sampled", [False, True])
-@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize("sampled", [False, pytest.param(True, marks=MORE)])
+@pytest.mark.parametrize("traced", [False, pytest.param(True, marks=MORE)])
 def test_long_gaps_advise_to_capture_what_is_missing(
     sampled: bool, traced: bool, library: Library, publish: Publish
 ) -> None:
@@ -215,9 +222,11 @@ def test_long_gaps_of_a_report_without_calls(library: Library, publish: Publish)
 @pytest.mark.parametrize(
     ("name", "cause", "first"),
     [
-        ("load weights", "range", "Run `load weights` before the loop"),
+        pytest.param("load weights", "range", "Run `load weights` before the loop", marks=MORE),
         ("executor_utils::Nvrtc::CompileProgram", "compiling", "Compile all variants before the loop"),
-        ("TSL:XlaCompileBackend:#module=jit_score#", "compiling", "Find out why XLA compiles again"),
+        pytest.param(
+            "TSL:XlaCompileBackend:#module=jit_score#", "compiling", "Find out why XLA compiles again", marks=MORE
+        ),
     ],
 )
 def test_a_long_gap_in_a_range(name: str, cause: str, first: str, library: Library, publish: Publish) -> None:
@@ -231,6 +240,7 @@ def test_a_long_gap_in_a_range(name: str, cause: str, first: str, library: Libra
     assert (work.facts["range"], work.cause) == (name, "compiling" if cause == "compiling" else None)
 
 
+@MORE
 def test_the_place_of_idle_time_holds_most_of_it(library: Library, publish: Publish) -> None:
     """By hand: gaps of 30, 25 and 20 ms; the longest is the place of nothing unless half of the time is there."""
     kernels = [(0, 5, 10, MS)]
@@ -245,7 +255,9 @@ def test_the_place_of_idle_time_holds_most_of_it(library: Library, publish: Publ
     assert judged(library, by_hand(publish, kernels, **most), "gpu_idle").place == "b"
 
 
-@pytest.mark.parametrize(("times", "cause"), [(1, "one allocation"), (2, "one allocation"), (3, "allocation")])
+@pytest.mark.parametrize(("times", "cause"), [
+    (1, "one allocation"), pytest.param(2, "one allocation", marks=MORE), (3, "allocation"),
+])  # fmt: skip
 def test_allocation_in_one_gap_does_not_repeat(library: Library, publish: Publish, times: int, cause: str) -> None:
     """By hand: one to three gaps of 30 ms, in each of which the CPU allocates."""
     kernels = [(n * 40 * MS, n * 40 * MS + 10, n * 40 * MS + 20, n * 40 * MS + 10 * MS) for n in range(times + 1)]
@@ -300,10 +312,11 @@ def test_even_use_of_samples(nsys_samples: Library) -> None:
     assert sampled(nsys_samples, "launches_tiny", "uneven_use").verdict == "cannot_judge"
 
 
-def test_recurring_gaps(nsys_samples: Library, library: Library, capture: Capture) -> None:
-    """No available report has them: by hand, in every fifth of 25 steps of 10 ms the CPU works 5 ms more."""
+@pytest.fixture
+def long_steps(capture: Capture) -> Callable[..., str]:
+    """Publishes 25 steps of 10 ms; in some of them the CPU works 5 ms more."""
 
-    def steps(*long: int, count: int = 25) -> str:
+    def long_steps_(*long: int, count: int = 25) -> str:
         noted, work, start = [], [], 0
         for n in range(count):
             end = start + (15 * MS if n in long else 10 * MS)
@@ -312,17 +325,26 @@ def test_recurring_gaps(nsys_samples: Library, library: Library, capture: Captur
             start = end
         return capture(noted, work, after="UPDATE string SET value = 'cudaLaunchKernel' WHERE string_id = 1")
 
-    finding = judged(library, steps(4, 9, 14, 19), "recurring_gaps")
+    return long_steps_
+
+
+def test_recurring_gaps(nsys_samples: Library, library: Library, long_steps: Callable[..., str]) -> None:
+    """No available report has them: by hand, in every fifth step."""
+    finding = judged(library, long_steps(4, 9, 14, 19), "recurring_gaps")
     gap = 5_100_020
     assert (finding.verdict, finding.facts["gaps"], finding.facts["steps"]) == ("fires", 4, 25)
     assert (finding.saving_ns, finding.facts["every_steps"]) == (4 * gap, 5)
     assert finding.value == pytest.approx(100 * 4 * gap / (25 * 10 * MS + 20 * MS - 100_020))
-    assert judged(library, steps(2, 3, 9, 19), "recurring_gaps").value == 0, "at no steady interval"
-    assert judged(library, steps(4, 9, 14), "recurring_gaps").value == 0, "too few"
-    assert judged(library, steps(*range(1, 24)), "recurring_gaps").value == 0, "part of each step"
-    assert judged(library, steps(4, 5, 6, 7), "recurring_gaps").value == 0, "in a row"
-    assert judged(library, steps(4, 9, count=11), "recurring_gaps").verdict == "cannot_judge"
+    assert judged(library, long_steps(2, 3, 9, 19), "recurring_gaps").value == 0, "at no steady interval"
     assert sampled(nsys_samples, "attention", "recurring_gaps").verdict == "cannot_judge"
+
+
+@MORE
+def test_gaps_that_do_not_recur(library: Library, long_steps: Callable[..., str]) -> None:
+    assert judged(library, long_steps(4, 9, 14), "recurring_gaps").value == 0, "too few"
+    assert judged(library, long_steps(*range(1, 24)), "recurring_gaps").value == 0, "part of each step"
+    assert judged(library, long_steps(4, 5, 6, 7), "recurring_gaps").value == 0, "in a row"
+    assert judged(library, long_steps(4, 9, count=11), "recurring_gaps").verdict == "cannot_judge"
 
 
 def test_gaps_that_recur_beside_usual_ones_and_after_a_result_was_read(library: Library, publish: Publish) -> None:
@@ -409,7 +431,12 @@ def test_fluctuating_use_of_a_sample(nsys_samples: Library) -> None:
 
 
 @pytest.mark.parametrize(
-    ("own_ns", "verdict", "saving"), [(40_000, "fires", 40_000), (3_000, "cannot_judge", None), (None, "clear", 10_000)]
+    ("own_ns", "verdict", "saving"),
+    [
+        (40_000, "fires", 40_000),
+        pytest.param(3_000, "cannot_judge", None, marks=MORE),
+        pytest.param(None, "clear", 10_000, marks=MORE),
+    ],
 )
 def test_launches_of_graphs_whose_nodes_are_traced(
     library: Library, publish: Publish, own_ns: int | None, verdict: str, saving: int | None

@@ -15,6 +15,7 @@ from tests.support.page_reports import H100, Publish, insert, kernel, name
 
 GRAPH = "launches_graph.nsys-rep"
 FIXED = "dataloader_fixed.nsys-rep"
+MORE = pytest.mark.slow("judges more captures by hand")
 TF32_OF_H200 = 494.7 / (132 * 128 * 2 * 1.98e-3)
 """Peak of TF32 over that of FP32: data sheet, and 132 SMs of 128 FMAs at 1.98 GHz."""
 
@@ -129,10 +130,10 @@ def test_convolutions_on_cuda_cores(library: Library, small: Callable[..., str])
         ("my_matmul(float*, float*, int)", None, None),
     ],
 )
-def test_names_of_products(library: Library, small: Callable[..., str], title: str, unit: str, bits: int) -> None:
+def test_names_of_products(nsys_samples: Library, title: str, unit: str, bits: int) -> None:
     from profiledb.query import views
 
-    with library.cursor(small((0, 9, "one", "matmul")), None, views.list_needed(["tensor"])) as cursor:
+    with nsys_samples.cursor(nsys_samples.find(GRAPH).id, None, views.list_needed(["tensor"])) as cursor:
         found = cursor.execute("SELECT product_unit($1), product_bits($1), product_passes($1)", [title]).fetchone()
     assert found == (unit, bits, 3 if "cutlassF_f32" in title else 1)
 
@@ -168,7 +169,7 @@ def test_data_movement(nsys_samples: Library) -> None:
 @pytest.mark.parametrize(
     ("kernel", "kind", "cause", "advice"),
     [
-        ("CatArrayBatchedCopy", "copy", "concatenation", "preallocated buffer"),
+        pytest.param("CatArrayBatchedCopy", "copy", "concatenation", "preallocated buffer", marks=MORE),
         ("indexFuncLargeIndex<float, ReduceAdd>", "embedding", "atomics", "without atomics"),
     ],
 )
@@ -304,7 +305,7 @@ def test_unfused_attention(nsys_samples: Library) -> None:
     assert judged(nsys_samples, GRAPH, "unfused_attention").verdict == "cannot_judge"
 
 
-@pytest.mark.parametrize("tokens", [512, 1024, 2048, 4096])
+@pytest.mark.parametrize("tokens", [512, *(pytest.param(one, marks=MORE) for one in (1024, 2048, 4096))])
 def test_fused_attention_is_clear_of_it(nsys_samples: Library, tokens: int) -> None:
     def of(variant: str) -> Any:
         return judged(nsys_samples, "attention.nsys-rep", "unfused_attention", range=f"tokens_{tokens}/{variant}")
@@ -344,6 +345,7 @@ def test_a_softmax_over_few_numbers_is_no_attention(library: Library, small: Cal
     assert (of(60), of(61)) == ("fires", "clear")
 
 
+@MORE
 def test_joins_and_casts_of_double_precision_are_part_of_it(library: Library, small: Callable[..., str]) -> None:
     """By hand: 20 ns in FP64, a concatenation of 40 of 8-byte numbers, a cast of 10, and a product of 60 in BF16."""
     native = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<{}>>(int)"
@@ -403,15 +405,24 @@ def test_all_kernels_of_a_sample_are_looked_at(nsys_samples: Library) -> None:
     assert found.facts["cuda_ns"] == hot.facts["total_ns"] == sum(end - start for start, end in ran) > union(ran)
 
 
-def test_misaligned_products(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
-    """By hand: 80 of 100 ns; on Hopper three quarters of it are saved, on Ampere half."""
-    odd = "void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_tn_align1>(T1::Params)"
-    found = judged(library, small((0, 80, odd, "matmul"), (80, 100, "b", "other")), "misaligned_products")
+ODD = "void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_tn_align1>(T1::Params)"
+
+
+def test_misaligned_products(library: Library, small: Callable[..., str]) -> None:
+    """By hand: 80 of 100 ns; on Hopper three quarters of it are saved."""
+    found = judged(library, small((0, 80, ODD, "matmul"), (80, 100, "b", "other")), "misaligned_products")
     assert (found.verdict, found.value, found.saving_ns, found.facts["launches"]) == ("fires", 80.0, 60, 1)
-    ampere = small((0, 80, odd, "matmul"), gpu={"compute_capability": "8.0", "name": "A100"})
+    fine = ODD.replace("align1", "align8")
+    assert judged(library, small((0, 80, fine, "matmul")), "misaligned_products").value == 0
+
+
+@pytest.mark.slow("judges every sample")
+def test_aligned_products(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
+    """Of misaligned ones, half is saved on Ampere."""
+    ampere = small((0, 80, ODD, "matmul"), gpu={"compute_capability": "8.0", "name": "A100"})
     assert judged(library, ampere, "misaligned_products").saving_ns == 40
     for fine in (
-        odd.replace("align1", "align8"), "cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_align4",
+        "cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_align4",
         "cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1", "cutlass_80_simt_sgemm_256x128_8x4_nn_align1",
     ):  # fmt: skip
         assert judged(library, small((0, 80, fine, "matmul")), "misaligned_products").value == 0, fine
@@ -420,11 +431,13 @@ def test_misaligned_products(nsys_samples: Library, library: Library, small: Cal
             assert judged(nsys_samples, one.id, "misaligned_products").verdict == "clear", one.name
 
 
+OPERATION = "void vectorized_elementwise_kernel<4, AddFunctor<double>>(int)"
+
+
 def test_double_precision(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
     """By hand on an H200: a product of 80 ns on tensor cores, TF32 at 494.7 TFLOP/s, and an operation of 10 ns."""
     product = "void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1>(T1::Params)"
-    operation = "void vectorized_elementwise_kernel<4, AddFunctor<double>>(int)"
-    report = small((0, 80, product, "matmul"), (80, 90, operation, "elementwise"), (90, 100, "b", "other"))
+    report = small((0, 80, product, "matmul"), (80, 90, OPERATION, "elementwise"), (90, 100, "b", "other"))
     found = judged(library, report, "double_precision")
     fp64 = 132 * 64 * 2 * 1.98e9 * 2 / 1e12  # SMs, FMAs a cycle, two operations each, clock, twice on tensor cores
     assert (found.verdict, found.severity, found.value) == ("fires", "low", 90.0)
@@ -432,6 +445,14 @@ def test_double_precision(nsys_samples: Library, library: Library, small: Callab
     assert found.facts["product_pct"] == pytest.approx(100 * 80 / 90)
     assert "sgemm" in found.advice[0]
     assert not found.is_cause
+    single = small((0, 80, "void gemm<float>(float*)", "other"))
+    assert judged(library, single, "double_precision").value == 0
+    double_ns = union((a, b) for a, b, title, *_ in named("kernels") if "f64f64" in title)
+    assert judged(nsys_samples, "kernels.nsys-rep", "double_precision").facts["double_ns"] == double_ns
+
+
+@MORE
+def test_where_double_precision_is_a_choice(library: Library, small: Callable[..., str]) -> None:
     native = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<{}>>(int)"
     for kinds, trains, is_cause in (
         (("double",), False, False), (("double", "float"), True, True), (("float", "double"), True, True),
@@ -442,9 +463,13 @@ def test_double_precision(nsys_samples: Library, library: Library, small: Callab
         ran += [(40 + i, 60 + i, native.format(one), "elementwise") for i, one in enumerate(kinds[1:])]
         network = judged(library, small(*ran, *optimizer), "double_precision")
         assert (network.rule.is_choice, network.is_cause) == (not trains, is_cause), kinds
-    plain = judged(library, small((0, 80, operation, "elementwise")), "double_precision")
+    plain = judged(library, small((0, 80, OPERATION, "elementwise")), "double_precision")
     assert "sqrtf" in plain.advice[0]
-    for fine in ("void gemm<float>(float*)", "doubled_kernel", "ampere_sgemm_128x64_nn"):
+
+
+@pytest.mark.slow("judges every sample")
+def test_names_of_double_precision(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
+    for fine in ("doubled_kernel", "ampere_sgemm_128x64_nn"):
         assert judged(library, small((0, 80, fine, "other")), "double_precision").value == 0, fine
     adam = "multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor<{}, 4>, {}>(T1, T2)"
     given = "const float *, double, double, bool, const float *"  # learning rate, betas
@@ -461,8 +486,6 @@ def test_double_precision(nsys_samples: Library, library: Library, small: Callab
         one.name for one in nsys_samples.list() if judged(nsys_samples, one.id, "double_precision").verdict == "fires"
     }
     assert fires == {"kernels.nsys-rep", "queue.nsys-rep"}, "both have tasks in FP64"
-    double_ns = union((a, b) for a, b, title, *_ in named("kernels") if "f64f64" in title)
-    assert judged(nsys_samples, "kernels.nsys-rep", "double_precision").facts["double_ns"] == double_ns
 
 
 @pytest.mark.parametrize(
@@ -477,9 +500,9 @@ def test_double_precision(nsys_samples: Library, library: Library, small: Callab
         ("void gemv2T_kernel_val<int, int, __nv_bfloat16>", True),
     ],
 )
-def test_products_with_few_vectors(library: Library, small: Callable[..., str], title: str, is_narrow: bool) -> None:
+def test_products_with_few_vectors(nsys_samples: Library, title: str, is_narrow: bool) -> None:
     """They have one column of narrow tiles."""
     from profiledb.query import views
 
-    with library.cursor(small((0, 9, "one", "matmul")), None, views.list_needed(["tensor"])) as cursor:
+    with nsys_samples.cursor(nsys_samples.find(GRAPH).id, None, views.list_needed(["tensor"])) as cursor:
         assert cursor.execute("SELECT is_vector_product(?)", [title]).fetchall() == [(is_narrow,)]

@@ -1,6 +1,7 @@
 """Rules about launches and synchronization: on samples against the raw export, and on small captures by hand."""
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import duckdb
@@ -15,6 +16,7 @@ from tests.support.gaps import SYNC, by_hand, capture, gained, looked_into, oute
 from tests.support.judged_rules import judged, union
 from tests.support.page_reports import Publish, kernel
 
+MORE = pytest.mark.slow("judges more captures by hand")
 LAUNCHING = {"launch call", "launch latency", "host code", "other CUDA call"}
 
 
@@ -27,7 +29,7 @@ def launch_gaps(found: Capture) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize("sample", ["launches_tiny", "transformer_steps", "idle_fixed"])
+@pytest.mark.parametrize("sample", ["launches_tiny", pytest.param("transformer_steps", marks=MORE), "idle_fixed"])
 def test_launch_bound(nsys_samples: Library, sample: str) -> None:
     found = capture(sample)
     finding, gaps = sampled(nsys_samples, sample, "launch_bound"), launch_gaps(found)
@@ -37,7 +39,11 @@ def test_launch_bound(nsys_samples: Library, sample: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reads", "size", "kernels"), [(20, 64, 120), (19, 64, 120), (20, 65, 120), (20, 64, 1000), (20, 64, 1100)]
+    ("reads", "size", "kernels"),
+    [
+        (20, 64, 120),
+        *(pytest.param(*one, marks=MORE) for one in ((19, 64, 120), (20, 65, 120), (20, 64, 1000), (20, 64, 1100))),
+    ],
 )
 def test_reads_of_a_few_bytes_are_named(
     library: Library, publish: Publish, reads: int, size: int, kernels: int
@@ -127,6 +133,7 @@ def test_sync_bound_is_no_more_than_the_shorter_wait(library: Library, publish: 
     assert judged(library, without, "sync_bound").verdict == "cannot_judge"
 
 
+@pytest.mark.slow("judges six captures of 480 steps")
 def test_many_short_waits_add_up(library: Library, publish: Publish) -> None:
     """480 times a kernel of 100 µs; the CPU waits for 90 µs of it, and the next kernel starts 80 µs after its end.
 
@@ -158,6 +165,7 @@ def test_many_short_waits_add_up(library: Library, publish: Publish) -> None:
     assert (few.verdict, few.saving_ns) == ("clear", 0), "19 say nothing of a loop"
 
 
+@MORE
 def test_synchronizations_that_wait_for_nothing_cost_their_calls(library: Library, publish: Publish) -> None:
     """Every 60 µs, 480 times: a kernel of 3 µs, and 12 µs after its end a synchronization of 6 µs."""
     period, us = 60_000, 1_000
@@ -169,8 +177,11 @@ def test_synchronizations_that_wait_for_nothing_cost_their_calls(library: Librar
 
 
 @pytest.mark.parametrize(("size", "then_waits", "library_name", "lost"), [
-    (64, False, "a", 6), (64, False, "cupy_add", 16), (65, False, "cupy_add", 3),
-    (64, True, "a", 9), (65, True, "a", 3),
+    (64, True, "a", 9),
+    *(
+        pytest.param(*one, marks=MORE)
+        for one in ((64, False, "a", 6), (64, False, "cupy_add", 16), (65, False, "cupy_add", 3), (65, True, "a", 3))
+    ),
 ])  # fmt: skip
 def test_reads_of_a_few_bytes_cost_their_calls(
     library: Library, publish: Publish, size: int, then_waits: bool, library_name: str, lost: int
@@ -195,8 +206,8 @@ def test_reads_of_a_few_bytes_cost_their_calls(
 
 @pytest.mark.parametrize(
     ("size", "search", "cause", "advice"),
-    [(8, "a", "few bytes", "`.item()`"), (1, "a", "conditions", "`if x.any()`"),
-     (8, "write_indices", "positions", "`nonzero`")],
+    [(1, "a", "conditions", "`if x.any()`"), pytest.param(8, "a", "few bytes", "`.item()`", marks=MORE),
+     pytest.param(8, "write_indices", "positions", "`nonzero`", marks=MORE)],
 )  # fmt: skip
 def test_what_reads_of_a_few_bytes_are_for(
     library: Library, publish: Publish, size: int, search: str, cause: str, advice: str
@@ -219,6 +230,7 @@ def test_what_reads_of_a_few_bytes_are_for(
     assert advice in sentences.fill_advice(found)[0]
 
 
+@MORE
 def test_what_the_cpu_gains_goes_to_later_gaps_too(library: Library, publish: Publish) -> None:
     """The CPU waits 200 µs for the first kernel, then launches three of 20 µs every 100 µs.
 
@@ -236,6 +248,7 @@ def test_what_the_cpu_gains_goes_to_later_gaps_too(library: Library, publish: Pu
     assert queued.saving_ns == 80 * us
 
 
+@pytest.mark.slow("judges a capture of 3,000 kernels")
 def test_the_cpu_gets_ahead_by_what_cuda_queues(library: Library, publish: Publish) -> None:
     """The CPU waits 5 ms for a kernel; after 3,000 kernels, launched one by one without a gap, it needs 4 ms."""
     us = 1_000
@@ -287,24 +300,37 @@ def test_slow_launches(nsys_samples: Library, library: Library, publish: Publish
     assert sampled(nsys_samples, "launches_graph", "slow_launches").verdict == "cannot_judge"
 
 
-def test_launches_that_wait_for_their_kernels(library: Library, publish: Publish) -> None:
-    """By hand, a launch each 100 µs: kernels of 50 µs start 10 µs after their call begins, which lasts 5 µs longer than
-    they do. Of short ones the CPU waits for less time than the GPU is idle: it takes longer anyway."""
+@pytest.fixture
+def launch(publish: Publish) -> Callable[..., str]:
+    """Publishes a launch each 100 µs: kernels of 50 µs start 10 µs after their call begins, which lasts 5 µs longer
+    than they do."""
     us = 1_000
 
-    def launch(times: int = 100, ran: int = 50, late: int = 5) -> str:
+    def launch_(times: int = 100, ran: int = 50, late: int = 5) -> str:
         return by_hand(publish, [
             (at, at + (10 + ran + late) * us, at + 10 * us, at + (10 + ran) * us)
             for at in range(0, times * 100 * us, 100 * us)
         ])  # fmt: skip
 
+    return launch_
+
+
+def test_launches_that_wait_for_their_kernels(library: Library, launch: Callable[..., str]) -> None:
+    us = 1_000
     found = judged(library, launch(), "blocking_launches")
     assert (found.verdict, found.saving_ns, found.facts["late_pct"]) == ("fires", 99 * 50 * us, 100.0)
     assert found.value == pytest.approx(100 * 99 * 50 / (99 * 100 + 50))
     assert "CUDA_LAUNCH_BLOCKING" in found.rule.advised(found.cause, ["PyTorch"])[0]
-    assert judged(library, launch(ran=10), "blocking_launches").saving_ns == 100 * 15 * us
-    others = [judged(library, launch(*options), "blocking_launches") for options in ((19,), (100, 50, -1))]
-    assert [(one.verdict, one.saving_ns) for one in others] == [("clear", 0)] * 2
+    soon = judged(library, launch(100, 50, -1), "blocking_launches")
+    assert (soon.verdict, soon.saving_ns) == ("clear", 0)
+
+
+@pytest.mark.slow("judges a capture by every rule")
+def test_waits_of_other_kernels_and_what_they_explain(library: Library, launch: Callable[..., str]) -> None:
+    """Of short kernels the CPU waits for less time than the GPU is idle: it takes longer anyway."""
+    assert judged(library, launch(ran=10), "blocking_launches").saving_ns == 100 * 15 * 1_000
+    few = judged(library, launch(19), "blocking_launches")
+    assert (few.verdict, few.saving_ns) == ("clear", 0)
     every = judge.judge(library, library.find(launch()), {}, rulebook.load().values())
     fires = [(one.rule.name, one.parent) for one in every if one.verdict == "fires" and one.rule.costs]
     assert fires[0] == ("blocking_launches", None)
@@ -321,15 +347,15 @@ def test_queued_work(nsys_samples: Library, sample: str) -> None:
     assert finding.verdict == "clear"
 
 
-def test_queued_work_that_waits_for_an_event(library: Library, publish: Publish) -> None:
-    """No available report has it: by hand, half of 200 µs long after the launch returned."""
-    kernels = [(0, 10, 20, 40_020), (50, 60, 140_020, 200_020)]
-    alone = judged(library, by_hand(publish, kernels), "queued_work")
-    assert (alone.verdict, alone.cause, alone.saving_ns) == ("fires", "other", 100_000)
-    assert alone.value == pytest.approx(50)
+QUEUED = [(0, 10, 20, 40_020), (50, 60, 140_020, 200_020)]
+"""Half of 200 µs long after the launch returned: no available report has it."""
 
-    def queued(correlation: int, stream: int = 7, function: str = "cudaStreamWaitEvent_v3020") -> str | None:
-        """The cause where a call of this correlation did that to a stream: kernels have 100 and 101, times 10."""
+
+@pytest.fixture
+def queued(library: Library, publish: Publish) -> Callable[..., str | None]:
+    """Answers the cause where a call of this correlation did that to a stream: kernels have 100 and 101, times 10."""
+
+    def queued_(correlation: int, stream: int = 7, function: str = "cudaStreamWaitEvent_v3020") -> str | None:
         names = [{"string_id": 60, "value": function}]
         put = [made.call(correlation, 60, 30, 40)]
         waits = [
@@ -340,24 +366,37 @@ def test_queued_work_that_waits_for_an_event(library: Library, publish: Publish)
         def change(db: duckdb.DuckDBPyConnection) -> None:
             db.execute("UPDATE kernel SET correlation_id = 10 * correlation_id")
 
-        report = by_hand(publish, kernels, after=change, string=names, api_call=put, sync=waits)
+        report = by_hand(publish, QUEUED, after=change, string=names, api_call=put, sync=waits)
         return judged(library, report, "queued_work").cause
 
+    return queued_
+
+
+def test_queued_work_that_waits_for_an_event(
+    library: Library, publish: Publish, queued: Callable[..., str | None]
+) -> None:
+    alone = judged(library, by_hand(publish, QUEUED), "queued_work")
+    assert (alone.verdict, alone.cause, alone.saving_ns) == ("fires", "other", 100_000)
+    assert alone.value == pytest.approx(50)
     assert queued(1005) == "event"
+
+
+@MORE
+def test_queued_work_that_waits_for_no_event(queued: Callable[..., str | None]) -> None:
     assert queued(995) == "other", "the kernel before waited for it"
     assert queued(1015) == "other", "it was put behind the kernel"
     assert queued(1005, stream=8) == "other"
     assert queued(1005, function="cudaStreamSynchronize_v3020") == "other", "the host waited"
 
 
+@MORE
 def test_queued_work_that_is_a_graph_or_cannot_be_told(library: Library, publish: Publish) -> None:
-    kernels = [(0, 10, 20, 40_020), (50, 60, 140_020, 200_020)]
     names = [{"string_id": 60, "value": "cudaGraphLaunch_v10000"}]
 
     def rename(db: duckdb.DuckDBPyConnection) -> None:
         db.execute("UPDATE api_call SET name_id = 60")
 
-    graph = by_hand(publish, kernels, after=rename, string=names)
+    graph = by_hand(publish, QUEUED, after=rename, string=names)
     assert judged(library, graph, "queued_work").cause == "graph"
     often = [(100 * n, 100 * n + 10, 100 * n + 20, 100 * n + 110) for n in range(19)]
     late = by_hand(publish, [*often, (1_900, 1_910, 140_020, 200_020)], after=rename, string=names)
@@ -402,11 +441,15 @@ def test_synchronization_in_each_layer(nsys_samples: Library, library: Library, 
     assert finding.value == pytest.approx(100 * 11 * 99_950 / (11 * 200_000 + 100_000 - 20))
     assert (finding.facts["calls"], finding.facts["layers"], finding.facts["range"]) == (4, 4, "step_*/layer_*")
     assert finding.facts["function"] == "cudaStreamSynchronize"
+    assert sampled(nsys_samples, "transformer_steps", "sync_per_layer").verdict != "fires"
+
+
+@MORE
+def test_synchronization_in_other_layers(nsys_samples: Library, library: Library, publish: Publish) -> None:
     assert judged(library, layered(publish, syncs=False), "sync_per_layer").verdict == "clear"
     few = judged(library, layered(publish, layers=3), "sync_per_layer")
     assert (few.verdict, "layer_0" in few.why) == ("cannot_judge", True)
     assert judged(library, layered(publish, name="part"), "sync_per_layer").verdict == "fires"
-    assert sampled(nsys_samples, "transformer_steps", "sync_per_layer").verdict != "fires"
     assert sampled(nsys_samples, "attention", "sync_per_layer").verdict == "cannot_judge"
 
 
@@ -441,7 +484,7 @@ def test_one_stream_needs_several_and_enough(nsys_samples: Library, library: Lib
     assert sampled(nsys_samples, "launches_tiny", "one_stream").verdict == "cannot_judge"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MORE) for seed in range(1, 4))])
 def test_overlap_of_streams_is_that_of_their_unions(library: Library, publish: Publish, seed: int) -> None:
     draw = random.Random(seed)
     several = []

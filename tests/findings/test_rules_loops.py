@@ -1,5 +1,7 @@
 """Rules about faults in every step: small made-up captures, and samples that are free of them."""
 
+from collections.abc import Callable
+
 import duckdb
 import pytest
 
@@ -13,25 +15,40 @@ from tests.support.judged_rules import judged
 from tests.support.page_reports import Publish
 from tests.support.range_captures import Capture
 
+MORE = pytest.mark.slow("judges more captures by hand")
 
-def test_optimizer_per_parameter(nsys_samples: Library, library: Library, capture: Capture) -> None:
-    """By hand: an optimizer of 120 kernels of 30 ns, 3 µs from one to the next, and before it a kernel of 1 ms."""
+
+Made = Callable[..., str]
+"""Publishes a capture and answers its id."""
+
+
+@pytest.fixture
+def update(capture: Capture) -> Made:
+    """An optimizer of kernels of 30 ns, 3 µs from one to the next, and before it a kernel of 1 ms."""
 
     def one(n: int) -> tuple[int, int, int, str]:
         start = 1_003_000 + 3_000 * n
         return start, start + 20, start + 50, "one"
 
-    def update(kernels: int, title: str = "optimizer", after: str = "") -> str:
+    def update_(kernels: int, title: str = "optimizer", after: str = "") -> str:
         work = [(0, 20, 1_000_020, "two"), *(one(n) for n in range(kernels))]
         noted = [(1_000_000, 1_003_000 + 3_000 * kernels, title)]
         return capture(noted, work, after="UPDATE string SET value = 'cudaLaunchKernel' WHERE string_id = 1;" + after)
 
+    return update_
+
+
+def test_optimizer_per_parameter(library: Library, update: Made) -> None:
     idle = 3_000 + 119 * 2_970
     found = judged(library, update(120), "optimizer_per_parameter")
     assert (found.verdict, found.facts["calls"], found.facts["range"]) == ("fires", 120, "optimizer")
     assert found.saving_ns == idle
-    assert found.value == pytest.approx(100 * idle / (one(119)[2] - 20))
+    assert found.value == pytest.approx(100 * idle / (1_003_000 + 3_000 * 119 + 50 - 20))
     assert judged(library, update(90), "optimizer_per_parameter").value == 0, "few enough"
+
+
+@MORE
+def test_other_kernels_are_no_optimizer_per_parameter(nsys_samples: Library, library: Library, update: Made) -> None:
     assert judged(library, update(120, "forward"), "optimizer_per_parameter").verdict == "cannot_judge"
     fused = "UPDATE kernel_name SET demangled = 'multi_tensor_apply_kernel' WHERE short = 'one'"
     assert judged(library, update(120, after=fused), "optimizer_per_parameter").value == 0
@@ -39,10 +56,11 @@ def test_optimizer_per_parameter(nsys_samples: Library, library: Library, captur
         assert sampled(nsys_samples, sample, "optimizer_per_parameter").verdict == "clear", sample
 
 
-def test_compilation_in_steps(nsys_samples: Library, library: Library, capture: Capture) -> None:
-    """By hand: of steps of 10 ms, 3, 5 and 6 load a module and take 20. Each waits 10 ms more."""
+@pytest.fixture
+def loading_steps(capture: Capture) -> Made:
+    """Eight steps of 10 ms, some of which load a module and take 20: each of these waits 10 ms more."""
 
-    def steps(*loading: int) -> str:
+    def loading_steps_(*loading: int) -> str:
         noted, work, loads, start = [], [], [], 0
         for n in range(8):
             slow = n in loading
@@ -59,20 +77,30 @@ def test_compilation_in_steps(nsys_samples: Library, library: Library, capture: 
             after += f"INSERT INTO api_call ({columns}) VALUES {', '.join(loads)}"
         return capture(noted, work, after=after)
 
-    found = judged(library, steps(3, 5, 6), "compilation_in_steps")
+    return loading_steps_
+
+
+def test_compilation_in_steps(library: Library, loading_steps: Made) -> None:
+    found = judged(library, loading_steps(3, 5, 6), "compilation_in_steps")
     assert (found.verdict, found.facts["loading"], found.facts["steps"], found.facts["modules"]) == ("fires", 3, 8, 3)
     assert found.saving_ns == 30 * MS
     assert sentences.says(found).startswith("3 steps load new kernels (3 modules): the GPU waits 30.0 ms")
     assert found.value == pytest.approx(100 * 30 * MS / (101 * MS - 20))
-    assert judged(library, steps(3, 5), "compilation_in_steps").saving_ns == 20 * MS, "each number that changes"
-    assert judged(library, steps(3, 4), "compilation_in_steps").value == 0, "too few in a row"
-    assert judged(library, steps(5), "compilation_in_steps").value == 0, "once"
-    assert judged(library, steps(), "compilation_in_steps").value == 0
+    assert judged(library, loading_steps(3, 4), "compilation_in_steps").value == 0, "too few in a row"
+
+
+@MORE
+def test_compilation_in_other_steps(nsys_samples: Library, library: Library, loading_steps: Made) -> None:
+    assert judged(library, loading_steps(3, 5), "compilation_in_steps").saving_ns == 20 * MS, "each number that changes"
+    assert judged(library, loading_steps(5), "compilation_in_steps").value == 0, "once"
+    assert judged(library, loading_steps(), "compilation_in_steps").value == 0
     for sample in ("transformer_training", "idle_host_bound"):
         assert sampled(nsys_samples, sample, "compilation_in_steps", warmup="exclude").verdict == "clear", sample
 
 
-@pytest.mark.parametrize(("copies", "traced", "cause"), [(1, False, None), (1, True, "works"), (2, True, "made")])
+@pytest.mark.parametrize(("copies", "traced", "cause"), [
+    (1, True, "works"), *(pytest.param(*one, marks=MORE) for one in ((1, False, None), (2, True, "made"))),
+])  # fmt: skip
 def test_input_made_in_the_middle_of_steps(
     library: Library, publish: Publish, copies: int, traced: bool, cause: str | None
 ) -> None:
@@ -95,7 +123,7 @@ def test_input_made_in_the_middle_of_steps(
     assert ("it does not wait for them" in advised[0]) == (cause == "works")
 
 
-@pytest.mark.parametrize(("device", "verdict"), [(1, "cannot_judge"), (0, "fires")])
+@pytest.mark.parametrize(("device", "verdict"), [(1, "cannot_judge"), pytest.param(0, "fires", marks=MORE)])
 def test_data_of_another_gpu_is_no_input(library: Library, publish: Publish, device: int, verdict: str) -> None:
     """By hand: steps of 600 µs, and 200 µs of host code before a copy of as many bytes as another GPU sends to the
     host, as between the stages of a model whose ranks hand over tensors through the host."""
@@ -110,7 +138,9 @@ def test_data_of_another_gpu_is_no_input(library: Library, publish: Publish, dev
     assert found.verdict == verdict
 
 
-@pytest.mark.parametrize(("pinned_by", "verdict"), [("pt_data_pin", "cannot_judge"), ("other", "fires")])
+@pytest.mark.parametrize(("pinned_by", "verdict"), [
+    ("pt_data_pin", "cannot_judge"), pytest.param("other", "fires", marks=MORE),
+])  # fmt: skip
 def test_work_before_copies_is_no_input_if_workers_make_it(
     library: Library, publish: Publish, pinned_by: str, verdict: str
 ) -> None:
@@ -128,7 +158,9 @@ def test_work_before_copies_is_no_input_if_workers_make_it(
     assert ("its loader has workers" in found.why) == (verdict == "cannot_judge")
 
 
-@pytest.mark.parametrize(("part", "verdict"), [("assign", "cannot_judge"), ("step", "fires")])
+@pytest.mark.parametrize(("part", "verdict"), [
+    ("assign", "cannot_judge"), pytest.param("step", "fires", marks=MORE),
+])  # fmt: skip
 def test_work_in_a_range_within_a_step_is_no_input(library: Library, publish: Publish, part: str, verdict: str) -> None:
     """By hand: steps launch a kernel, work in a range for 400 µs, and copy the result to the GPU.
 
@@ -159,7 +191,7 @@ def _launch_inside(db: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
-@pytest.mark.parametrize(("kernels", "verdict"), [(12, "clear"), (4, "fires")])
+@pytest.mark.parametrize(("kernels", "verdict"), [(12, "clear"), pytest.param(4, "fires", marks=MORE)])
 def test_short_gaps_of_ranges_that_launch_much_wait_for_no_input(
     library: Library, publish: Publish, kernels: int, verdict: str
 ) -> None:
@@ -177,7 +209,11 @@ def test_short_gaps_of_ranges_that_launch_much_wait_for_no_input(
 
 @pytest.mark.parametrize(
     ("name", "sampled", "cause"),
-    [("train iter", True, "one gap"), ("train iter", False, "unnamed gap"), ("adam_update", False, "whole step")],
+    [
+        ("train iter", True, "one gap"),
+        pytest.param("train iter", False, "unnamed gap", marks=MORE),
+        pytest.param("adam_update", False, "whole step", marks=MORE),
+    ],
 )
 def test_work_in_one_gap_can_move(library: Library, publish: Publish, name: str, sampled: bool, cause: str) -> None:
     """By hand: ranges of 900 µs launch a kernel, work for 400 µs, and launch a second one."""
@@ -192,15 +228,15 @@ def test_work_in_one_gap_can_move(library: Library, publish: Publish, name: str,
     assert any("does in one go" in line for line in (first, *others)) == (cause != "whole step")
 
 
-def test_graphs_in_loop(nsys_samples: Library, library: Library, capture: Capture) -> None:
-    """By hand: ten steps of 10 ms, each with a kernel of 5 ms after 5 ms in which the CPU works: it synchronizes at 1
-    ms, captures a graph from 2 to 4 ms, and destroys the one before until 4.5 ms.
-    """
+@pytest.fixture
+def capturing_steps(capture: Capture) -> Made:
+    """Ten steps of 10 ms, each with a kernel of 5 ms after 5 ms in which the CPU works: it synchronizes at 1 ms,
+    captures a graph from 2 to 4 ms, and destroys the one before until 4.5 ms."""
     calls = {901: "cudaDeviceSynchronize", 902: "cudaStreamBeginCapture", 903: "cudaStreamEndCapture",
              904: "cudaGraphInstantiate", 905: "cudaGraphExecDestroy"}  # fmt: skip
     during = {901: (1000, 1100), 902: (2000, 2100), 903: (3000, 3100), 904: (3200, 4000), 905: (4000, 4500)}
 
-    def steps(capturing: range, synchronized: bool = True) -> str:
+    def capturing_steps_(capturing: range, synchronized: bool = True) -> str:
         work = [(start - 5_000, start, start + 5 * MS, "one") for start in range(5 * MS, 100 * MS, 10 * MS)]
         rows = [
             f"({900 + 10 * n + at}, {10 * n * MS + s * 1000}, {10 * n * MS + e * 1000}, {MAIN}, {name},"
@@ -213,15 +249,23 @@ def test_graphs_in_loop(nsys_samples: Library, library: Library, capture: Captur
         after += f"INSERT INTO api_call ({columns}) VALUES {', '.join(rows)}"
         return capture([], work, after=after)
 
+    return capturing_steps_
+
+
+def test_graphs_in_loop(library: Library, capturing_steps: Made) -> None:
     span = 95 * MS
-    found = judged(library, steps(range(1, 10)), "graphs_in_loop")
+    found = judged(library, capturing_steps(range(1, 10)), "graphs_in_loop")
     assert (found.verdict, found.facts["captures"]) == ("fires", 9)
     assert found.saving_ns == 9 * 3_500_000, "from the synchronization to the end of the destruction"
     assert found.value == pytest.approx(100 * 9 * 3_500_000 / span)
-    bare = judged(library, steps(range(1, 10), synchronized=False), "graphs_in_loop")
+    assert judged(library, capturing_steps(range(1, 8)), "graphs_in_loop").value == 0, "two in the second half"
+
+
+@MORE
+def test_graphs_that_are_captured_otherwise(nsys_samples: Library, library: Library, capturing_steps: Made) -> None:
+    bare = judged(library, capturing_steps(range(1, 10), synchronized=False), "graphs_in_loop")
     assert bare.saving_ns == 9 * 2_500_000
-    assert judged(library, steps(range(1, 6)), "graphs_in_loop").value == 0, "at the start"
-    assert judged(library, steps(range(1, 8)), "graphs_in_loop").value == 0, "two in the second half"
+    assert judged(library, capturing_steps(range(1, 6)), "graphs_in_loop").value == 0, "at the start"
     for sample in ("transformer_training", "launches_graph"):
         assert sampled(nsys_samples, sample, "graphs_in_loop").verdict == "clear", sample
 
@@ -266,7 +310,7 @@ def test_what_repeats_is_judged_by_itself(library: Library, capture: Capture) ->
     assert judge.find_steady_part(library, few, {}) is None
 
 
-@pytest.mark.parametrize(("alone", "told"), [(2, True), (150, False)])
+@pytest.mark.parametrize(("alone", "told"), [(2, True), pytest.param(150, False, marks=MORE)])
 def test_a_long_start_up_leaves_a_loop_to_judge(library: Library, capture: Capture, alone: int, told: bool) -> None:
     """By hand: a kernel of 2 or 150 ms, 10 s of start-up, and 50 times three kernels of 2 ms in 9.
 
@@ -281,7 +325,7 @@ def test_a_long_start_up_leaves_a_loop_to_judge(library: Library, capture: Captu
     assert part is None or (part.before_ns > 9_900 * MS and 40 <= part.steps <= 50)
 
 
-@pytest.mark.parametrize(("loops", "steps"), [(4, 3), (3, None)])
+@pytest.mark.parametrize(("loops", "steps"), [(4, 3), pytest.param(3, None, marks=MORE)])
 def test_few_iterations_of_kernels_make_a_steady_part(
     library: Library, capture: Capture, loops: int, steps: int | None
 ) -> None:
@@ -294,7 +338,9 @@ def test_few_iterations_of_kernels_make_a_steady_part(
     assert part is None or part.to_ns - part.from_ns == 3 * 80 * MS
 
 
-@pytest.mark.parametrize(("start_up", "extra", "told"), [(300, False, True), (300, True, False), (80, False, False)])
+@pytest.mark.parametrize(("start_up", "extra", "told"), [
+    (300, False, True), *(pytest.param(*one, marks=MORE) for one in ((300, True, False), (80, False, False))),
+])  # fmt: skip
 def test_iterations_that_are_all_the_same_leave_out_a_short_start_up(
     library: Library, capture: Capture, start_up: int, extra: bool, told: bool
 ) -> None:
@@ -311,7 +357,7 @@ def test_iterations_that_are_all_the_same_leave_out_a_short_start_up(
     assert (part.steps if part else None) == (9 if told else None)
 
 
-@pytest.mark.parametrize(("apart", "steps"), [(40, 8), (1, None)])
+@pytest.mark.parametrize(("apart", "steps"), [(40, 8), pytest.param(1, None, marks=MORE)])
 def test_start_up_may_hold_more_work_than_the_steps(
     library: Library, capture: Capture, apart: int, steps: int | None
 ) -> None:
@@ -325,7 +371,12 @@ def test_start_up_may_hold_more_work_than_the_steps(
 
 
 @pytest.mark.parametrize(
-    ("kernel", "size", "reads"), [("loop_add_fusion", 4, 1), ("loop_add_fusion", 65, None), ("k", 4, None)]
+    ("kernel", "size", "reads"),
+    [
+        ("loop_add_fusion", 4, 1),
+        pytest.param("loop_add_fusion", 65, None, marks=MORE),
+        pytest.param("k", 4, None, marks=MORE),
+    ],
 )
 def test_values_that_jax_reads(library: Library, publish: Publish, kernel: str, size: int, reads: int | None) -> None:
     """Another thread of JAX copies a value while the one that launches waits for it, and then launches again."""

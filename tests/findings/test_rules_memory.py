@@ -36,7 +36,9 @@ def test_memory_growth(trace: Library) -> None:
     assert "fewer than three" in judged(trace, NAME, "memory_growth", range="ProfilerStep#2").why
 
 
-@pytest.mark.parametrize(("until", "verdict"), [(20, "fires"), (10, "clear"), (0, "clear")])
+@pytest.mark.parametrize(("until", "verdict"), [
+    (20, "fires"), *(pytest.param(n, "clear", marks=pytest.mark.slow("judges another capture")) for n in (10, 0)),
+])  # fmt: skip
 def test_growth_of_what_cuda_allocates(library: Library, publish: Publish, until: int, verdict: str) -> None:
     """10,000 bytes from the start, 1,000 more in each of the first ``until`` of 20 steps.
 

@@ -17,8 +17,10 @@ from profiledb.query import analysis
 from profiledb.report import store
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.conftest import copy_data
+from tests.support.every_report import slow_but
 from tests.support.page_reports import empty
 
+MORE = pytest.mark.slow("judges more launches by hand")
 SMS = 132
 BUSY = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
 CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
@@ -139,7 +141,11 @@ CASES: dict[str, tuple[Launch, float, Launch, Launch]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("rule", CASES)
+ALONE = ("profile_achieved_occupancy", "profile_no_tensor_cores", "profile_small_grid", "profile_spills")
+"""Rules whose savings `make test` checks by hand; other tests see the rest fire, too."""
+
+
+@pytest.mark.parametrize("rule", slow_but(ALONE, CASES, "judges four reports"))
 def test_by_hand(rule: str, publish: Publish, empty_library: Library) -> None:
     """A launch with the fault takes a fourth of the time: the saving counts that part, the share all of it."""
     holds, saved, not_, unknown = CASES[rule]
@@ -172,7 +178,11 @@ REACHED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REACHED)
+TELLING = ("what is left to the peak of an uneven load", "of accesses within the SM, for the traffic stays",
+    "all of what spares traffic")  # fmt: skip
+
+
+@pytest.mark.parametrize("case", slow_but(TELLING, REACHED, "judges more launches by hand"))
 def test_no_advice_saves_more_than_the_roof_leaves(publish: Publish, empty_library: Library, case: str) -> None:
     rules, reached = REACHED[case]
     found = judged(empty_library, publish([launch(rules=rules, **AT_ROOF)]), "profile_advice")
@@ -218,10 +228,15 @@ TORCH = "void (anonymous namespace)::softmax_warp_forward<float, float, float, 1
     ("kernel", "limits", "note", "advice"),
     [
         ("work", {"shared_mem": 1, "registers": 16, "warps": 8}, ", limited by shared memory", "use less shared"),
-        ("work", {"shared_mem": 32, "registers": 2, "warps": 8}, ", limited by registers", "use fewer registers"),
-        ("work", {"shared_mem": 32, "registers": 8, "blocks": 4}, ", limited by blocks", "another block size"),
-        ("work", {"shared_mem": 4, "registers": 4}, ", limited by registers and shared memory", "less shared memory"),
-        ("work", {}, "", "use fewer registers"),
+        *(
+            pytest.param("work", *one, marks=MORE)
+            for one in (
+                ({"shared_mem": 32, "registers": 2, "warps": 8}, ", limited by registers", "use fewer registers"),
+                ({"shared_mem": 32, "registers": 8, "blocks": 4}, ", limited by blocks", "another block size"),
+                ({"shared_mem": 4, "registers": 4}, ", limited by registers and shared memory", "less shared memory"),
+                ({}, "", "use fewer registers"),
+            )
+        ),
         (TORCH, {"shared_mem": 32, "registers": 2}, ", limited by registers", "F.scaled_dot_product_attention"),
     ],
 )
@@ -394,10 +409,10 @@ def test_a_grid_that_leaves_the_gpu_empty_has_no_missing_warps(publish: Publish,
     [
         ("NVIDIA GeForce GTX 1660 SUPER", "7.5", False),
         ("Tesla T4", "7.5", True),
-        ("T400 4GB", "7.5", False),
-        ("NVIDIA T1200 Laptop GPU", "7.5", False),
-        ("Quadro RTX 4000", "7.5", True),
-        ("Tesla P100", "6.0", False),
+        pytest.param("T400 4GB", "7.5", False, marks=MORE),
+        pytest.param("NVIDIA T1200 Laptop GPU", "7.5", False, marks=MORE),
+        pytest.param("Quadro RTX 4000", "7.5", True, marks=MORE),
+        pytest.param("Tesla P100", "6.0", False, marks=MORE),
     ],
 )
 def test_gpus_without_tensor_cores(publish: Publish, empty_library: Library, gpu: str, cc: str, has: bool) -> None:

@@ -16,6 +16,7 @@ from tests.support.memory_reports import MAIN, PID, call, copy
 from tests.support.page_reports import H100, Publish, insert, kernel, name
 
 US = 1_000
+MORE = pytest.mark.slow("judges more captures by hand")
 GEMM, REDUCED, SENT, LISTED = 1, 3, 4, 5
 NAMES = [
     name(REDUCED, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "communication"),
@@ -111,6 +112,10 @@ def test_small_buckets(library: Library, ranks: Ranks) -> None:
     assert found.facts["bare_ns"] == bare(spans(ran, REDUCED), spans(ran, GEMM)) == 1200 * US
     hidden = [*ran, *((GEMM, n * 1500 + 500, n * 1500 + 800) for n in range(4))]
     assert judged(library, ranks(hidden, **steps(4)), "small_buckets").saving_ns == 0, "compute runs beside them"
+
+
+@MORE
+def test_other_buckets(library: Library, ranks: Ranks) -> None:
     large = [one for n in range(4) for one in step(n, 9, 110)]
     assert judged(library, ranks(large, **steps(4)), "small_buckets").verdict == "clear"
     few = [one for n in range(4) for one in step(n, 7, 30)]
@@ -120,6 +125,7 @@ def test_small_buckets(library: Library, ranks: Ranks) -> None:
     assert "no all-reduces" in judged(library, ranks([(GEMM, 0, 10)]), "small_buckets").why
 
 
+@MORE
 def test_sizes_tell_small_buckets_from_slow_links(library: Library, ranks: Ranks) -> None:
     """All-reduces of 300 µs and 1 MB each: 40 of them fit into two of 25 MB. At 10 MB each, they are large enough."""
     ran = [one for n in range(4) for one in step(n, 10, 90)]
@@ -135,32 +141,40 @@ def test_sizes_tell_small_buckets_from_slow_links(library: Library, ranks: Ranks
     assert large.verdict == "clear"
 
 
+STAGE: list[Ran] = [
+    *((GEMM, n * 300, n * 300 + 100) for n in range(9)),
+    *((SENT, n * 300 + 100, n * 300 + (110 if n == 3 else 200)) for n in range(8)),
+    (GEMM, 100, 150),  # beside the first one
+]
+"""The shortest of eight transfers takes 10 µs: the excess of the others is waiting, while nothing computes."""
+
+
 def test_pipeline_bubbles(library: Library, ranks: Ranks) -> None:
-    """The shortest of eight transfers takes 10 µs: the excess of the others is waiting, while nothing computes."""
-    ran: list[Ran] = [(GEMM, n * 300, n * 300 + 100) for n in range(9)]
-    ran += [(SENT, n * 300 + 100, n * 300 + (110 if n == 3 else 200)) for n in range(8)]
-    ran.append((GEMM, 100, 150))  # beside the first one
-    waits = [(a, b - 10 * US) for a, b in spans(ran, SENT)]
-    found = judged(library, ranks(ran), "pipeline_bubbles")
+    waits = [(a, b - 10 * US) for a, b in spans(STAGE, SENT)]
+    found = judged(library, ranks(STAGE), "pipeline_bubbles")
     assert (found.verdict, found.saving_ns) == (
         "fires",
-        bare([one for one in waits if one[1] > one[0]], spans(ran, GEMM)),
+        bare([one for one in waits if one[1] > one[0]], spans(STAGE, GEMM)),
     )
     assert found.saving_ns == (7 * 90 - 50) * US
     assert found.value == pytest.approx(100 * (7 * 90 - 50) / 2500)
     assert (found.facts["transfers"], found.facts["shortest_ns"], found.facts["longest_ns"]) == (8, 10 * US, 100 * US)
-    numbers = [i for i, (one, _, _) in enumerate(ran) if one == SENT]
-    exposed = judged(library, ranks(ran), "exposed_communication")
+    even = [one if one[0] == GEMM else (SENT, one[1], one[1] + 10) for one in STAGE]
+    assert judged(library, ranks(even), "pipeline_bubbles").verdict == "clear"
+
+
+@MORE
+def test_what_else_tells_of_transfers(library: Library, ranks: Ranks) -> None:
+    exposed = judged(library, ranks(STAGE), "exposed_communication")
     assert (exposed.cause, "Exchange data in" in exposed.rule.advised(exposed.cause, ["PyTorch", "DDP"])[0]) == (
         "exchange", True,
     ), "no buckets: it reduces nothing"  # fmt: skip
     assert "micro-batches" in exposed.rule.advised(exposed.cause, ["PyTorch", "pipeline parallel"])[0]
+    numbers = [i for i, (one, _, _) in enumerate(STAGE) if one == SENT]
     exchange = [{"kernel_id": i, "range_id": i, "name": "all_to_all"} for i in numbers]
-    other = judged(library, ranks(ran, collective=exchange), "pipeline_bubbles")
+    other = judged(library, ranks(STAGE, collective=exchange), "pipeline_bubbles")
     assert (other.verdict, "too few transfers" in other.why) == ("cannot_judge", True)
-    even = [one if one[0] == GEMM else (SENT, one[1], one[1] + 10) for one in ran]
-    assert judged(library, ranks(even), "pipeline_bubbles").verdict == "clear"
-    slow = judged(library, ranks(ran), "slow_collectives")
+    slow = judged(library, ranks(STAGE), "slow_collectives")
     assert slow.verdict != "fires", "a transfer that waits is no slow collective"
 
 
@@ -175,11 +189,18 @@ def late(number: int, computes: tuple[int, int] = (100, 130), launched: int = 20
     ]
 
 
+PAUSES = [call(500 + n, 2, (n * 100 + 62) * US, (n * 100 + 98) * US, tid=MAIN) for n in range(10)]
+
+
+def metrics(begin: int, end: int) -> dict[str, Any]:
+    """The range `metrics` in each of ten rounds, at this time of the round in µs."""
+    return ranges(*((n * 100 * US + begin * US, n * 100 * US + end * US, "metrics") for n in range(10)))
+
+
 def test_a_rank_that_is_late(library: Library, two: Ranks) -> None:
     """In each of ten rounds, GPU 0 waits 30 µs while the CPU of GPU 1 is in `metrics` and has launched nothing."""
     rounds = [one for n in range(10) for one in late(n)]
-    pauses = [call(500 + n, 2, (n * 100 + 62) * US, (n * 100 + 98) * US, tid=MAIN) for n in range(10)]
-    inside = ranges(*((n * 100 * US + 25 * US, n * 100 * US + 59 * US, "metrics") for n in range(10)))
+    pauses, inside = PAUSES, metrics(25, 59)
     found = judged(library, two(rounds, api_call=pauses, **inside), "rank_imbalance")
     assert (found.verdict, found.cause, found.facts["range"], found.facts["last_gpu"]) == (
         "fires", "late CPU", "metrics", 1,
@@ -188,18 +209,22 @@ def test_a_rank_that_is_late(library: Library, two: Ranks) -> None:
     assert found.facts["range_pct"] == pytest.approx(100 * 580 / 600), "of its wait and that of the others"
     assert "because it waits 300 µs for its CPU, 96.7 % of that in `metrics`" in sentences.says(found)
     assert found.saving_ns == 580 * US, "without the launches, of 1 µs each, in which it waits, too"
-    other = ranges(*((n * 100 * US + 25 * US, n * 100 * US + 50 * US, "metrics") for n in range(10)))
-    assert judged(library, two(rounds, api_call=pauses, **other), "rank_imbalance").saving_ns == 400 * US, (
+    assert found.value == pytest.approx(100 * 300 / (1000 + 962))
+    assert rulebook.load()["rank_imbalance"].list_changes(found.cause) == ("host_code={range}",)
+
+
+@MORE
+def test_what_a_late_rank_does(library: Library, two: Ranks) -> None:
+    rounds = [one for n in range(10) for one in late(n)]
+    pauses, inside = PAUSES, metrics(25, 59)
+    assert judged(library, two(rounds, api_call=pauses, **metrics(25, 50)), "rank_imbalance").saving_ns == 400 * US, (
         "the rest has other causes"
     )
-    little = ranges(*((n * 100 * US + 40 * US, n * 100 * US + 42 * US, "metrics") for n in range(10)))
-    launching = judged(library, two(rounds, api_call=pauses, **little), "rank_imbalance")
+    launching = judged(library, two(rounds, api_call=pauses, **metrics(40, 42)), "rank_imbalance")
     assert (launching.facts["late_ns"], launching.cause, launching.saving_ns) == (None, None, 300 * US), (
         "no range is it"
     )
-    assert found.value == pytest.approx(100 * 300 / (1000 + 962))
     rule = rulebook.load()["rank_imbalance"]
-    assert rule.list_changes(found.cause) == ("host_code={range}",)
     same = {**inside["range"][0], "global_tid": MAIN + 1, "range_id": 99, "pre": 99, "post": 99}
     same |= {"start_ns": 1, "end_ns": 300 * US}
     shared = judged(
@@ -226,6 +251,7 @@ def test_collectives_that_wait_for_a_late_rank_have_one_finding(library: Library
     ]  # fmt: skip
 
 
+@MORE
 def test_a_wait_that_holds_nothing_up(library: Library, two: Ranks) -> None:
     """GPU 0 computes until the wait is over, or its CPU launches the next work only later, or waits to launch it."""
     hidden = [one for n in range(10) for one in late(n, computes=(40, 70))]
@@ -237,7 +263,7 @@ def test_a_wait_that_holds_nothing_up(library: Library, two: Ranks) -> None:
     assert (held.verdict, held.facts["wait_ns"]) == ("fires", 300 * US)
 
 
-@pytest.mark.parametrize(("since", "bubble"), [(0, 100), (40, 60)])
+@pytest.mark.parametrize(("since", "bubble"), [pytest.param(0, 100, marks=MORE), (40, 60)])
 def test_a_bubble_needs_another_stage_that_computes(library: Library, two: Ranks, since: int, bubble: int) -> None:
     """GPU 1 waits 100 µs for GPU 0 in seven of eight transfers; during part of that, no stage computes."""
     ran: list[Two] = []
@@ -288,12 +314,17 @@ def test_unused_parameters(library: Library, ranks: Ranks) -> None:
     assert found.value == pytest.approx(100 * 80 / (3 * 1500 + 920))
     floats = [one for one in ran if one[0] != LISTED]
     assert judged(library, ranks(floats, **steps(4)), "unused_parameters").verdict == "clear"
-    alone = [one for one in ran if one[0] != REDUCED]
+    assert judged(library, ranks([(GEMM, 0, 10)]), "unused_parameters").verdict == "cannot_judge"
+
+
+@MORE
+def test_integers_of_other_reductions(library: Library, ranks: Ranks) -> None:
+    starts = range(0, 6000, 1500)
+    alone = [one for at in starts for one in ((GEMM, at, at + 500), (LISTED, at + 900, at + 920))]
     assert judged(library, ranks(alone, **steps(4)), "unused_parameters").verdict == "clear", "integers of its own"
     often = [one for n in range(4) for one in step(n, 2, 200)]
     often += [(LISTED, n * 1500 + 900 + 30 * i, n * 1500 + 920 + 30 * i) for n in range(4) for i in range(3)]
     assert judged(library, ranks(often, **steps(4)), "unused_parameters").verdict == "clear", "three a step"
-    assert judged(library, ranks([(GEMM, 0, 10)]), "unused_parameters").verdict == "cannot_judge"
 
 
 def test_the_search_for_unused_parameters_by_its_range(library: Library, ranks: Ranks) -> None:

@@ -23,7 +23,12 @@ def waiting(operators: int, **args: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("operators", "verdict", "left"),
-    [(20, "fires", 0.8695), (50, "fires", 0.4463), (60, "cannot_judge", 0.1342), (80, "cannot_judge", 0.0)],
+    [
+        pytest.param(20, "fires", 0.8695, marks=pytest.mark.slow("takes another trace in")),
+        (50, "fires", 0.4463),
+        pytest.param(60, "cannot_judge", 0.1342, marks=pytest.mark.slow("takes another trace in")),
+        (80, "cannot_judge", 0.0),
+    ],
 )
 def test_operators_of_ten_microseconds(tmp_path: Path, operators: int, verdict: str, left: float) -> None:
     """20 operators take up to 200 of 930 µs: the GPU is idle for 430 of the other 730, 58.9 % instead of 67.7 %.
@@ -52,6 +57,7 @@ def test_work_that_is_launched_waits_for_no_cpu(tmp_path: Path) -> None:
     assert found.value == pytest.approx(100 * 630 / 930)
 
 
+@pytest.mark.slow("takes four traces in")
 def test_what_the_settings_and_the_rows_say(tmp_path: Path) -> None:
     plain = judged(*taken_in(tmp_path / "plain", waiting(20)), "gpu_idle")
     assert (plain.verdict, plain.slowed) == ("fires", None)

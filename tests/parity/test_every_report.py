@@ -18,7 +18,7 @@ from profiledb.query import analysis, views
 from profiledb.rules import classes
 from tests.conftest import CORPUS, SAMPLES
 from tests.support.answers import Answers, fitting
-from tests.support.every_report import EVERY_REPORT, FILES, REFUSED
+from tests.support.every_report import EVERY_REPORT, FILES, MOST_DIFFERENT, REFUSED, slow_but
 
 TOO_NEW = ("too_new_2026", "transformer_inference", "transformer_training")
 """Reports that the installed nsys refuses, so that the export beside them is what was read."""
@@ -147,7 +147,7 @@ def test_ranges_and_what_they_hold(every_report: Library, name: str) -> None:
             assert (attributed + inferred + unattributed, inferred >= 0, astray) == (total, True, 0), table
 
 
-@EVERY_REPORT
+@pytest.mark.parametrize("name", slow_but(MOST_DIFFERENT, FILES, "asks every analysis of every report"))
 def test_every_analysis_answers_or_says_what_is_missing(every_report: Library, answers: Answers, name: str) -> None:
     answered = 0
     for asking in fitting(every_report, name):

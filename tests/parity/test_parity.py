@@ -77,6 +77,7 @@ def test_edited_exports(edited: tuple[Path, Library], asked: Asked, name: str, c
     assert nsys_oracle.differences(expected, nsys_oracle.ours(library, f"{name}.sqlite", case)) == []
 
 
+@pytest.mark.slow("takes six exports in and asks nsys of each")
 @pytest.mark.parametrize("case", ON_GENERATED, ids=str)
 def test_generated_exports(generated_exports: tuple[Path, Library], asked: Asked, case: Case) -> None:
     folder, library = generated_exports

@@ -41,5 +41,8 @@ def slow_but(chosen: Collection[Any], cases: Iterable[Any], reason: str) -> list
     return [pytest.param(case, marks=[] if case in chosen else pytest.mark.slow(reason)) for case in cases]
 
 
+MOST_DIFFERENT = ("transformer_training.nsys-rep", "transformer_training.ncu-rep", "start_end_unclosed.qdrep")
+"""Those of the chosen that have least in common, for tests that ask everything."""
+
 EVERY_REPORT = pytest.mark.parametrize("name", slow_but(CHOSEN, FILES, "every report there is"))
 """Parametrize a test by the name of each report."""
