@@ -55,6 +55,7 @@ def test_a_folder_that_was_not_finished_is_filled_anew(tmp_path: Path, monkeypat
         assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow("starts a worker of its own")
 def test_a_worker_that_waits_does_what_one_that_starts_does(tmp_path: Path, ingest: Ingest) -> None:
     told: list[tuple[int, list[str], str]] = []
     for number, environment in enumerate(({}, {}, {"LC_ALL": "C.UTF-8"})):  # with a variable a worker starts

@@ -6,12 +6,13 @@ import pytest
 
 from bench import same
 from profiledb.report import store
+from tests.support import page_reports
 
 
 def library(folder: Path, *statements: str) -> Path:
     """A library of one report, filled by statements."""
     (folder / "reports").mkdir(parents=True)
-    with store.create(folder / "reports" / "a.v1.duckdb") as db:
+    with store.create(folder / "reports" / "a.v1.duckdb", ready=page_reports.empty()) as db:
         for statement in statements:
             db.execute(statement)
     return folder

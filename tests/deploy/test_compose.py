@@ -69,6 +69,7 @@ def test_every_server_has_the_settings_of_the_login() -> None:
     assert not any("streamlit.toml" in one.get("secrets", ()) for one in workers), "who needs no secret has none"
 
 
+@pytest.mark.slow("starts a server and an identity provider")
 def test_the_settings_of_the_login_reach_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder's service, run as a process with the environment of .env and the compose file."""
     monkeypatch.setenv("WARPDECK_LOGIN_CLAIM", "realm.roles")

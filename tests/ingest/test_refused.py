@@ -77,7 +77,15 @@ def test_it_is_said_in_the_words_of_postgresql(asking: Server, given: dict[str, 
 
 
 @pytest.mark.parametrize(
-    "argv", [["ingest"], ["streamlit", "run", str(MAIN), "--server.headless", "true"], ["warpdeck", "migrate"]]
+    "argv",
+    [
+        ["ingest"],
+        pytest.param(
+            ["streamlit", "run", str(MAIN), "--server.headless", "true"],
+            marks=pytest.mark.slow("starts a server of its own"),
+        ),
+        pytest.param(["warpdeck", "migrate"], marks=pytest.mark.slow("starts another process")),
+    ],
 )
 def test_a_process_does_not_start_with_a_wrong_password(asking: Server, tmp_path: Path, argv: list[str]) -> None:
     done = started(argv, tmp_path, url(asking, password="s3cret"))
@@ -89,6 +97,7 @@ def test_a_process_does_not_start_with_a_wrong_password(asking: Server, tmp_path
     assert "s3cret" not in said
 
 
+@pytest.mark.slow("a worker that the database refuses for seconds")
 def test_a_worker_that_runs_says_it_and_goes_on(asking: Server, tmp_path: Path) -> None:
     admin = psycopg.connect(asking.url("postgres"), autocommit=True)
     name = asking.create().rpartition("/")[2]

@@ -14,6 +14,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import Ingest, Once
 from tests.support.dropped_files import job_of, stand_in
+from tests.support.every_report import slow_but
 
 HEAD = b"U3w[END]NVIDIA Nsight Systems Stream 2023.4.4.54-234433681190v0!\n"
 needs_importer = pytest.mark.skipif(not tools.find_importers(), reason="needs QdstrmImporter beside nsys")
@@ -110,7 +111,10 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=str)
+QUICK = ("exit 0, half an output", "it writes elsewhere")
+
+
+@pytest.mark.parametrize("fault", slow_but(QUICK, FAULTS, "starts a worker for one more fault"), ids=str)
 def test_an_importer_that_misbehaves(
     ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path, fault: str
 ) -> None:

@@ -77,7 +77,7 @@ def test_a_script_hears_that_a_file_failed(team: Shared, inbox: Path, tmp_path: 
     assert (done.returncode, [job.state for job in Catalog(team).jobs()]) == (1, ["failed"]), done.stderr
 
 
-@pytest.mark.parametrize("how", [("--once",), ()])
+@pytest.mark.parametrize("how", [pytest.param(("--once",), marks=pytest.mark.slow("starts another worker")), ()])
 def test_a_worker_with_another_library_ends(team: Shared, inbox: Path, tmp_path: Path, how: tuple[str, ...]) -> None:
     Library(tmp_path / "library", Catalog(team)).require_own_database()
     team_queue.write_traces(inbox, 1)
@@ -156,6 +156,7 @@ def test_a_file_at_hand_keeps_its_place_while_the_database_is_away(
 
 
 @pytest.mark.integration
+@pytest.mark.slow("a worker of a team that ends in the middle of a long trace")
 def test_a_worker_that_ends_leaves_its_file_to_the_others(
     team: Shared, tmp_path: Path, worker: "subprocess.Popen[bytes]"
 ) -> None:
@@ -278,6 +279,7 @@ def test_a_report_that_takes_long_to_publish_keeps_its_lock(
 
 
 @needs_corpus
+@pytest.mark.slow("a worker of a team over several rounds")
 def test_a_report_goes_to_the_worker_whose_nsys_reads_it(
     team: Shared, inbox: Path, tmp_path: Path, ingest: Ingest, nsys: Path
 ) -> None:

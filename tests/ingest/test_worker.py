@@ -24,12 +24,17 @@ from tests.support.processes import processes_in, start_worker
 
 
 @pytest.mark.integration
-def test_samples_load_without_any_converter(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    for path in SAMPLES.glob("transformer_*"):
+@pytest.mark.parametrize(
+    "names", ["transformer_inference", pytest.param("transformer_", marks=pytest.mark.slow("takes large samples in"))]
+)
+def test_samples_load_without_any_converter(ingest: Ingest, inbox: Path, empty_library: Library, names: str) -> None:
+    for path in SAMPLES.glob(f"{names}*"):
         shutil.copy(path, inbox)
     done = ingest(inbox, empty_library.folder, "--strict", WARPDECK_NSYS="off", WARPDECK_NCU="off")
     assert done.status == 0, done.lines
-    assert {m.name for m in empty_library.list()} == {p.name for p in SAMPLES.glob("transformer_*rep")}
+    loaded = {m.name for m in empty_library.list()}
+    assert loaded == {p.name for p in SAMPLES.glob(f"{names}*rep")}
+    assert {Path(name).suffix for name in loaded} == {".nsys-rep", ".ncu-rep"}
 
 
 def test_a_family_of_samples_lies_in_a_folder_of_its_own(tmp_path: Path, empty_library: Library) -> None:

@@ -9,8 +9,8 @@ import re
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-MODULES = ("tests/app/", "tests/e2e/", "tests/ingest/ncu/", "tests/profiledb/")
-"""Folders in which the tests of a module share a server, a browser, a report, or answers on the same samples."""
+MODULES = ("tests/app/", "tests/e2e/", "tests/ingest/ncu/", "tests/profiledb/", "tests/warpdeck/test_push.py")
+"""Folders (and a file) in which the tests of a module share a server, a browser, a report, or answers on samples."""
 FOLDERS = ("tests/deploy/", "tests/e2e/timeline/")
 """Folders in which all tests share one setup."""
 REPORTS = (

@@ -28,6 +28,20 @@ def reports() -> list[Path]:
     return sorted(path for path in found if path.name != "corrupt.ncu-rep")
 
 
+CHOSEN = {
+    "vec_add_1660s_full.ncu-rep": "every section, in several passes",
+    "attention.ncu-rep": "a sample, of several kernels",
+    "silu_triton_2025.ncu-rep": "few sections",
+}
+"""The reports that `make test` reads, each with what it has; `.ci/run` reads all of them."""
+
+
+def some_reports() -> list[Any]:
+    """Return every available .ncu-rep file as a parameter, of which all but the chosen ones are slow."""
+    slow = pytest.mark.slow("reads every report there is")
+    return [pytest.param(path, marks=[] if path.name in CHOSEN else slow) for path in reports()]
+
+
 def converted(module: ModuleType, source: Path, work: Path) -> duckdb.DuckDBPyConnection:
     """Convert a file with a format module, and return the database."""
     db = duckdb.connect()

@@ -139,6 +139,7 @@ def test_a_name_with_a_dash_can_be_given() -> None:
         assert [path.name for path in command.make_parser().parse_args(["open", *given]).files] == ["-x.nsys-rep"]
 
 
+@pytest.mark.slow("starts six processes")
 def test_the_old_forms_do_the_same(tmp_path: Path) -> None:
     pairs = [
         (("list", "--format", "json"), "profiledb"),

@@ -83,6 +83,7 @@ def test_it_starts_a_server_that_others_use_and_that_ends_with_it(desk: Desk, sa
     assert server_file.read_announcement(desk.library) is None
 
 
+@pytest.mark.slow("starts two servers of its own")
 def test_killed_it_leaves_no_server_and_the_next_one_finds_its_way(desk: Desk, sample: Path) -> None:
     with desk.running("open", sample) as process:
         children = below(process)
@@ -99,6 +100,7 @@ def test_killed_it_leaves_no_server_and_the_next_one_finds_its_way(desk: Desk, s
         assert process.wait(60) == 0
 
 
+@pytest.mark.slow("starts a server of its own")
 def test_a_server_that_runs_is_used_whoever_started_it(desk: Desk, sample: Path) -> None:
     with desk.running("serve", "--samples", "off"):
         done = desk.run("open", sample)

@@ -113,12 +113,23 @@ def test_only_the_steps_that_were_asked_for_are_recorded(tmp_path: Path) -> None
     done = profile(tmp_path, "--record-only", "--steps", "10:14", "--", sys.executable, script, "30", "0")
     assert done.returncode == 0, done.stderr
     assert steps_of(tmp_path / "train.pt.trace.json.gz") == 4
+
+
+@pytest.mark.slow("runs a program under the profiler")
+def test_steps_that_never_come_leave_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    earlier = {"train.pt.trace.json.gz": b"of an earlier capture", "train.meta.json": b"{}"}
+    for name, content in earlier.items():
+        (tmp_path / name).write_bytes(content)
+    script = write(tmp_path, TRAIN)
     done = profile(tmp_path, "--record-only", "--steps", "50:60", "--", sys.executable, script, "5", "0")
     assert done.returncode == 0
     assert "No step 50 was seen, so nothing was recorded." in done.stderr
-    assert len(names(tmp_path)) == 2, "nothing new, and the first capture is still there"
+    assert names(tmp_path) == earlier.keys(), "nothing new"
+    assert {name: (tmp_path / name).read_bytes() for name in earlier} == earlier, "the first capture is still there"
 
 
+@pytest.mark.slow("runs a program under the profiler")
 def test_ranges_that_name_steps_count_before_the_optimizer(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     text = TRAIN.replace(
@@ -133,7 +144,10 @@ def test_ranges_that_name_steps_count_before_the_optimizer(tmp_path: Path) -> No
     "block",
     [
         "with nvtx.annotate(name):\n        torch.ones(4).sum()",
-        "nvtx.push_range(name); torch.ones(4).sum(); nvtx.pop_range()",
+        pytest.param(
+            "nvtx.push_range(name); torch.ones(4).sum(); nvtx.pop_range()",
+            marks=pytest.mark.slow("runs a program under the profiler"),
+        ),
     ],
 )
 def test_steps_that_nvtx_names_are_ranges_of_the_trace(tmp_path: Path, block: str) -> None:
@@ -148,6 +162,7 @@ def test_steps_that_nvtx_names_are_ranges_of_the_trace(tmp_path: Path, block: st
     assert sorted(named) == ["step_3", "step_4", "step_5", "step_6"]
 
 
+@pytest.mark.slow("a launcher and two ranks under the profiler")
 def test_every_rank_of_torchrun_has_a_report(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     torchrun = Path(sys.executable).with_name("torchrun")
@@ -159,23 +174,35 @@ def test_every_rank_of_torchrun_has_a_report(tmp_path: Path) -> None:
     assert (facts["rank"], facts["ranks"]) == (1, 2)
 
 
-def test_a_rank_of_an_outer_launcher_writes_its_own_and_the_first_waits_for_all(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    script = write(tmp_path, TRAIN)
-    command = [*COMMAND, "--record-only", "--", sys.executable, str(script), "3", "0"]
+@pytest.mark.parametrize(
+    ("tool", "ending"),
+    [
+        pytest.param("nsys", ".nsys-rep", marks=pytest.mark.nsight),
+        pytest.param("torch", ".pt.trace.json.gz", marks=pytest.mark.slow("two ranks under the profiler of PyTorch")),
+    ],
+)
+def test_a_rank_of_an_outer_launcher_writes_its_own_and_the_first_waits_for_all(
+    tmp_path: Path, tool: str, ending: str
+) -> None:
+    if tool == "torch":
+        pytest.importorskip("torch")
+        program, more = [sys.executable, str(write(tmp_path, TRAIN)), "3", "0"], {}
+    else:
+        program, more = ["sh", "-c", "exit 0", "train"], {"WARPDECK_NSYS": nsys_path()}
+    command = [*COMMAND, "--tool", tool, "--name", "train", "--record-only", "--", *program]
     ranks = [
         subprocess.Popen(
             command, cwd=tmp_path, stderr=subprocess.PIPE, text=True,
             env=environment(tmp_path, SLURM_PROCID=str(rank), SLURM_STEP_NUM_TASKS="2", SLURM_LOCALID=str(rank),
-                            SLURM_JOB_ID="77", SLURM_STEP_ID="0"),
+                            SLURM_JOB_ID="77", SLURM_STEP_ID="0", **more),
         )
         for rank in range(2)
     ]  # fmt: skip
     said = [one.communicate(timeout=200)[1] for one in ranks]
     assert [one.returncode for one in ranks] == [0, 0], said
-    assert f"rank 1: {tmp_path}/train_77-0_rank1.pt.trace.json.gz" in said[1]
-    assert {name for name in names(tmp_path) if name.endswith(".gz")} == {
-        f"train_77-0_rank{rank}.pt.trace.json.gz" for rank in range(2)
+    assert f"rank 1: {tmp_path}/train_77-0_rank1{ending}" in said[1]
+    assert {name for name in names(tmp_path) if name.endswith(ending)} == {
+        f"train_77-0_rank{rank}{ending}" for rank in range(2)
     }
 
 
@@ -215,6 +242,7 @@ def test_one_sentence_says_what_is_wrong(tmp_path: Path, words: Sequence[str], s
     assert names(tmp_path) == set()
 
 
+@pytest.mark.slow("runs a program under the profiler")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may write where others may not")
 def test_a_full_disk_is_a_sentence_and_the_program_s_status_stays(tmp_path: Path) -> None:
     pytest.importorskip("torch")
@@ -253,6 +281,7 @@ def test_arguments_of_the_program_stay_its_own(tmp_path: Path) -> None:
     assert done.stdout == f"{hostile}\n"
 
 
+@pytest.mark.slow("runs a program under the profiler and starts a server")
 def test_the_page_opens_and_is_served_until_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     desk = Desk(tmp_path, (*MODULE, "profile"))
@@ -292,7 +321,9 @@ def test_nsys_records_and_no_secret_of_the_environment_is_in_the_report(tmp_path
 
 
 @pytest.mark.nsight
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow("another signal under nsys")), signal.SIGTERM]
+)
 def test_a_signal_ends_the_program_and_keeps_what_was_recorded(tmp_path: Path, number: signal.Signals) -> None:
     started, script = tmp_path / "started", write(tmp_path, WAITS, "waits.py")
     process = subprocess.Popen(
@@ -335,6 +366,16 @@ def test_ctrl_c_below_torchrun_keeps_the_report_of_each_rank(tmp_path: Path) -> 
 
 
 @pytest.mark.nsight
+def test_a_window_in_time_leaves_the_program_running(tmp_path: Path) -> None:
+    words = ("--tool", "nsys", "--seconds", "1", "--record-only", "--name", "train", "--without", "os,threads")
+    done = profile(tmp_path, *words, "--", "sh", "-c", "sleep 6; echo to its end; exit 7", WARPDECK_NSYS=nsys_path())
+    assert (done.returncode, done.stdout) == (7, "to its end\n"), done.stderr
+    assert "The program runs on." in done.stderr
+    assert names(tmp_path) == {"train.nsys-rep", "train.meta.json"}
+
+
+@pytest.mark.nsight
+@pytest.mark.slow("runs a program under the profiler and judges its report")
 def test_a_window_in_time_ends_before_the_program(tmp_path: Path) -> None:
     script = write(tmp_path, "import sys, time\ntime.sleep(6)\nprint('to its end')\nsys.exit(7)\n")
     words = ("--tool", "nsys", "--seconds", "1", "--", sys.executable, script, "an argument")

@@ -23,7 +23,7 @@ from profiledb.errors import ConfigError
 from profiledb.library.library import Library
 from profiledb.library.locations import open_library
 from profiledb.query import analysis
-from tests.conftest import SAMPLES, wait_until
+from tests.conftest import SAMPLES, ingest_files, wait_until
 from warpdeck.profile_command import answer, deep, plan
 from warpdeck.profiling import launchers, masking, ncu, nsys, nvml
 from warpdeck.profiling.child import Child
@@ -213,11 +213,20 @@ def test_kernels_are_matched_by_their_exact_names() -> None:
     }
 
 
-def test_pages_name_kernels_to_ncu_as_the_recording_does(nsys_samples: Library) -> None:
+@pytest.fixture(scope="module")
+def training(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """A library of the sample with most kernels, as those of all samples import it."""
+    folder = tmp_path_factory.mktemp("training")
+    ingest_files(folder, [SAMPLES / f"transformer_training.{ending}" for ending in ("nsys-rep", "sqlite")])
+    return Library(folder / "library")
+
+
+@pytest.mark.integration
+def test_pages_name_kernels_to_ncu_as_the_recording_does(training: Library) -> None:
     """SQL writes the command of a page, Python that of a recording."""
-    report = nsys_samples.find("transformer_training.nsys-rep")
+    (report,) = training.list()
     bases = set()
-    for text in analysis.run(nsys_samples, report.id, "kernel_verdicts")["command"]:
+    for text in analysis.run(training, report.id, "kernel_verdicts")["command"]:
         words, _, program = text.partition(" -o report ")
         assert program == report.command
         tool, *given = shlex.split(words)
@@ -244,10 +253,11 @@ def test_why_ncu_left_no_report(said: bytes, sentence: str) -> None:
     assert ncu.explain(said).startswith(sentence)
 
 
-def test_the_kernels_to_measure_make_most_of_the_time(nsys_samples: Library) -> None:
-    (report,) = (one for one in nsys_samples.list() if one.name.startswith("transformer_training."))
-    rows = analysis.run(nsys_samples, report.id, "kernels_to_measure", {"limit": 1000})
-    every = analysis.run(nsys_samples, report.id, "kernels", {})
+@pytest.mark.integration
+def test_the_kernels_to_measure_make_most_of_the_time(training: Library) -> None:
+    (report,) = training.list()
+    rows = analysis.run(training, report.id, "kernels_to_measure", {"limit": 1000})
+    every = analysis.run(training, report.id, "kernels", {})
     least = int((every["share_pct"].cumsum() < 80).sum()) + 1
     assert len(rows) == least
     assert list(rows["total_ns"]) == list(every["total_ns"][:least])

@@ -19,9 +19,10 @@ from warpdeck import main, push_command
 from warpdeck.push_command import Server, send
 
 
-@pytest.fixture
-def address(tmp_path: Path) -> Iterator[str]:
-    settings = {"WARPDECK_DATA": str(tmp_path / "data"), "WARPDECK_SAMPLES": "off", "WARPDECK_SCAN_S": "0.5"}
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    data = tmp_path_factory.mktemp("server") / "data"
+    settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off", "WARPDECK_SCAN_S": "0.5"}
     with run_server(settings, {"address": "127.0.0.1"}) as running:
         yield running.address
 
@@ -30,7 +31,7 @@ def address(tmp_path: Path) -> Iterator[str]:
 def test_a_file_becomes_a_report_and_is_sent_once(
     tmp_path: Path, address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sample = Path(shutil.copy(SAMPLES / "launches_tiny.sqlite", tmp_path / "my run.sqlite"))
+    sample = Path(shutil.copy(SAMPLES / "kernels.sqlite", tmp_path / "my run.sqlite"))
     broken = tmp_path / "broken.nsys-rep"
     broken.write_bytes(b"no report at all")
     assert main.main(["push", "--server", address, str(sample), str(broken)]) == 1

@@ -94,6 +94,7 @@ def test_a_folder_that_is_none_is_a_sentence(tmp_path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.integration
+@pytest.mark.slow("starts a server of its own")
 def test_a_report_that_the_server_refuses_is_sent_again_when_it_has_changed(
     folder: Path, running: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,6 +109,7 @@ def test_a_report_that_the_server_refuses_is_sent_again_when_it_has_changed(
 
 
 @pytest.mark.integration
+@pytest.mark.slow("starts a server of its own, as for warpdeck push")
 def test_a_server_that_wants_a_token_ends_it(folder: Path, tmp_path: Path) -> None:
     with (
         provider() as issuer,

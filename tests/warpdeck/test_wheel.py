@@ -117,6 +117,7 @@ def test_a_training_machine_sends_without_any_other_package(wheel: Path, tmp_pat
     assert "'ftp://nowhere' is no address of a server." in line, done.stderr
 
 
+@pytest.mark.slow("installs the wheel")
 def test_packages_of_these_names_stay_their_owners(desk: Desk) -> None:
     """The command works beside them (below); in other people's programs, Warpdeck is one package."""
     names = sorted(set(PACKAGES) - {"warpdeck"})

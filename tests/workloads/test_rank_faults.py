@@ -28,6 +28,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.slow("a launcher and two ranks")
 @pytest.mark.integration
 def test_both_halves_of_every_fault_run_on_two_ranks(tmp_path: Path) -> None:
     from workloads.rank_faults import FAULTS
@@ -38,6 +39,20 @@ def test_both_halves_of_every_fault_run_on_two_ranks(tmp_path: Path) -> None:
     lines = [line for line in done.stdout.splitlines() if line.startswith("[[")]
     assert done.returncode == 0, done.stderr[-2000:]
     assert json.loads(lines[-1]) == [[name, mended, True] for name in FAULTS for mended in (False, True)]
+
+
+@pytest.mark.integration
+def test_both_halves_of_a_fault_run_on_one_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch.distributed as dist
+
+    from workloads import rank_faults
+
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        assert all(rank_faults.run("late_rank", 1, mended=mended) > 0 for mended in (False, True))
+    finally:
+        dist.destroy_process_group()
 
 
 def test_the_list_says_what_each_fault_is() -> None:

@@ -10,7 +10,7 @@ import pytest
 from ingest.formats import ncu_csv, ncu_report
 from ingest.ncu import wheel
 from ingest.ncu.messages import decode_message
-from tests.support.ncu_fixtures import CORPUS, blocks, converted, needs_corpus, reports, with_values, write
+from tests.support.ncu_fixtures import CORPUS, blocks, converted, needs_corpus, some_reports, with_values, write
 
 pytestmark = [
     needs_corpus,
@@ -132,7 +132,7 @@ def test_two_processes_are_numbered_by_their_id_as_ncu_does(tmp_path: Path) -> N
     ]
 
 
-@pytest.mark.parametrize("path", reports(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", some_reports(), ids=lambda path: path.stem)
 def test_reports_of_every_year(tmp_path: Path, path: Path) -> None:
     """2021 to 2025 as .ncu-rep; 2020 is a text, in test_ncu_csv."""
     db = converted(ncu_report, path, tmp_path)

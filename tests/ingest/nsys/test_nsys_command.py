@@ -12,9 +12,20 @@ from tests.conftest import SAMPLES, Ingest
 from tests.support.bounded_conversion import converted
 from warpdeck.profiling.child import wrap_program
 
+STATUS = Path("/tmp/status")
+WAYS: list[tuple[tuple[int, ...], Path | None]] = [
+    (standard, status) for standard in ((3, 4), (18, 19), ()) for status in (None, STATUS)
+]
+QUICK: list[tuple[tuple[int, ...], Path | None]] = [((18, 19), STATUS), ((), None)]
 
-@pytest.mark.parametrize("standard", [(3, 4), (18, 19), ()])
-@pytest.mark.parametrize("status", [None, Path("/tmp/status")])
+
+@pytest.mark.parametrize(
+    ("standard", "status"),
+    [
+        pytest.param(*way, marks=[] if way in QUICK else pytest.mark.slow("takes a report in for each way to start"))
+        for way in WAYS
+    ],
+)
 def test_the_command_is_that_of_the_program(
     tmp_path: Path, ingest: Ingest, standard: tuple[int, ...], status: Path | None
 ) -> None:

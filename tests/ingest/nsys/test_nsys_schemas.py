@@ -19,6 +19,7 @@ ASKED = (
     "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "cuda_api_sum", "nvtx_sum",
     "nvtx_gpu_proj_sum", "kernels", "gpu_busy", "idle_reasons", "report_facts",
 )  # fmt: skip
+OTHERS = (OLDER, NEWER, NEWEST)
 OWN_FACTS = {"converter", "export_schema_version"}
 
 
@@ -34,7 +35,14 @@ def answers(library: Library, name: str) -> dict[str, list[dict[Any, Any]]]:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("schema", [OLDEST, OLDER, NEWER, NEWEST], ids=lambda one: one.product)
+@pytest.mark.parametrize(
+    "schema",
+    [
+        OLDEST,
+        *(pytest.param(one, marks=pytest.mark.slow("asks ten analyses of one more report")) for one in OTHERS),
+    ],
+    ids=lambda one: one.product,
+)
 def test_a_sample_in_another_schema_has_the_same_numbers(
     ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path, schema: Schema
 ) -> None:

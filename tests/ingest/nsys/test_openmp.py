@@ -14,6 +14,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis, views
 from tests.conftest import Ingest
 from tests.support import exports
+from tests.support.every_report import slow_but
 from tests.support.exports import MAIN, OTHER
 
 BASE = ("start", "end", "eventClass", "globalTid", "nameId", "eventKind")
@@ -78,7 +79,9 @@ def test_events_of_all_kinds_are_in_one_table(ingest: Ingest, inbox: Path, empty
     assert (row["region"], row["wall_ns"], row["threads"], row["work_ns"], row["lock_ns"]) == ("one", 80, 2, 130, 10)
 
 
-@pytest.mark.parametrize("kind", ["PARALLEL", "TASK", "WORKSHARE"])
+@pytest.mark.parametrize(
+    "kind", slow_but(["TASK"], ["PARALLEL", "TASK", "WORKSHARE"], "takes one more damaged export in")
+)
 def test_a_damaged_table(ingest: Ingest, inbox: Path, empty_library: Library, kind: str) -> None:
     """Texts and bytes replace numbers: rows without valid times are dropped, the others stay."""
     path = exports.write(inbox / "made.sqlite", TABLES)

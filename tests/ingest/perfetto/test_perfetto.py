@@ -14,6 +14,7 @@ from profiledb.timeline import trace
 from tests.conftest import SAMPLES, Ingest, ingest_files
 from tests.support.bounded_conversion import Take, converted, notes
 from tests.support.dropped_files import job_of
+from tests.support.every_report import slow_but
 from tests.support.pftrace import BOOTTIME, INSTANT, SliceWriter, clock, packet, totals, track
 from tests.support.xspace import field
 
@@ -118,7 +119,13 @@ EQUAL = (
 """Questions with the same answer from a trace as from its report, whose clock begins earlier."""
 
 
-@pytest.mark.parametrize("sample", ["transformer_inference.sqlite", "launches_graph.sqlite"])
+@pytest.mark.parametrize(
+    "sample",
+    [
+        pytest.param("transformer_inference.sqlite", marks=pytest.mark.slow("another trace of ours")),
+        "launches_graph.sqlite",
+    ],
+)
 def test_our_own_trace_equals_its_report(
     ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path, sample: str
 ) -> None:
@@ -154,7 +161,7 @@ def test_what_a_trace_tells_of_classes_is_what_the_reader_knows() -> None:
     assert set(trace._ON_STREAM) | set(trace._CATEGORIES.values()) <= set(load._KINDS)
 
 
-@pytest.mark.parametrize("at", [30, 200, 400, 700, -1])
+@pytest.mark.parametrize("at", slow_but([30, 400], [30, 200, 400, 700, -1], "takes a cut trace in"))
 def test_a_cut_trace_is_read_as_far_as_it_goes(ingest: Ingest, inbox: Path, empty_library: Library, at: int) -> None:
     (inbox / "cut.pftrace").write_bytes(capture()[:at])
     ingest(inbox, empty_library.folder)
@@ -168,10 +175,15 @@ def test_a_cut_trace_is_read_as_far_as_it_goes(ingest: Ingest, inbox: Path, empt
             assert text
 
 
+def many_names(length: int) -> bytes:
+    """Twenty thousand slices of one name, which are 40 GB or more if each has its own."""
+    again, long = SliceWriter(3), "x" * length
+    return again.slice(MAIN, long, AT, AT + 1) + again.slice(MAIN, long, AT + 2, AT + 3) * 20_000
+
+
 def hostile() -> dict[str, bytes]:
     """Bytes that ask for too much memory, or refer to missing entries."""
-    long, write, again = "x" * (16 << 20), SliceWriter(2), SliceWriter(3)
-    many = again.slice(MAIN, long, AT, AT + 1) + again.slice(MAIN, long, AT + 2, AT + 3) * 20_000
+    write = SliceWriter(2)
     circle = track(91, "a", 92) + track(92, "b", 91)
     events = b"".join(
         packet(field(8, time), field(58, number), field(11, body), sequence=4)
@@ -185,7 +197,7 @@ def hostile() -> dict[str, bytes]:
     )
     bomb = zlib.compress(packet(field(8, 1)) * 500_000)
     return {
-        "names": many, "numbers": circle + events + names,
+        "numbers": circle + events + names,
         "tracks": b"".join(packet(field(60, field(1, at) + one)) for at, one in enumerate(odd)) + circle,
         "unpacks": packet(field(50, bomb)), "nested": packet(field(50, zlib.compress(packet(field(50, bomb))))),
         "noise": packet(field(50, b"\xff" * 100)), "claims": b"\x0a\xff\xff\xff\x7f" + bytes(100),
@@ -193,10 +205,13 @@ def hostile() -> dict[str, bytes]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", hostile())
+NAMES = {"names": 2 << 20, "longer names": 16 << 20}
+
+
+@pytest.mark.parametrize("name", slow_but({"names", *hostile()}, [*NAMES, *hostile()], "20,000 slices of a long name"))
 def test_hostile_traces_hold_nothing_up(take: Take, name: str) -> None:
     """A later kernel in the same file is read, unless the bytes end the reading."""
-    query = take("run.pftrace", capture() + hostile()[name])
+    query = take("run.pftrace", capture() + (many_names(NAMES[name]) if name in NAMES else hostile()[name]))
     assert query("SELECT count(*) FROM kernel WHERE start_ns >= 0")[0][0] in (1, 2)
     if name in ("noise", "claims", "after"):
         assert any(note.startswith("The trace is ") for note in notes(query))

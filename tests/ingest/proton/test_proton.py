@@ -15,6 +15,7 @@ from profiledb.query import analysis
 from tests.conftest import ROOT, Ingest
 from tests.support.bounded_conversion import Take, converted, notes
 from tests.support.dropped_files import job_of
+from tests.support.every_report import slow_but
 
 OURS = ROOT / "tests" / "data" / "proton" / "run.hatchet.gz"
 """Five steps on an H100, each with a product in a scope that states FLOPs and a kernel in one that states bytes."""
@@ -101,7 +102,7 @@ def test_ours_equals_a_second_computation(ingest: Ingest, inbox: Path, empty_lib
     ] == paths
 
 
-@pytest.mark.parametrize("at", [60, 200, 300, 500, -2])
+@pytest.mark.parametrize("at", slow_but([60, 300], [60, 200, 300, 500, -2], "takes a cut profile in"))
 def test_a_cut_profile_is_read_as_far_as_it_goes(ingest: Ingest, inbox: Path, empty_library: Library, at: int) -> None:
     (inbox / "cut.hatchet").write_text(profile()[:at])
     ingest(inbox, empty_library.folder)
@@ -134,11 +135,12 @@ BOMBS: dict[str, Callable[[bytes], bytes]] = {
     "deep": lambda start: start[: start.index(b'{"children": [{"children": [], ')] + b'{"children": [' * 300_000,
     "spaces": lambda start: gzip.compress(start + b" " * (200 << 20), 1),
     "long": lambda start: start[:-1] + b', "x": "' + b"y" * (40 << 20),
-    "wide": lambda start: start + b', {"children": [' + b'{"children":[]},' * 1_000_000,
+    "wide": lambda start: start + b', {"children": [' + b'{"children":[]},' * 100_000,
+    "wider": lambda start: start + b', {"children": [' + b'{"children":[]},' * 1_000_000,
 }
 
 
-@pytest.mark.parametrize("name", BOMBS)
+@pytest.mark.parametrize("name", slow_but(BOMBS.keys() - {"wider"}, BOMBS, "a million call paths"))
 def test_bombs_end_in_a_sentence(ingest: Ingest, inbox: Path, empty_library: Library, name: str) -> None:
     path = inbox / f"{name}.hatchet"
     path.write_bytes(BOMBS[name](profile()[:-1].encode()))

@@ -15,6 +15,7 @@ from profiledb.library.library import Library
 from tests.conftest import CORPUS, Ingest
 from tests.support.bounded_conversion import Query, converted, notes
 from tests.support.dropped_files import job_of, needs_corpus
+from tests.support.every_report import slow_but
 from tests.support.page_reports import run
 from tests.support.rocpd import write_rocpd
 
@@ -168,7 +169,7 @@ def test_two_processes_of_a_database(ingest: Ingest, inbox: Path, empty_library:
     assert query("SELECT count(*) FROM kernel") == [(2,)]
 
 
-@pytest.mark.parametrize("at", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("at", slow_but([0.8], [0.5, 0.8, 0.95], "takes a cut capture in"))
 def test_json_that_is_cut(ingest: Ingest, inbox: Path, empty_library: Library, at: float) -> None:
     whole = capture()
     dispatches = whole["rocprofiler-sdk-tool"][0]["buffer_records"]["kernel_dispatch"]
@@ -228,6 +229,7 @@ def test_a_database_that_is_cut(ingest: Ingest, inbox: Path, empty_library: Libr
 
 
 @needs_corpus
+@pytest.mark.slow("a stranger's run, converted for it alone")
 def test_dispatches_of_a_strangers_run_equal_those_of_the_file(
     ingest: Ingest, inbox: Path, empty_library: Library
 ) -> None:

@@ -20,6 +20,7 @@ from profiledb.query import analysis
 from tests.conftest import Ingest
 from tests.support.bounded_conversion import converted, notes
 from tests.support.dropped_files import job_of
+from tests.support.every_report import slow_but
 
 LOSS = [
     {"name": "relu", "filename": "/env/lib/python3.12/site-packages/torch/nn/functional.py", "line": 9},
@@ -80,7 +81,7 @@ def forms() -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("name", forms())
+@pytest.mark.parametrize("name", slow_but(["b.json", "c.pickle.gz"], forms(), "asks two analyses of one more form"))
 def test_every_form_says_the_same(ingest: Ingest, inbox: Path, empty_library: Library, name: str) -> None:
     (inbox / name).write_bytes(forms()[name])
     query = converted(ingest, inbox, empty_library, name)

@@ -142,7 +142,17 @@ def test_unnamed_threads_and_processes(ingest: Ingest, inbox: Path, empty_librar
     assert query("SELECT count(DISTINCT global_tid) FROM range") == [(6,)]
 
 
-@pytest.mark.parametrize("pack", [lambda raw: raw, gzip.compress, lambda raw: zlib.compress(raw, wbits=31)[:-8]])
+CUT = pytest.mark.slow("takes a cut trace in")
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [
+        pytest.param(lambda raw: raw, marks=CUT),
+        pytest.param(gzip.compress, marks=CUT),
+        lambda raw: zlib.compress(raw, wbits=31)[:-8],
+    ],
+)
 def test_what_was_cut_is_told(
     ingest: Ingest, inbox: Path, empty_library: Library, pack: Callable[[bytes], bytes]
 ) -> None:

@@ -14,6 +14,7 @@ from tests.support.xspace import PlaneWriter, read
 
 LONGEST = 4000
 """Names are cut a little above."""
+STRANGERS = pytest.mark.slow("a stranger's profile, converted for it alone")
 CALL = {"hlo_module": "jit_step", "source": "train.py:7"}
 
 
@@ -99,8 +100,8 @@ def test_hostile_numbers_and_names(ingest: Ingest, inbox: Path, empty_library: L
     "path",
     [
         SAMPLES / "jax" / "jax_training.xplane.pb",
-        pytest.param(CORPUS / "jax_conv_mi300.xplane.pb", marks=needs_corpus),
-        pytest.param(CORPUS / "jax_te_attention.xplane.pb", marks=needs_corpus),
+        pytest.param(CORPUS / "jax_conv_mi300.xplane.pb", marks=[needs_corpus, STRANGERS]),
+        pytest.param(CORPUS / "jax_te_attention.xplane.pb", marks=[needs_corpus, STRANGERS]),
     ],
     ids=lambda path: path.name,
 )
