@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.support.project_files import walk_statements
 
 PACKAGES = ("app", "bench", "ingest", "profiledb", "scripts", "warpdeck", "workloads")
 
@@ -18,7 +19,7 @@ def name_modules(folder: Path) -> dict[str, Path]:
 
 def list_imports(path: Path, modules: dict[str, Path]) -> Iterator[str]:
     """Yield the modules that a file imports, including imports inside functions and for type checking only."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in walk_statements(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names if name.name in modules)
         elif isinstance(node, ast.ImportFrom):

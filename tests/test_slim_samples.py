@@ -10,6 +10,7 @@ import pytest
 from ingest.ncu.messages import decode_message
 from scripts import slim_samples
 from tests.conftest import SAMPLES
+from tests.support.every_report import slow_but
 from tests.support.ncu_fixtures import blocks, write
 
 SAMPLE = SAMPLES / "attention.ncu-rep"
@@ -44,7 +45,9 @@ def with_list(target: Path, name: bytes, keys: tuple[int, ...]) -> Path:
     return write(target, found)
 
 
-@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.ncu-rep")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", slow_but([SAMPLE], sorted(SAMPLES.glob("*.ncu-rep")), "reads every sample"), ids=lambda path: path.stem
+)
 def test_samples_are_slim(path: Path) -> None:
     assert slim(path) == path.read_bytes(), "scripts/slim_samples.py makes it smaller"
 

@@ -4,6 +4,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,12 @@ def header(path: Path) -> Iterator[tuple[int, str]]:
 def british(text: str) -> list[str]:
     """The words in British spelling, parts of names included; names that must stay are none."""
     words = WORD.findall(EXCEPTIONS.sub("", text))
-    return [word for word in words if BRITISH.fullmatch(word) and not FINE.fullmatch(word)]
+    return [word for word in words if is_british(word)]
+
+
+@cache
+def is_british(word: str) -> bool:
+    return bool(BRITISH.fullmatch(word)) and not FINE.fullmatch(word)
 
 
 def own() -> list[Path]:

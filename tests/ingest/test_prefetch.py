@@ -24,7 +24,12 @@ from tests.conftest import ROOT, SAMPLES, ingest_files, wait_until
 REPORT = "transformer_inference.sqlite"
 
 
-def test_the_worker_prepares_a_report_after_it_is_ready(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "whole",
+    [False, pytest.param(True, marks=pytest.mark.slow("prepares every page of a report"))],
+    ids=["its summary", "all"],
+)
+def test_the_worker_prepares_a_report_after_it_is_ready(tmp_path: Path, whole: bool) -> None:
     inbox, library = tmp_path / "inbox", Library(tmp_path / "library")
     inbox.mkdir()
     (inbox / REPORT).write_bytes((SAMPLES / REPORT).read_bytes())
@@ -34,12 +39,13 @@ def test_the_worker_prepares_a_report_after_it_is_ready(tmp_path: Path) -> None:
     try:
         wait_until(lambda: bool(library.list()))
         (report,) = library.list()
+        # it runs while nothing else does, and beside these tests something always does
+        wait_until(lambda: report.id in open_summaries(library).stamps(), 240)
         # the last but one that is asked for: the process is at its end
         last = request.build(library, report.id, "range_facts", {"warmup": "exclude"})
         plain = request.build(library, report.id, "range_facts")
-        # it runs while nothing else does, and beside these tests something always does
-        wait_until(lambda: any(answer_store.read(library, one) is not None for one in (last, plain)), 240)
-        wait_until(build.get_timeline_path(library.derived.timelines, report.id).exists, 240)
+        wait_until(lambda: not whole or any(answer_store.read(library, one) is not None for one in (last, plain)), 240)
+        wait_until(lambda: not whole or build.get_timeline_path(library.derived.timelines, report.id).exists(), 240)
     finally:
         assert worker.stdin
         worker.stdin.close()
@@ -134,10 +140,19 @@ def test_a_judged_report_needs_no_other_summary(tmp_path: Path) -> None:
     (report,) = library.list()
     prepare_reports.prepare_verdicts(library, report.id)
     assert summary_refresh.refresh(library) == 0
+
+
+@pytest.mark.slow("prepares every page of a report")
+def test_a_prepared_report_needs_no_other_summary(tmp_path: Path) -> None:
+    ingest_files(tmp_path, [SAMPLES / REPORT])
+    library = Library(tmp_path / "library")
+    (report,) = library.list()
+    prepare_reports.prepare_verdicts(library, report.id)
     prepare_reports.prepare_all(library, report.id)
     assert summary_refresh.refresh(library) == 0
 
 
+@pytest.mark.slow("two processes that import all of ours")
 def test_a_process_that_has_done_enough_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prefetch, "MOST", 1)
     prefetcher = Prefetcher(tmp_path)

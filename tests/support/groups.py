@@ -9,8 +9,11 @@ import re
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-MODULES = ("tests/app/", "tests/e2e/", "tests/ingest/ncu/", "tests/profiledb/", "tests/warpdeck/test_push.py")
-"""Folders (and a file) in which the tests of a module share a server, a browser, a report, or answers on samples."""
+MODULES = (
+    "tests/app/", "tests/e2e/", "tests/ingest/ncu/", "tests/profiledb/", "tests/warpdeck/test_push.py",
+    "tests/warpdeck/test_wheel.py",
+)  # fmt: skip
+"""Folders and files in which the tests of a module share a server, a browser, a report, or answers on samples."""
 FOLDERS = ("tests/deploy/", "tests/e2e/timeline/")
 """Folders in which all tests share one setup."""
 REPORTS = (

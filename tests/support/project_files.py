@@ -1,12 +1,23 @@
 """The files of the project."""
 
+import ast
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+
+
+def walk_statements(tree: ast.AST) -> Iterator[ast.stmt]:
+    """Yield the statements of a file at any depth, without their expressions, which are most of a file."""
+    for part in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for node in getattr(tree, part, ()):
+            if isinstance(node, ast.stmt):
+                yield node
+            yield from walk_statements(node)
 
 
 def list_tracked_files() -> list[Path]:

@@ -117,16 +117,22 @@ def test_a_server_that_runs_is_used_whoever_started_it(desk: Desk, sample: Path)
         assert f"Cannot listen on port {found.port} of localhost" in second.stderr
 
 
-def test_progress_is_drawn_on_a_terminal(desk: Desk, sample: Path) -> None:
-    for environment, drawn in (({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False)):
-        shutil.rmtree(desk.folder / "data", ignore_errors=True)
-        inbox = desk.folder / "data" / "inbox"
-        inbox.mkdir(parents=True)
-        shutil.copy(sample, inbox / "[bold]x.sqlite")  # rich would take that for markup
-        text = on_terminal(desk, ["ingest", "--once"], environment)
-        assert ("\x1b[" in text) is drawn
-        assert re.search(r"ready +\[bold\]x\.sqlite  [0-9a-f]{16}  \d+\.\d\d s", text), text
-        assert ("[bold]x.sqlite  converting" in text) is drawn
+@pytest.mark.parametrize(
+    ("environment", "drawn"),
+    [
+        ({"TERM": "xterm"}, True),
+        pytest.param({"TERM": "xterm", "NO_COLOR": "1"}, False, marks=pytest.mark.slow("starts another worker")),
+    ],
+    ids=["color", "no color"],
+)
+def test_progress_is_drawn_on_a_terminal(desk: Desk, sample: Path, environment: dict[str, str], drawn: bool) -> None:
+    inbox = desk.folder / "data" / "inbox"
+    inbox.mkdir(parents=True)
+    shutil.copy(sample, inbox / "[bold]x.sqlite")  # rich would take that for markup
+    text = on_terminal(desk, ["ingest", "--once"], environment)
+    assert ("\x1b[" in text) is drawn
+    assert re.search(r"ready +\[bold\]x\.sqlite  [0-9a-f]{16}  \d+\.\d\d s", text), text
+    assert ("[bold]x.sqlite  converting" in text) is drawn
 
 
 def on_terminal(desk: Desk, argv: list[str], environment: dict[str, str]) -> str:

@@ -184,11 +184,10 @@ def test_every_rank_of_torchrun_has_a_report(tmp_path: Path) -> None:
 def test_a_rank_of_an_outer_launcher_writes_its_own_and_the_first_waits_for_all(
     tmp_path: Path, tool: str, ending: str
 ) -> None:
+    program, more = ["sh", "-c", "exit 0"], {"WARPDECK_NSYS": nsys_path() if tool == "nsys" else "off"}
     if tool == "torch":
         pytest.importorskip("torch")
-        program, more = [sys.executable, str(write(tmp_path, TRAIN)), "3", "0"], {}
-    else:
-        program, more = ["sh", "-c", "exit 0", "train"], {"WARPDECK_NSYS": nsys_path()}
+        program = [sys.executable, str(write(tmp_path, TRAIN)), "3", "0"]
     command = [*COMMAND, "--tool", tool, "--name", "train", "--record-only", "--", *program]
     ranks = [
         subprocess.Popen(
@@ -206,7 +205,30 @@ def test_a_rank_of_an_outer_launcher_writes_its_own_and_the_first_waits_for_all(
     }
 
 
+@pytest.mark.nsight
 def test_captures_take_names_that_are_free(tmp_path: Path) -> None:
+    (tmp_path / "train.pt.trace.json.gz").write_bytes(b"of an earlier capture")
+    words = (
+        "--tool",
+        "nsys",
+        "--name",
+        "train",
+        "--record-only",
+        "--without",
+        "os,threads",
+        "--",
+        "sh",
+        "-c",
+        "exit 0",
+    )
+    for _ in range(2):
+        assert profile(tmp_path, *words, WARPDECK_NSYS=nsys_path()).returncode == 0
+    assert (tmp_path / "train.pt.trace.json.gz").read_bytes() == b"of an earlier capture"
+    assert {name for name in names(tmp_path) if name.endswith("-rep")} == {f"train-{n}.nsys-rep" for n in (2, 3)}
+
+
+@pytest.mark.slow("runs two programs under the profiler")
+def test_traces_take_names_that_are_free(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     script = write(tmp_path, TRAIN)
     (tmp_path / "train.nsys-rep").write_bytes(b"of an earlier capture")
@@ -273,11 +295,14 @@ def test_what_the_profiler_warned_of_is_told_where_it_recorded_no_kernel(
     assert "\x1b" not in said
 
 
-def test_arguments_of_the_program_stay_its_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "imports", ["sys", pytest.param("sys, torch", marks=pytest.mark.slow("runs a program under the profiler"))]
+)
+def test_arguments_of_the_program_stay_its_own(tmp_path: Path, imports: str) -> None:
     pytest.importorskip("torch")
-    script = write(tmp_path, "import sys, torch\nprint(sys.argv[1:])\n")
+    script = write(tmp_path, f"import {imports}\nprint(sys.argv[1:])\n")
     hostile = ["--steps", "-o", "a b", "$(id)", "'\"", "", "--", "\x1b[31m"]
-    done = profile(tmp_path, "--record-only", "--", sys.executable, script, *hostile)
+    done = profile(tmp_path, "--tool", "torch", "--record-only", "--", sys.executable, script, *hostile)
     assert done.stdout == f"{hostile}\n"
 
 

@@ -293,32 +293,28 @@ def test_mangled_names_are_spelled_out(ingest: Ingest, inbox: Path, empty_librar
     assert query("SELECT max(length(demangled)) < 4200 FROM kernel_name") == [(True,)]
 
 
-@pytest.mark.parametrize(
-    ("name", "operation", "source", "target"),
-    [
-        ("Memcpy HtoD (Host -> Device)", "[CUDA memcpy Host-to-Device]", None, "Device"),
-        ("CopyDeviceToHost", "[CUDA memcpy Device-to-Host]", None, None),
-        ("CopyHostToHost", "[CUDA memcpy Host-to-Host]", None, None),
-        ("zeCommandListAppendMemoryCopy(M2D)", "[CUDA memcpy Host-to-Device]", "Pageable", "Device"),
-        ("zeCommandListAppendMemoryCopy(D2H)", "[CUDA memcpy Device-to-Host]", "Device", "Pinned"),
-        ("Memcpy D2D", "[CUDA memcpy Device-to-Device]", "Device", "Device"),
-        ("Memcpy of a kind to come", "[CUDA memcpy Unknown]", None, None),
-    ],
-)
-def test_copies_of_other_vendors(
-    ingest: Ingest,
-    inbox: Path,
-    empty_library: Library,
-    name: str,
-    operation: str,
-    source: str | None,
-    target: str | None,
-) -> None:
-    (inbox / "copy.json").write_text(text([event("gpu_memcpy", name, 600, 700, bytes=8, **ON_GPU)]))
+COPIES = [
+    ("Memcpy HtoD (Host -> Device)", "[CUDA memcpy Host-to-Device]", None, "Device"),
+    ("CopyDeviceToHost", "[CUDA memcpy Device-to-Host]", None, None),
+    ("CopyHostToHost", "[CUDA memcpy Host-to-Host]", None, None),
+    ("zeCommandListAppendMemoryCopy(M2D)", "[CUDA memcpy Host-to-Device]", "Pageable", "Device"),
+    ("zeCommandListAppendMemoryCopy(D2H)", "[CUDA memcpy Device-to-Host]", "Device", "Pinned"),
+    ("Memcpy D2D", "[CUDA memcpy Device-to-Device]", "Device", "Device"),
+    ("Memcpy of a kind to come", "[CUDA memcpy Unknown]", None, None),
+]
+"""Names of copies, each with the operation, and with the kinds of memory that it tells."""
+
+
+def test_copies_of_other_vendors(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    events = [
+        event("gpu_memcpy", name, 600 + 100 * at, 700 + 100 * at, bytes=8, **ON_GPU)
+        for at, (name, *_) in enumerate(COPIES)
+    ]
+    (inbox / "copy.json").write_text(text(events))
     query = converted(ingest, inbox, empty_library, "copy.json")
     label = "SELECT label FROM enum_value WHERE enum = 'CUDA_MEM_KIND' AND id ="
-    assert query(f"SELECT operation, ({label} src_kind), ({label} dst_kind) FROM memop") == [
-        (operation, source, target)
+    assert query(f"SELECT operation, ({label} src_kind), ({label} dst_kind) FROM memop ORDER BY start_ns") == [
+        tuple(rest) for _, *rest in COPIES
     ]
 
 
