@@ -42,13 +42,13 @@ def test_both_halves_of_every_fault_run_on_two_ranks(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_both_halves_of_a_fault_run_on_one_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_halves_of_a_fault_run_on_one_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch.distributed as dist
 
     from workloads import rank_faults
 
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
-    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    dist.init_process_group("gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1)
     try:
         assert all(rank_faults.run("late_rank", 1, mended=mended) > 0 for mended in (False, True))
     finally:
