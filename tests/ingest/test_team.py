@@ -278,6 +278,26 @@ def test_a_report_that_takes_long_to_publish_keeps_its_lock(
     impatient.close()
 
 
+@pytest.mark.parametrize(("other", "state"), [("2023.4.4", "waiting"), ("2019.3.1", "failed")])
+def test_a_report_that_failed_goes_to_the_worker_with_a_newer_nsys(
+    team: Shared, inbox: Path, tmp_path: Path, other: str, state: str
+) -> None:
+    settings = config.load(library=tmp_path / "library", inbox=inbox, database=team.url, samples="off")
+    library, files = Library(settings.library, Catalog(team)), Queue(settings, team, open_inbox(settings))
+    me = WorkerInfo("one", "host", "2020.1.1", "")
+    worker = TeamWorker(library, settings, open_inbox(settings), lambda _: None, me=me, queue=files)
+    Workers(team).seen(WorkerInfo("other", "gpu7", other, ""))
+    path = inbox / "a.nsys-rep"
+    path.write_bytes(b"no report")
+    worker.record(Job(str(path), path.name, "1", "failed", file_kind="report"))
+    files.close()
+    (job,) = library.catalog.jobs()
+    assert (job.state, f"nsys {other}" in job.message) == (state, state == "waiting")
+    with team.connect() as db:
+        rows = db.execute("SELECT queue_name FROM procrastinate.procrastinate_jobs").fetchall()
+    assert [row["queue_name"] for row in rows] == [queue.name_queue(other)] * (state == "waiting")
+
+
 @needs_corpus
 @pytest.mark.slow("a worker of a team over several rounds")
 def test_a_report_goes_to_the_worker_whose_nsys_reads_it(
