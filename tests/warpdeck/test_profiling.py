@@ -12,6 +12,7 @@ import threading
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -24,7 +25,8 @@ from profiledb.library.library import Library
 from profiledb.library.locations import open_library
 from profiledb.query import analysis
 from tests.conftest import SAMPLES, ingest_files, wait_until
-from warpdeck.profile_command import answer, deep, plan
+from warpdeck import main
+from warpdeck.profile_command import answer, deep, plan, session
 from warpdeck.profiling import launchers, masking, ncu, nsys, nvml
 from warpdeck.profiling.child import Child
 from warpdeck.profiling.errors import ProfilingError
@@ -376,6 +378,21 @@ def test_the_second_pass_measures_links_and_tells(
     assert re.search(r"of the kernel time\) with ncu 2025.3.1: at most \d+ launches, [\d.]+ s to [\d.]+ s\.", said)
     assert "attention_kernels.ncu-rep is linked to attention.sqlite, and covers" in said
     assert re.search(r"\d findings:\n  1\. ", said), "of what ncu measured"
+
+
+@pytest.mark.parametrize("words", [["--open"], []])
+def test_the_page_opens_where_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+    """Its last step alone: the recording and the import are those of other tests."""
+    report, served = tmp_path / "a.nsys-rep", list[Path]()
+    recording = MagicMock(run=lambda: 6, wait=lambda: 6, keep=lambda: [report])
+    recording.__enter__.return_value = recording
+    monkeypatch.setenv("WARPDECK_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(plan, "choose", lambda *_: MagicMock(sentences=[]))
+    monkeypatch.setattr(session, "Session", lambda *_: recording)
+    monkeypatch.setattr(answer, "answer", lambda *_, **__: ["a manifest"])
+    monkeypatch.setattr(answer, "serve", lambda path, _: served.append(path))
+    assert main.main(["profile", *words, "--", "true"]) == 6, "the program's own status"
+    assert served == [report] * bool(words)
 
 
 def test_other_children_outlive_a_job(tmp_path: Path) -> None:
