@@ -43,6 +43,7 @@ def test_the_sample_in_all_lengths(dashboard: Dashboard, data: Path) -> None:
 
 
 @needs_samples
+@pytest.mark.slow("draws the page of another report")
 def test_causal_and_sizes_beside_the_report(dashboard: Dashboard, data: Path) -> None:
     library = stored(data)
     report = library.find("transformer_inference.nsys-rep").id

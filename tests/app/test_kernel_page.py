@@ -11,6 +11,7 @@ from tests.support.page_reports import Publish
 from tests.support.rocpd import write_rocpd
 
 
+@pytest.mark.slow("draws the page of another report")
 def test_a_kernel_of_an_amd_gpu_shows_its_counters(
     dashboard: Dashboard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,7 +53,7 @@ def broken(page: Page) -> list[str]:
     return list(found["broken"])
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow("the other theme"))])
 def test_axe_finds_what_is_wrong(page: Page, address: str, theme: Theme) -> None:
     """On a nearly empty page with a mostly gray menu."""
     page.emulate_media(color_scheme=theme)

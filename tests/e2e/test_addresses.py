@@ -137,6 +137,7 @@ def test_a_link_to_no_report_says_so_and_leaves_the_menu(
     expect(menu.get_by_role("link", name="Kernels", exact=True)).to_be_visible()
 
 
+@pytest.mark.slow("a document of its own, and four pages")
 def test_back_and_forward_show_what_was_there(page: Page, address: str, library: Library) -> None:
     """In a new document: one that others had open has their history, too."""
     first, second = library.find(house.TRAINING), library.find(house.STARVED)

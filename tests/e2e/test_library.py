@@ -90,6 +90,7 @@ def test_a_card_leads_to_its_answer(page: Page, newcomer: str) -> None:
     expect(page.get_by_role("heading", name="Idle")).to_be_visible()
 
 
+@pytest.mark.slow("renames a report and waits for its new name")
 def test_a_report_is_renamed_and_found_by_its_new_name(page: Page, address: str, library: Library) -> None:
     hostile = "<b>Baseline</b> **batch 64** $x$"
     open_library(page, f"{address}/?q={house.STEPS}")
@@ -109,6 +110,7 @@ def test_a_report_is_renamed_and_found_by_its_new_name(page: Page, address: str,
     library.catalog.rename(report.id, "")
 
 
+@pytest.mark.slow("a walk through four pages")
 def test_keys_alone_lead_to_a_page_a_report_a_kernel_and_a_range(page: Page, address: str, library: Library) -> None:
     report = library.find(house.TRAINING)
     page.goto(f"{address}/summary?report={report.id}")
@@ -132,6 +134,7 @@ def test_keys_alone_lead_to_a_page_a_report_a_kernel_and_a_range(page: Page, add
     expect(page).to_have_url(re.compile(f"report={library.find(house.STARVED).id}"))
 
 
+@pytest.mark.slow("a document whose script waits")
 def test_a_shortcut_pressed_while_the_page_loads_opens_the_search(page: Page, address: str) -> None:
     page.goto(f"{address}/summary?report={house.TRAINING}", wait_until="commit")
     page.wait_for_function("() => window.warpdeckEarlySearch")

@@ -81,11 +81,11 @@ def walk(context: BrowserContext, address: str) -> Iterator[Walk]:
 
 
 LIGHT: list[tuple[Theme, str]] = [("light", url) for url in EVERY]
-DARK: list[tuple[Theme, str]] = [("dark", url) for url in ("", "summary", "timeline", "kernel_profiles", "findings")]
-"""Pages that draw all that has colors of its own: tables and buttons, charts, the timeline's canvas, bars, evidence."""
-AGAIN = [
-    pytest.param(*case, marks=() if case[1] == "summary" else pytest.mark.slow("the other theme")) for case in DARK
+OTHER_THEME = pytest.mark.slow("the other theme")
+DARK = [
+    pytest.param("dark", url, marks=OTHER_THEME) for url in ("", "summary", "timeline", "kernel_profiles", "findings")
 ]
+"""Pages that draw all that has colors of its own: tables and buttons, charts, the timeline's canvas, bars, evidence."""
 BY_LINK = {"", "summary", "timeline"}
 """Pages opened by a link into a new document; the others by the menu, in the document that is open."""
 
@@ -104,7 +104,7 @@ def path_of(library: Library, url: str) -> str:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("theme", "url"), [*LIGHT, *AGAIN])
+@pytest.mark.parametrize(("theme", "url"), [*LIGHT, *DARK])
 def test_a_page_opens_under_the_policy_and_breaks_no_rule(walk: Walk, library: Library, theme: Theme, url: str) -> None:
     page, path = walk.page, path_of(library, url)
     name = shown(url) if url else ""

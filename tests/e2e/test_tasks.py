@@ -286,6 +286,7 @@ def test_dragging_over_steps_selects_their_time(visitor: Page, address: str, lib
     assert float(times["to"]) == pytest.approx((last["start_ns"] + last["cpu_ns"]) / 1e6, abs=1e-3)
 
 
+@pytest.mark.slow("a walk through three pages")
 def test_the_menu_folds_on_a_narrow_window(page: Page, address: str) -> None:
     page.set_viewport_size({"width": 800, "height": 900})
     summary(page, address, house.TRAINING)
@@ -295,7 +296,14 @@ def test_the_menu_folds_on_a_narrow_window(page: Page, address: str) -> None:
     page.locator(".st-key-menu a", has_text="Kernels").click()
     at_rest(page, "Kernels")
     page.mouse.move(700, 500)  # as a hand does that goes on to the table
-    click_first_row(page)
+    opened = page.get_by_role("heading", name="Kernel", exact=True)
+    for _ in range(3):  # now and then a click on a table that was drawn just before is lost, and a person clicks again
+        click_first_row(page)
+        try:
+            expect(opened).to_be_visible(timeout=10_000)
+            break
+        except AssertionError:
+            expect(page.get_by_role("heading", name="Kernels", exact=True)).to_be_visible()
     at_rest(page, "Kernel")
 
 

@@ -117,6 +117,7 @@ def test_case_09_wrong_magic_starts_no_converter(
 
 
 @pytest.mark.integration
+@pytest.mark.slow("waits for a file that is rewritten")
 def test_case_14_rewritten_while_it_is_read(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     source = with_export(inbox)
     tool, go = held_nsys(tmp_path)

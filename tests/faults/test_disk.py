@@ -170,6 +170,7 @@ def test_a_nearly_full_disk_is_not_taken_for_a_setting(small: Small) -> None:
         wait_until(lambda: small.is_ready("large.sqlite"), seconds=120)
 
 
+@pytest.mark.slow("a worker of its own and a full disk")
 def test_what_needs_more_than_the_setting_fails_for_good(ingest: Ingest, small: Small) -> None:
     """Even if the disk is full at the end as well; the message mentions both."""
     shutil.copy(SAMPLES / "transformer_training.sqlite", small.inbox / "large.sqlite")

@@ -114,6 +114,7 @@ def test_a_converter_that_is_slow_on_a_busy_machine(inbox: Path, empty_library: 
 
 
 @pytest.mark.integration
+@pytest.mark.slow("starts three workers")
 def test_attempts_are_counted_over_restarts_of_a_worker_that_is_killed(
     inbox: Path, empty_library: Library, tmp_path: Path
 ) -> None:

@@ -77,6 +77,7 @@ def test_a_damaged_file_is_written_anew(library: Library, report_id: str, rules:
     assert answer(Library(library.folder), report_id, rules) == ([], said)
 
 
+@pytest.mark.slow("plans every rule on large tables")
 def test_no_rule_tries_all_pairs_of_rows(nsys_samples: Library) -> None:
     """DuckDB does so in a LEFT JOIN with a condition on the left row alone, which took 15 s of 100,000 kernels.
 

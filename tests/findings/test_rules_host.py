@@ -12,7 +12,6 @@ from profiledb.findings import rulebook, sentences
 from profiledb.findings.finding import Finding
 from profiledb.findings.sentences import strip_sentence
 from profiledb.library.library import Library
-from tests.second import openmp
 from tests.second.raw import Capture
 from tests.support import memory_reports as made
 from tests.support.gaps import LAUNCH, MS, SEM, by_hand, capture, during, looked_into, ranges, sampled, share, waited
@@ -486,40 +485,3 @@ def test_output_in_the_loop(nsys_samples: Library, library: Library, publish: Pu
     assert judged(library, by_hand(publish, KERNELS), "output_in_loop").verdict == "cannot_judge"
     assert sampled(nsys_samples, "transformer_training", "output_in_loop").verdict == "clear"
     assert sampled(nsys_samples, "transformer_steps", "output_in_loop").verdict == "cannot_judge"
-
-
-def test_threads_of_openmp_regions_that_wait(nsys_samples: Library) -> None:
-    """The sample has loops with bad and good load balance: both together, and each by itself."""
-    sample = "openmp_regions"
-    of_all = openmp.regions(capture(sample))
-    lost = sum(one.lost for one in of_all)
-    whole = sampled(nsys_samples, sample, "openmp_imbalance")
-    assert (whole.verdict, whole.severity, whole.saving_ns) == ("fires", "medium", lost)
-    assert whole.value == pytest.approx(100 * lost / sum(one.end - one.start for one in of_all))
-    low, high = capture(sample).window
-    assert whole.saving_pct == pytest.approx(100 * lost / (high - low))
-    assert whole.facts["region"] == "round_*/unbalanced"
-    assert whole.evidence[0]["ns"] == max(one.lost for one in of_all)
-    # a range by itself takes less of the capture than what is looked at
-    assert sampled(nsys_samples, sample, "openmp_imbalance", range="round_3/balanced").verdict == "clear"
-    assert sampled(nsys_samples, sample, "openmp_imbalance", from_ns=0, to_ns=1).why.startswith("No OpenMP region")
-    lacks = sampled(nsys_samples, "transformer_steps", "openmp_imbalance")
-    assert (lacks.verdict, "openmp" in lacks.command) == ("cannot_judge", True)
-
-
-@pytest.mark.parametrize(("second", "verdict", "value"), [
-    pytest.param(40_000, "clear", 0, marks=MORE), (20_000, "fires", 25),
-])  # fmt: skip
-def test_two_threads_of_openmp(library: Library, publish: Publish, second: int, verdict: str, value: float) -> None:
-    """A region takes 40 of 110 µs: the first thread works all the time, the other as long as given."""
-    events = [
-        {"event_id": n, "kind": kind, "start_ns": 0, "end_ns": end, "global_tid": tid, "parallel_id": 2}
-        for n, (kind, end, tid) in enumerate(
-            (("parallel", 40_000, made.MAIN), ("task", 40_000, made.MAIN), ("task", second, made.WORKER)), 1
-        )
-    ]
-    found = judged(library, by_hand(publish, KERNELS, openmp_event=events), "openmp_imbalance")
-    assert (found.verdict, found.saving_ns) == (verdict, (40_000 - second) // 2)
-    assert found.value == pytest.approx(value)
-    alone = judged(library, by_hand(publish, KERNELS, openmp_event=events[:1]), "openmp_imbalance")
-    assert "which threads worked" in alone.why

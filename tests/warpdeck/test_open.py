@@ -160,6 +160,7 @@ def issuer() -> Iterator[str]:
         yield address
 
 
+@pytest.mark.slow("starts a server of its own")
 def test_a_server_with_a_login_is_found_and_tells_nothing_else(desk: Desk, sample: Path, issuer: str) -> None:
     data = desk.folder / "data"
     names = {"STREAMLIT_SERVER_ALLOWED_HOSTS": "profiles.example.com", "WARPDECK_WORKER": "auto"}

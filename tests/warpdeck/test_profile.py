@@ -107,6 +107,7 @@ def test_a_program_becomes_a_report_with_findings_and_keeps_its_status(tmp_path:
     assert json.loads((tmp_path / "train.meta.json").read_text())["command"][1:] == [f"{tmp_path}/train.py", "30", "3"]
 
 
+@pytest.mark.slow("runs a program under the profiler")
 def test_only_the_steps_that_were_asked_for_are_recorded(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     script = write(tmp_path, TRAIN)

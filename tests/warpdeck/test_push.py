@@ -103,6 +103,7 @@ class Breaking:
 
 
 @pytest.mark.integration
+@pytest.mark.slow("sends a large file in pieces")
 def test_after_a_break_the_rest_is_sent(
     tmp_path: Path, address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,7 @@ def test_reports_go_to_the_server_as_they_come(
 
 
 @pytest.mark.integration
+@pytest.mark.slow("starts a server again")
 def test_reports_wait_while_the_server_is_away(
     folder: Path, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

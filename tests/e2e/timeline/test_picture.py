@@ -121,7 +121,7 @@ def test_a_report_of_nothing_says_so(page: Page, address: str) -> None:
     expect(page.get_by_text("no events to draw over time")).to_be_visible()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow("the other theme"))])
 def test_it_breaks_no_rule_of_accessibility(training: TimelinePage, theme: Literal["light", "dark"]) -> None:
     training.page.emulate_media(color_scheme=theme)
     training.open("&t0=400000000&t1=402000000&mark=401000000~here")

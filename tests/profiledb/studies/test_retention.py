@@ -114,6 +114,7 @@ def test_a_label_that_came_meanwhile_keeps_the_report(empty_library: Library, se
     assert empty_library.list()
 
 
+@pytest.mark.slow("starts workers of its own")
 def test_uploads_go_and_nothing_comes_back(settings: Settings, tmp_path: Path) -> None:
     inbox = settings.inbox
     inbox.mkdir()

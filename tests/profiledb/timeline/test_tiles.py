@@ -180,6 +180,7 @@ def test_what_hardly_repeats_is_not_summed(tmp_path: Path) -> None:
         assert area.measure_area(cursor, opened, 0, 1 << 30, [])["lanes"][0]["count"] == 20_000
 
 
+@pytest.mark.slow("starts two processes")
 def test_two_processes_may_make_the_same_file(tmp_path: Path) -> None:
     starts = np.arange(9_000) * 1_000
     shelf = library(tmp_path, {"report": report_row(0, 9_000_000), "kernel": kernels(starts, starts + 500)})
