@@ -114,7 +114,7 @@ def test_what_is_kept_is_counted_by_what_it_takes(
     draw(0)  # what Plotly and pandas make when they are used for the first time
     monkeypatch.setattr(figure_cache, "_FIGURES", SingleFlightCache())
     before = traced()
-    for number in range(1, 13):
+    for number in range(1, 41):
         draw(number)
     taken = traced() - before
     assert 0.7 * taken < figure_cache.count_bytes() < 1.4 * taken
