@@ -221,3 +221,10 @@ def _use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("WARPDECK_INBOX", "WARPDECK_LIBRARY", "WARPDECK_CLASSES"):
         monkeypatch.delenv(name, raising=False)
     return folder
+
+
+def use_copy(library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """Copy a library into ``tmp_path`` as the one of the test's dashboard, and return it."""
+    folder = tmp_path / "data"
+    copy_data(library, folder / "library")
+    return Library(_use(folder, monkeypatch) / "library")

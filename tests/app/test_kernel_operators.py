@@ -6,10 +6,9 @@ import pytest
 
 from profiledb.library.library import Library
 from profiledb.studies.trace_link import links
-from tests.app.conftest import Dashboard
+from tests.app.conftest import Dashboard, use_copy
 from tests.app.test_library_links import button
 from tests.app.test_library_page import select, table, texts
-from tests.conftest import copy_data
 from tests.support.torch_samples import INFERENCE, NSYS, TRAINING, needs_torch_samples
 
 pytestmark = needs_torch_samples
@@ -18,20 +17,13 @@ pytestmark = needs_torch_samples
 @pytest.fixture
 def pair(torch_training: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     """A copy of the two reports of a training as the library of the dashboard."""
-    return use_copy(torch_training, tmp_path, monkeypatch)
+    return use_copy(torch_training.folder, tmp_path, monkeypatch)
 
 
 @pytest.fixture
 def shelf(torch_samples: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     """A copy of all samples as the library of the dashboard."""
-    return use_copy(torch_samples, tmp_path, monkeypatch)
-
-
-def use_copy(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
-    folder = tmp_path / "data"
-    copy_data(library.folder, folder / "library")
-    monkeypatch.setenv("WARPDECK_DATA", str(folder))
-    return Library(folder / "library")
+    return use_copy(torch_samples.folder, tmp_path, monkeypatch)
 
 
 def test_a_linked_report_shows_operators_of_its_kernels(dashboard: Dashboard, pair: Library) -> None:

@@ -16,8 +16,8 @@ from profiledb.access.operations.registry import get
 from profiledb.library.library import Library
 from profiledb.studies import run_lookup
 from profiledb.studies.trends import summary_refresh
-from tests.app.conftest import Dashboard, _use
-from tests.conftest import copy_data, ingest_files
+from tests.app.conftest import Dashboard, _use, use_copy
+from tests.conftest import ingest_files
 from tests.support.ddp_samples import FOLDER, needs_ddp
 
 
@@ -31,13 +31,6 @@ def make_summarized(summarized_ddp: Path, tmp_path: Path, monkeypatch: pytest.Mo
 def pair(summarized_pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     """The same of a run of two ranks and of one GPU alone."""
     return use_copy(summarized_pair, tmp_path, monkeypatch)
-
-
-def use_copy(library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
-    folder = tmp_path / "data"
-    copy_data(library, folder / "library")
-    _use(folder, monkeypatch)
-    return Library(folder / "library")
 
 
 @pytest.mark.slow("summarizes the samples of four runs")

@@ -8,8 +8,8 @@ import pytest
 from app.views.scaling import charts
 from profiledb.library.library import Library
 from profiledb.studies.scaling import rows as scaling_rows
-from tests.app.conftest import Dashboard, _use, metrics, plain_texts
-from tests.conftest import copy_data, ingest_files
+from tests.app.conftest import Dashboard, _use, metrics, plain_texts, use_copy
+from tests.conftest import ingest_files
 from tests.profiledb.studies.test_scaling import gather, report
 from tests.support.ddp_samples import list_files, needs_ddp
 from tests.support.page_reports import Publish, insert, kernel, name
@@ -19,10 +19,7 @@ from tests.support.torch_samples import FOLDER, RANKS, needs_torch_samples
 @pytest.fixture
 def shelf(ddp: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     """A copy of the library of the samples; the dashboard of the test reads it."""
-    folder = tmp_path / "data"
-    copy_data(ddp.folder, folder / "library")
-    _use(folder, monkeypatch)
-    return Library(folder / "library")
+    return use_copy(ddp.folder, tmp_path, monkeypatch)
 
 
 @pytest.mark.slow("draws a page of fifteen reports, twice")

@@ -215,10 +215,7 @@ LOOK_S = 0.25
 @pytest.mark.integration
 @pytest.mark.slow("imports large reports, and watches the worker for a minute and a half")
 def test_an_idle_worker_is_idle(inbox: Path, empty_library: Library) -> None:
-    """A look takes under 30 ms, 1.5 % of the 2 s between looks, with finished files of every kind in the inbox.
-
-    It took 22 ms on a machine whose cores others share.
-    """
+    """A look takes under 20 ms, 1 % of the 2 s between looks, with finished files of every kind in the inbox."""
     for path in SAMPLES.glob("transformer_*"):
         (inbox / path.name).write_bytes(path.read_bytes())
     made(inbox / "b.sqlite")
@@ -231,13 +228,18 @@ def test_an_idle_worker_is_idle(inbox: Path, empty_library: Library) -> None:
         process = psutil.Process(worker.pid)
         # the last children count when they have ended; the process that prepares waits for further reports (IDLE_S)
         wait_until(Still(process).is_so, seconds=280 + IDLE_S)
-        started, before = time.monotonic(), sum(process.cpu_times()[:4])
-        wait_until(lambda: time.monotonic() - started >= 60 * LOOK_S / 2)  # as many looks as in a minute
-        took_s = sum(process.cpu_times()[:4]) - before
+        took_s = min(measure_looks(process) for _ in range(3))  # others on the machine make single ones dearer
     finally:
         worker.terminate()
         worker.wait(timeout=30)
-    assert took_s < 0.015 * 60, f"{took_s:.2f} s for as many looks as in a minute"
+    assert took_s < 0.01 * 60, f"{took_s:.2f} s for as many looks as in a minute"
+
+
+def measure_looks(process: psutil.Process) -> float:
+    """Return the CPU seconds of as many looks as a worker takes in a minute."""
+    started, before = time.monotonic(), sum(process.cpu_times()[:4])
+    wait_until(lambda: time.monotonic() - started >= 60 * LOOK_S / 2)
+    return sum(process.cpu_times()[:4]) - before
 
 
 class Still:

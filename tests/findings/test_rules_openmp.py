@@ -23,7 +23,7 @@ def test_threads_of_openmp_regions_that_wait(nsys_samples: Library) -> None:
     assert whole.saving_pct == pytest.approx(100 * lost / (high - low))
     assert whole.facts["region"] == "round_*/unbalanced"
     assert whole.evidence[0]["ns"] == max(one.lost for one in of_all)
-    # a range by itself takes less of the capture than what is looked at
+    # the balanced loop by itself waits for little of the capture
     assert sampled(nsys_samples, sample, "openmp_imbalance", range="round_3/balanced").verdict == "clear"
     assert sampled(nsys_samples, sample, "openmp_imbalance", from_ns=0, to_ns=1).why.startswith("No OpenMP region")
     lacks = sampled(nsys_samples, "transformer_steps", "openmp_imbalance")

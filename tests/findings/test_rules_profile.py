@@ -165,12 +165,12 @@ AT_ROOF: dict[str, Any] = {"sm_throughput_pct": 8.0, "memory_throughput_pct": 91
 # what ncu estimates of a launch at 91 % of its memory's peak, and how much of that it can reach
 REACHED = {
     "nothing of L2 compression": ([("MemoryL2Compression", "global", 47.8)], 0),
-    "what is left to the peak of an uneven load": ([("WorkloadImbalance", "global", 30.0)], 9),
+    "the distance of an uneven load to the peak": ([("WorkloadImbalance", "global", 30.0)], 9),
     "nothing of what rules of ours measure": (
         [("CPIStall", "global", 30.0), ("LaunchConfiguration", "global", 25.0)], 0,
     ),
     "less as it is": ([("WorkloadImbalance", "global", 4.0)], 4),
-    "of accesses within the SM, for the traffic stays": ([("UncoalescedSharedAccess", "global", 50.0)], 9),
+    "accesses within the SM, whose traffic stays": ([("UncoalescedSharedAccess", "global", 50.0)], 9),
     "of caches, for nobody counted sectors that are too many": ([("MemoryCacheAccessPattern", "global", 74.5)], 9),
     "all of what spares traffic": (
         [("UncoalescedGlobalAccess", "global", 77.0), ("MemoryCacheAccessPattern", "global", 84.0)], 84,
@@ -178,7 +178,7 @@ REACHED = {
 }  # fmt: skip
 
 
-TELLING = ("what is left to the peak of an uneven load", "of accesses within the SM, for the traffic stays",
+TELLING = ("the distance of an uneven load to the peak", "accesses within the SM, whose traffic stays",
     "all of what spares traffic")  # fmt: skip
 
 

@@ -33,7 +33,7 @@ CHOSEN = {
     "attention.ncu-rep": "a sample, of several kernels",
     "silu_triton_2025.ncu-rep": "few sections",
 }
-"""The reports that `make test` reads, each with what it has; `.ci/run` reads all of them."""
+"""Reports that `make test` reads, and the features of each; `.ci/run` reads all reports."""
 
 
 def some_reports() -> list[Any]:
