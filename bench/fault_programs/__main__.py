@@ -17,7 +17,8 @@ from bench.fault_programs.loop import PROGRAMS, Loop, wait
 GROUPS = (
     "images", "language", "arrays", "host", "training", "serving", "mixed", "applications", "services", "field",
     "workshop", "practice", "studio", "guides", "courses", "labs", "clinics", "settings", "offices", "plants", "farms",
-    "ports", "towers", "ranks", "guides_ranks", "courses_ranks", "labs_ranks", "clinics_ranks", "offices_ranks",
+    "ports", "kitchens", "towers",
+    "ranks", "guides_ranks", "courses_ranks", "labs_ranks", "clinics_ranks", "offices_ranks",
 )  # fmt: skip
 GROUPS_OF_RANKS = tuple(group for group in GROUPS if group.endswith("ranks"))
 """Groups whose programs run on several ranks, one GPU each."""

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -75,7 +75,7 @@ class Half:
 
 
 def capture(half: Half, *, per_rank: bool = False) -> None:
-    """Capture a half and export it; with ``per_rank`` each rank by itself, with a log of the GPUs' power.
+    """Capture a half; with ``per_rank`` each rank by itself, with a log of the GPUs' power.
 
     Raises:
         subprocess.SubprocessError: the program or nsys failed, or took too long.
@@ -90,11 +90,17 @@ def capture(half: Half, *, per_rank: bool = False) -> None:
     if per_rank:
         with GPUMonitor(half.stem):
             run(command)
-        reports = sorted(half.folder.glob(f"{half.stem.name}_rank*.nsys-rep"))
     else:
         half.stem.with_name(half.stem.name + ".json").write_text(run(command))
-        reports = [half.stem.with_name(half.stem.name + ".nsys-rep")]
-    for report in reports:
+
+
+def export(half: Half) -> None:
+    """Export the reports of a half, and delete them.
+
+    Raises:
+        subprocess.SubprocessError: nsys failed.
+    """
+    for report in sorted(half.folder.glob(f"{half.stem.name}*.nsys-rep")):
         # Path.with_suffix would take the half for a suffix
         export_command = make_export_command(report)
         subprocess.run(
@@ -132,6 +138,8 @@ def run(command: Sequence[str]) -> str:
 def capture_all(halves: Sequence[Half], until: float, *, per_rank: bool) -> list[str]:
     """Capture and measure all halves, on each GPU one at a time; return the halves that failed or had no time."""
     gpus: SimpleQueue[str] = SimpleQueue()
+    exporters = ThreadPoolExecutor()  # a report is exported while the next program starts
+    exports: list[Future[str | None]] = []
     for gpu in range(max(1, count_gpus())):
         gpus.put(str(gpu))
 
@@ -151,6 +159,7 @@ def capture_all(halves: Sequence[Half], until: float, *, per_rank: bool) -> list
                     check=True, capture_output=True, text=True, env=environment, timeout=2 * LONGEST_S,
                 )  # fmt: skip
             print(f"{half.stem.name}: {time.monotonic() - began:.0f} s", flush=True)
+            exports.append(exporters.submit(export_one, half))
         except subprocess.SubprocessError as error:
             print(f"{half.stem.name}: failed", flush=True)
             return f"{half.stem.name}: {error} {getattr(error, 'stderr', '')}"
@@ -166,9 +175,17 @@ def capture_all(halves: Sequence[Half], until: float, *, per_rank: bool) -> list
         measure(half)
         capture(half)
 
+    def export_one(half: Half) -> str | None:
+        try:
+            export(half)
+        except subprocess.SubprocessError as error:
+            return f"{half.stem.name}: {error}"
+        return None
+
     one_by_one = any(half.needs_all for half in halves)
-    with ThreadPoolExecutor(1 if one_by_one else max(1, count_gpus())) as pool:
-        return [failure for failure in pool.map(capture_one, halves) if failure]
+    with exporters, ThreadPoolExecutor(1 if one_by_one else max(1, count_gpus())) as pool:
+        failures = list(pool.map(capture_one, halves))
+        return [failure for failure in (*failures, *(one.result() for one in exports)) if failure]
 
 
 def main() -> int:
