@@ -94,19 +94,19 @@ def capture(half: Half, *, per_rank: bool = False) -> None:
         half.stem.with_name(half.stem.name + ".json").write_text(run(command))
 
 
-def export(half: Half) -> None:
-    """Export the reports of a half, and delete them.
-
-    Raises:
-        subprocess.SubprocessError: nsys failed.
-    """
+def export(half: Half) -> str | None:
+    """Export the reports of a half and delete them; return the failure of nsys if there is one."""
     for report in sorted(half.folder.glob(f"{half.stem.name}*.nsys-rep")):
         # Path.with_suffix would take the half for a suffix
         export_command = make_export_command(report)
-        subprocess.run(
-            [*export_command[:-2], f"{str(report).removesuffix('.nsys-rep')}.sqlite", str(report)], check=True
-        )
+        try:
+            subprocess.run(
+                [*export_command[:-2], f"{str(report).removesuffix('.nsys-rep')}.sqlite", str(report)], check=True
+            )
+        except subprocess.SubprocessError as error:
+            return f"{report.name}: {error}"
         report.unlink()
+    return None
 
 
 @cache
@@ -159,7 +159,7 @@ def capture_all(halves: Sequence[Half], until: float, *, per_rank: bool) -> list
                     check=True, capture_output=True, text=True, env=environment, timeout=2 * LONGEST_S,
                 )  # fmt: skip
             print(f"{half.stem.name}: {time.monotonic() - began:.0f} s", flush=True)
-            exports.append(exporters.submit(export_one, half))
+            exports.append(exporters.submit(export, half))
         except subprocess.SubprocessError as error:
             print(f"{half.stem.name}: failed", flush=True)
             return f"{half.stem.name}: {error} {getattr(error, 'stderr', '')}"
@@ -174,13 +174,6 @@ def capture_all(halves: Sequence[Half], until: float, *, per_rank: bool) -> list
             return
         measure(half)
         capture(half)
-
-    def export_one(half: Half) -> str | None:
-        try:
-            export(half)
-        except subprocess.SubprocessError as error:
-            return f"{half.stem.name}: {error}"
-        return None
 
     one_by_one = any(half.needs_all for half in halves)
     with exporters, ThreadPoolExecutor(1 if one_by_one else max(1, count_gpus())) as pool:
