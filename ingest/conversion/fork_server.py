@@ -21,7 +21,7 @@ from ingest.conversion.messages import ARRAYS, FILES, PREPARE, ROOT
 _MODULES = ("ingest.conversion.job", "psutil", "sqlite3")
 _SERVER_MODULES = ("numpy",)
 """DuckDB imports it to call a function in Python, which every conversion of an nsys export defines."""
-_ARRAY_MODULES = ("pandas", "pyarrow.parquet")
+_ARRAY_MODULES = ("pyarrow.parquet",)
 
 
 def main() -> int:
