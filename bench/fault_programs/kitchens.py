@@ -57,8 +57,8 @@ def menu_photos(loop: Loop, mended: bool) -> None:
             if not mended:
                 gc.collect()
                 torch.cuda.empty_cache()
-            shown = batch[0].to(memory_format=torch.channels_last).to(torch.bfloat16).div_(255.0)
-            return functional.cross_entropy(self.network(shown).float(), batch[1])
+            pixels = batch[0].to(memory_format=torch.channels_last).to(torch.bfloat16).div_(255.0)
+            return functional.cross_entropy(self.network(pixels).float(), batch[1])
 
         def configure_optimizers(self) -> Any:
             return torch.optim.AdamW(self.parameters(), lr=1e-4, fused=ON_GPU)
@@ -177,8 +177,8 @@ def footfall_maps(loop: Loop, mended: bool) -> None:
             with annotate("upload"):
                 frame = frames[number % 2].to(DEVICE, non_blocking=True)
             with annotate("count_shoppers"):
-                shown = frame.to(memory_format=torch.channels_last).to(kind).div_(255.0)
-                maps = functional.interpolate(network(shown).float(), scale_factor=2.0, mode="bilinear")
+                pixels = frame.to(memory_format=torch.channels_last).to(kind).div_(255.0)
+                maps = functional.interpolate(network(pixels).float(), scale_factor=2.0, mode="bilinear")
             with annotate("heat_map"):
                 heat.add_(maps.to(heat.device))
                 if number + 1 == loop.total:
@@ -322,9 +322,9 @@ def garment_masks(loop: Loop, mended: bool) -> None:
     with torch.inference_mode():
         for number in loop:
             truth = truths[number % 3]
-            shown = shots[number % 3].to(DEVICE, non_blocking=True).to(memory_format=torch.channels_last)
+            pixels = shots[number % 3].to(DEVICE, non_blocking=True).to(memory_format=torch.channels_last)
             with annotate("segment"):
-                logits = network(shown.to(kind).div_(255.0))
+                logits = network(pixels.to(kind).div_(255.0))
                 guess = functional.interpolate(logits, scale_factor=2.0, mode="bilinear").argmax(1)
             with annotate("iou"):
                 if mended:
@@ -335,9 +335,9 @@ def garment_masks(loop: Loop, mended: bool) -> None:
                     overlaps.append((both / either.clamp_min(1)).sum() / (either > 0).sum())
                     continue
                 shares = []
-                for worn, found in zip(truth, guess, strict=True):
+                for worn, guessed in zip(truth, guess, strict=True):
                     for garment in range(kinds):
-                        one, other = worn == garment, found == garment
+                        one, other = worn == garment, guessed == garment
                         union = (one | other).sum().item()
                         if union:
                             shares.append((one & other).sum().item() / union)
@@ -358,15 +358,15 @@ class MasterLayer(nn.Module):
         self.feed = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.GELU("tanh"))
         self.back, self.room = nn.Linear(4 * width, width), room
 
-    def forward(self, x: Tensor, said: int) -> Tensor:
+    def forward(self, x: Tensor, turn: int) -> Tensor:
         query, *new = self.inward(self.norm(x)).view(len(x), 1, 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
         if self.room:
-            place = self.start + said
+            place = self.start + turn
             for past, one in zip(self.past, new, strict=True):
                 past[:, :, place : place + 1] = one
             keys, values = (past[:, :, : place + 1] for past in self.past)
         else:
-            old = self.past if said else self.prompts.unbind(0)
+            old = self.past if turn else self.prompts.unbind(0)
             keys, values = (torch.cat((past, one), 2) for past, one in zip(old, new, strict=True))
             self.past = keys, values
         seen = functional.scaled_dot_product_attention(query, keys, values)
@@ -388,16 +388,16 @@ def game_master(loop: Loop, mended: bool) -> None:
     loop.name = "story {}"
     with torch.inference_mode():
         for number in loop:
-            token, told = torch.full((players, 1), number, device=DEVICE), []
-            for said in range(tokens):
+            token, story = torch.full((players, 1), number, device=DEVICE), []
+            for turn in range(tokens):
                 with annotate("next_word"):
                     x = known(token)
                     for layer in layers:
-                        x = layer(x, said)
+                        x = layer(x, turn)
                     token = head(x).argmax(-1)
-                    told.append(token)
+                    story.append(token)
             with annotate("send"):
-                torch.cat(told, 1).tolist()
+                torch.cat(story, 1).tolist()
 
 
 class Stars(Dataset[dict[str, Tensor]]):

@@ -142,8 +142,8 @@ def station_weeks(loop: Loop, mended: bool) -> None:
     for _ in loop:
         sensed, outlook = (one.to(DEVICE, non_blocking=True) for one in next(batches))
         with torch.autocast(DEVICE.type, torch.bfloat16):
-            told = body(lift(sensed).transpose(1, 2))[:, -1]
-        learn(optimizer, functional.smooth_l1_loss(told.float(), outlook))
+            forecast = body(lift(sensed).transpose(1, 2))[:, -1]
+        learn(optimizer, functional.smooth_l1_loss(forecast.float(), outlook))
 
 
 @program("decoding_without_graph")
@@ -205,8 +205,8 @@ def load_curves(loop: Loop, mended: bool) -> None:
             self.register_buffer("quantiles", torch.tensor([0.1, 0.5, 0.9]))
 
         def training_step(self, batch: list[Tensor], _: int) -> Tensor:
-            told = self.head(self.layers(self.lift(batch[0]))).float()
-            missed = batch[1] - told
+            estimate = self.head(self.layers(self.lift(batch[0]))).float()
+            missed = batch[1] - estimate
             return torch.maximum(self.quantiles * missed, (self.quantiles - 1.0) * missed).mean()
 
         def configure_optimizers(self) -> Any:
@@ -351,9 +351,9 @@ def docking_poses(loop: Loop, mended: bool) -> None:
                     after = score(ligand, moved)
                 with annotate("metropolis"):
                     if mended:
-                        kept = torch.rand(poses, device=DEVICE) < (energies - after).clamp(max=0.0).exp()
-                        places = torch.where(kept[:, None, None], moved, places)
-                        energies = torch.where(kept, after, energies)
+                        accepted = torch.rand(poses, device=DEVICE) < (energies - after).clamp(max=0.0).exp()
+                        places = torch.where(accepted[:, None, None], moved, places)
+                        energies = torch.where(accepted, after, energies)
                     else:
                         old, new, past, gained = (one.cpu().numpy() for one in (places, moved, energies, after))
                         taken = random.random(poses) < np.exp(np.minimum(past - gained, 0.0))
