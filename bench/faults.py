@@ -105,7 +105,11 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "blocking_launches": Fault(frozenset({"blocking_launches"}), r"blocking|LAUNCH_BLOCKING"),
     "data_parallel": Fault(frozenset({"data_parallel"}), r"data ?parallel"),
-    "graph_breaks": Fault(frozenset({"graph_breaks", "elementwise_chains"}), r"graph break|compile"),
+    "graph_breaks": Fault(
+        frozenset({"graph_breaks", "elementwise_chains"}),
+        r"graph break|compile",
+        {"launch_bound": r"Compiled code is split"},
+    ),
     "step_growth": Fault(frozenset({"step_growth"}), r"grow|slow(er|s) over|trend|drift"),
     "step_outliers": Fault(
         frozenset({"step_outliers", "os_blocking"}), r"outlier|spike|slow iteration|variance|jitter"

@@ -10,7 +10,7 @@ from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.gaps import by_hand, sampled
 from tests.support.judged_rules import judged
-from tests.support.page_reports import Publish
+from tests.support.page_reports import Publish, insert, name
 
 
 def test_graphs_are_not_launch_bound(nsys_samples: Library) -> None:
@@ -43,6 +43,23 @@ def test_small_graphs_are_launch_bound(
         assert "for CUDA graphs to be launched" in sentences.strip_sentence(found)
         assert "`jax.vmap`" in found.rule.advised(found.cause, ["JAX"])[0]
         assert not found.rule.list_changes(found.cause), "no replay has them in one graph"
+
+
+@pytest.mark.parametrize(("every", "breaks"), [(10, 12), (24, None)])
+def test_breaks_of_compiled_code_are_named(library: Library, publish: Publish, every: int, breaks: int | None) -> None:
+    """By hand: of 120 kernels, by turns a product and one that a compiler fused, some are an operator's instead."""
+    work = [(n * 10_000, n * 10_000 + 10, n * 10_000 + 20, n * 10_000 + 1_020) for n in range(120)]
+
+    def after(db: duckdb.DuckDBPyConnection) -> None:
+        insert(db, "kernel_name", [name(3, "triton_poi_fused_add_0", "elementwise")])
+        db.execute("UPDATE kernel SET name_id = 3 WHERE kernel_id % 2 = 0")
+        db.execute(f"UPDATE kernel SET name_id = 2 WHERE kernel_id % {every} = 9")
+
+    found = judged(library, by_hand(publish, work, after), "launch_bound")
+    told = sentences.strip_sentence(found)
+    assert (found.verdict, found.facts["breaks"], found.cause) == ("fires", breaks, "breaks" if breaks else None)
+    assert ("Compiled code is split: 12 times" in told, "A kernel takes" in told) == (bool(breaks), not breaks)
+    assert ("`fullgraph=True`" in found.rule.advised(found.cause, ["PyTorch"])[0]) == bool(breaks)
 
 
 def test_graph_breaks(nsys_samples: Library, library: Library, publish: Publish) -> None:

@@ -26,6 +26,7 @@ NEVER_ONE = {
     ("os_blocking", "reads"), ("weights_from_host", "copies"), ("weights_from_host", "passes"),
     ("step_growth", "last_operations"), ("pickled_tensors", "messages"), ("data_parallel", "devices"),
     ("data_parallel", "passes"), ("data_parallel", "broadcasts"),
+    ("garbage_collection", "times"), ("garbage_collection", "frees"), ("launch_bound", "breaks"),
 }  # fmt: skip
 """Counts of which a rule fires, or is clear, for several only."""
 WARM = "12.0 % of the selected time is warm-up:"

@@ -32,7 +32,7 @@
 -- says: {kernels} elementwise kernels follow each other in {chains} {chains|chain|chains}, mostly {names}. Fusing them saves at most {saved_ns} ({value} of the time).
 -- says: {kernels} elementwise kernels follow each other in {chains} {chains|chain|chains}. Fusing them saves at most {saved_ns} ({value} of the time).
 -- clear: Fusing chains of elementwise kernels would save {value} of the time.
--- advice: [graphs, PyTorch] Compile {part|these operations} as one graph: `TORCH_LOGS="graph_breaks"` lists what splits it (a print, a logger, `.item()`, a branch on data), and `fullgraph=True` makes each of them an error.
+-- advice: [graphs] -> one_graph
 -- advice: [graphs] If functions are compiled one by one, compile the one that calls them instead.
 -- advice: [not graphs] -> fuse
 -- advice: [optimizer, training, PyTorch, eager, not fused optimizer] Fuse the optimizer: `torch.optim.AdamW(fused=True)`.

@@ -8,7 +8,9 @@
 -- a loop calls for one item at a time (cause `graphs`). The rule needs at least 100 kernels. The sentence and the
 -- advice name copies of at most 64 bytes to the host, from `times` on, if there are `read_pct` or more for 100 gaps: a
 -- loop that reads its results cannot be launched ahead, nor as one CUDA graph. A step that reads its loss once at its
--- end can.
+-- end can. In code of torch.compile, kernels that no compiler made may run between those that it made: the cause is
+-- `breaks` if the kernels change from one kind to the other `break_pct` or more times for 100 kernels. Copies, products
+-- and collectives are of neither kind.
 -- needs: kernel
 -- needs: api_call
 -- includes: finding, idle
@@ -23,6 +25,7 @@
 -- param: graph_ns = 1000000 longer gaps before CUDA graphs do not count
 -- param: times = 20 fewest small copies to the host that are named
 -- param: read_pct = 2 fewest of them for 100 gaps
+-- param: break_pct = 5 fewest changes to kernels that no compiler made, for 100 kernels
 -- column: idle_ns | ns | | idle time of all GPUs in these gaps
 -- column: gaps | count | | number of these gaps
 -- column: kernels | count | | kernels in the selection
@@ -32,16 +35,20 @@
 -- column: range | name | | innermost range with at least four fifths of this time; * stands for its last number
 -- column: range_pct | % | .1f | share of this time in the range, the ranges inside it included
 -- column: reads | count | | copies of at most 64 bytes to the host, if they are many enough to be named
+-- column: breaks | count | | changes from kernels of torch.compile to others, if they are many enough to be named
 -- says: The GPU waits {value} of the time ({idle_ns}) for CUDA graphs to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}: the program launches {graphs} graphs, which together take less time than their launches.
 -- says: The GPU waits {value} of the time ({idle_ns}) for CUDA graphs to be launched, in {gaps} short {gaps|gap|gaps}: the program launches {graphs} graphs, which together take less time than their launches.
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). The CPU also reads a few bytes back from the GPU {reads} times.
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). The CPU also reads a few bytes back from the GPU {reads} times.
+-- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. Compiled code is split: {breaks} times kernels that no compiler made follow those of torch.compile.
+-- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. Compiled code is split: {breaks} times kernels that no compiler made follow those of torch.compile.
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- clear: The GPU waits {value} of the time for kernels to be launched one by one.
 -- advice: [reads] -> read_later
 -- advice: [graphs, JAX or XLA] Call a compiled function of {part|the loop} once for all: map it over the items with `jax.vmap`, or loop over steps inside of `jax.jit` with `jax.lax.scan`.
 -- advice: [graphs, not JAX, not XLA] Do more in each CUDA graph of {part|the loop}: capture the whole step instead of its parts, and work on several items at once.
+-- advice: [breaks] -> one_graph
 -- advice: [not graphs, not reads or decode or vLLM or SGLang] -> launch_less
 -- advice: [decode] Decode more sequences at once: a larger batch needs no more launches.
 -- advice: [else, FSDP or DDP, PyTorch, eager, not fused optimizer] Launch fewer and larger kernels: a fused optimizer (`fused=True`), a larger batch per GPU.
@@ -83,6 +90,16 @@ WITH RECURSIVE piece AS MATERIALIZED (
     SELECT CASE WHEN count(*) >= greatest($times::BIGINT, $read_pct::DOUBLE / 100 * (SELECT gaps FROM total))
         THEN count(*) END AS reads
     FROM selected_memop WHERE kind = 'memcpy' AND copy_kind = 2 AND bytes <= 64
+), made AS (  -- by a compiler, or by nothing but an operator of PyTorch
+    SELECT name_id, regexp_matches(short, '^triton_\w+_fused_') AS compiled FROM kernel_name
+    WHERE EXISTS (FROM kernel_name WHERE regexp_matches(short, '^triton_\w+_fused_'))
+        AND (compiled OR class IN ('elementwise', 'reduction', 'normalization', 'copy'))
+), broken AS (
+    SELECT CASE WHEN count(*) >= $break_pct::DOUBLE / 100 * (SELECT kernels FROM launched) THEN count(*) END AS breaks
+    FROM (
+        SELECT compiled, lag(compiled) OVER (PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id) AS before
+        FROM selected_kernel JOIN made USING (name_id)
+    ) WHERE before AND NOT compiled
 ), above AS (  -- the ranges around the gaps
     SELECT path_id, ns FROM (
         SELECT path_id, sum(duration_ns) AS ns FROM gap JOIN (SELECT pre, path_id FROM range) USING (pre)
@@ -107,10 +124,11 @@ WITH RECURSIVE piece AS MATERIALIZED (
 )
 SELECT CASE WHEN kernels >= 100 THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN kernels < 100 THEN 'The selection has fewer than 100 kernels.' END AS unjudged,
-    total.ns AS saving_ns, total.ns AS idle_ns, total.gaps, kernels, kernel_ns, call_ns, reads,
-    CASE WHEN reads > 0 THEN 'reads' WHEN 2 * graph.ns > total.ns THEN 'graphs' END AS cause,
+    total.ns AS saving_ns, total.ns AS idle_ns, total.gaps, kernels, kernel_ns, call_ns, reads, breaks,
+    CASE WHEN reads > 0 THEN 'reads' WHEN 2 * graph.ns > total.ns THEN 'graphs' WHEN breaks > 0 THEN 'breaks' END
+        AS cause,
     CASE WHEN cause = 'graphs' THEN replays END AS graphs,
     place.pattern AS range, 100.0 * place.ns / nullif(total.ns, 0) AS range_pct,
     (SELECT list(piece ORDER BY ns DESC) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN launched CROSS JOIN called CROSS JOIN read CROSS JOIN graph
-LEFT JOIN place ON true;
+CROSS JOIN broken LEFT JOIN place ON true;
