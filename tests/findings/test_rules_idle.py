@@ -394,6 +394,38 @@ def test_garbage_collection_by_samples(library: Library, publish: Publish) -> No
     assert (finding.facts["told_by"], finding.saving_ns) == ("CPU samples", 39_980 // 2)
 
 
+@pytest.mark.parametrize(("framework", "frees", "busy_ms", "verdict"), [
+    ("triton_poi_fused_0", 2, 6, "fires"), ("gemm", 2, 6, "cannot_judge"),
+    *(pytest.param(*one, marks=MORE) for one in (
+        ("triton_poi_fused_0", 1, 6, "cannot_judge"), ("triton_poi_fused_0", 2, 4, "cannot_judge"))),
+])  # fmt: skip
+def test_garbage_collection_by_releases(
+    library: Library, publish: Publish, framework: str, frees: int, busy_ms: int, verdict: str
+) -> None:
+    """By hand: 4 kernels of 10 ms; after each of three, code without calls, then calls of 1 µs that free memory."""
+    turn, alone = (10 + busy_ms + 1) * MS, busy_ms * MS
+    kernels = [(n * turn - 10, n * turn - 5, n * turn, n * turn + 10 * MS) for n in range(1, 5)]
+    calls = [
+        made.call(10 * n + m, 60, at + 10 * MS + alone + m * 2_000, at + 10 * MS + alone + m * 2_000 + 1_000)
+        for n, (*_, at, _) in enumerate(kernels[:3])
+        for m in range(frees)
+    ]
+    # the CPU waits for each kernel, so that its code begins where the kernel ends
+    waits = [made.call(40 + n, SYNC, at + 10, at + 10 * MS) for n, (*_, at, _) in enumerate(kernels)]
+
+    def after(db: duckdb.DuckDBPyConnection) -> None:
+        insert(db, "string", [{"string_id": 60, "value": "cudaFree_v3020"}])
+        db.execute("UPDATE kernel_name SET short = ?, demangled = ? WHERE name_id = 1", [framework, framework])
+
+    found = judged(library, by_hand(publish, kernels, after, api_call=[*calls, *waits]), "garbage_collection")
+    assert found.verdict == verdict
+    if verdict == "fires":
+        assert (found.saving_ns, found.cause) == (3 * alone, "emptied")
+        assert (found.facts["told_by"], found.facts["times"], found.facts["frees"]) == ("releases of memory", 3, 6)
+        assert "most likely `gc.collect()`" in sentences.strip_sentence(found)
+        assert "`torch.cuda.empty_cache()`" in sentences.fill_advice(found)[0]
+
+
 def test_fluctuating_use(nsys_samples: Library, library: Library, publish: Publish) -> None:
     """By hand: of 100 samples of a GPU that works for 1,000 ns, the last 30 are nearly idle; one lies outside."""
 

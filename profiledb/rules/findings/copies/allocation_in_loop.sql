@@ -101,8 +101,7 @@ WITH edge AS MATERIALIZED (
 ), late AS (
     SELECT count(*) AS calls, avg(ns) AS call_ns,
         count(*) FILTER (allocates) AS allocated,
-        count(*) FILTER (regexp_matches(function, '^(cu(da)?|hip)(Free|MemFree|MemRelease)')
-            AND NOT regexp_matches(function, 'Host')) AS freed
+        count(*) FILTER (frees_device_memory(function)) AS freed
     FROM late_call
 ), grown AS (
     SELECT sum(CASE WHEN operation = 0 THEN bytes ELSE -bytes END) AS bytes

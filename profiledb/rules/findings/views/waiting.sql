@@ -11,6 +11,10 @@ CREATE OR REPLACE MACRO is_loading(path) AS regexp_matches(path, '(?i)data_?load
 -- Return true for an OS call that puts its thread to sleep for a time.
 CREATE OR REPLACE MACRO is_sleeping(function) AS coalesce(contains(function, 'sleep'), false);
 
+-- Return true for calls that free device memory at once.
+CREATE OR REPLACE MACRO frees_device_memory(function) AS
+regexp_matches(function, '^(cu(da)?|hip)(Free|MemFree|MemRelease)') AND NOT regexp_matches(function, 'Host|Async');
+
 -- Return true if a path of ranges describes the compilation of kernels.
 CREATE OR REPLACE MACRO is_compiling(path) AS regexp_matches(path, '(?i)nvrtc|XlaCompile|(^|[^a-z])compil(e|ing|ation)'
     || '|[a-z]Compil(e|ing|ation)|compile_?(fusion|kernel|module|program|gpu)');
