@@ -223,7 +223,7 @@ def _list_containers(one: Finding, top: Iterable[Finding], window: Window) -> It
         if (
             _rank_directness(other) > _rank_directness(one)
             and not other.leads
-            and weight >= LEAST_BEFORE * _weigh_saving(other)
+            and weight >= LEAST_BEFORE * (other.shown_ns or 0)
             and mine.intersection(causes.list_claimed(other.rule, window.parts))
         ):
             yield other

@@ -80,6 +80,9 @@ def test_dense_embedding_gradients(nsys_samples: Library, library: Library, publ
     assert by_hand.facts["update_ns"] == 200 * US, "a smaller tensor is not the table"
     assert found(share, look="gemm").value == 0
     assert found(share, between=(("gemm", 201 * US, 202 * US, 132),)).value == 0, "the fill of another operation"
+    split = found(share, between=((FILL, 201 * US, 301 * US, 131_072),))
+    assert (split.facts["fill_ns"], split.facts["update_ns"]) == (200 * US, 400 * US), "a table of two fills"
+    assert split.facts["numbers"] == 2 * table
     step = ((FILL, 101, 201, 131_072), (LOOK, 204, 214, 500), (FOREACH, 300, 700, table // 65_536 * 2))
     bare = [(title, (at + s) * US, (at + e) * US, blocks) for at in (0, 1_000) for title, s, e, blocks in step]
     report = ran(publish, *bare, backward=frozenset({FILL, LOOK}), thread=AUTOGRAD)

@@ -421,6 +421,9 @@ def test_double_precision(nsys_samples: Library, library: Library, small: Callab
     assert not found.is_cause
     single = small((0, 80, "void gemm<float>(float*)", "other"))
     assert judged(library, single, "double_precision").value == 0
+    for of, ns in (("complex64_float32_complex64", 0), ("complex128_float64_complex128", 80), ("float32_float64", 80)):
+        named_by_types = small((0, 80, f"cupy_multiply__{of}", "elementwise"))
+        assert judged(library, named_by_types, "double_precision").facts["double_ns"] == ns
     double_ns = union((a, b) for a, b, title, *_ in named("kernels") if "f64f64" in title)
     assert judged(nsys_samples, "kernels.nsys-rep", "double_precision").facts["double_ns"] == double_ns
 

@@ -226,6 +226,14 @@ def test_growth(capture: Capture, library: Library, nsys_samples: Library) -> No
     outliers = {9: 900, 15: 600}  # by Pearson's correlation, these two hide that all others grow
     lasts = [outliers.get(n, 100 + 4 * n) for n in range(20)]
     assert judged(library, loop(capture, lasts), "step_growth").verdict == "fires"
+    growing = [120 if n in outliers else last for n, last in enumerate(lasts)]
+    for ends in (600, 900):  # twice the median of the last third, which is 166 µs, is the most that growth explains
+        lasts = [*growing[:9], ends, *growing[10:]]
+        found = judged(library, loop(capture, lasts), "step_growth")
+        base = found.facts["first_ns"] - (found.facts["last_ns"] - found.facts["first_ns"]) / 4
+        base = max(base, min(lasts) * US)
+        counted = (min(last * US, 2 * found.facts["last_ns"]) for last in lasts)
+        assert found.at_most_ns == pytest.approx(sum(max(0, last - base) for last in counted), abs=1)
     late = judged(library, loop(capture, [100] * 8 + [101]), "step_growth")
     assert late.verdict == "clear"
     assert sampled(nsys_samples, "idle_host_bound", "step_growth", warmup="exclude").verdict == "clear"

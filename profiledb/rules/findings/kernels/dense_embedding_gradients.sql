@@ -3,12 +3,13 @@
 -- The time of kernels and memsets that fill a dense gradient with zeros and of the optimizer's kernels that update a
 -- table, as a share of the active span (first to last operation of each GPU). The backward pass of an embedding fills
 -- the gradient right before its own kernels, in one pass and without a matrix product between them: the longest fills
--- there (half as long as the longest, or more) count. Their grid tells the size of the table: 128 threads of 4, 8 or
--- 16 numbers, the most that memory at 2.5 times its peak could fill in that time (constants compress). Kernels of
--- PyTorch's foreach and fused optimizers update 65,536 numbers per block, of which the table has its share; other
--- kernels beside the backward pass count if their grid is that of the fill or larger. The saving is all of it, because
--- an update of the rows that a batch looks up takes little. Models of language look up most rows of their table, and
--- spend little time on it: the threshold is high.
+-- there (half as long as the longest, or more) count. Their grid tells the size of the table: 128 threads of 4, 8 or 16
+-- numbers, the most that memory at 2.5 times its peak could fill in that time (constants compress). Fills in a row with
+-- equal grids add up: PyTorch splits that of a table of more than 2 GB. Kernels of PyTorch's foreach and fused
+-- optimizers update 65,536 numbers per block, of which the table has its share; other kernels beside the backward pass
+-- count if their grid is that of the fill or larger. The saving is all of it, because an update of the rows that a
+-- batch looks up takes little. Models of language look up most rows of their table, and spend little time on it: the
+-- threshold is high.
 -- needs: kernel
 -- includes: finding, training, peak
 -- selects: part
@@ -63,8 +64,16 @@ WITH kind AS MATERIALIZED (
     WHERE one.kind IN ('kernel', 'memset')
 ), looked AS (
     SELECT device_id, stream_id, segment, max(start_ns) AS last_ns FROM placed WHERE looks GROUP BY ALL
+), part AS (  -- of a fill that takes several kernels
+    SELECT *, coalesce(NOT lag(fills) OVER lane OR blocks <> lag(blocks) OVER lane, true) AS is_first FROM placed
+    WINDOW lane AS (PARTITION BY device_id, stream_id ORDER BY start_ns, id)
 ), filled AS (
-    SELECT placed.*, end_ns - start_ns AS ns FROM placed JOIN looked USING (device_id, stream_id, segment)
+    SELECT part.*, end_ns - start_ns AS ns FROM (
+        SELECT *, count_if(is_first) OVER (
+                PARTITION BY device_id, stream_id ORDER BY start_ns, id ROWS UNBOUNDED PRECEDING
+            ) AS fill
+        FROM part
+    ) AS part JOIN looked USING (device_id, stream_id, segment)
     WHERE fills AND start_ns < last_ns AND end_ns - start_ns >= $least_ns::BIGINT
     QUALIFY 2 * (end_ns - start_ns) >= max(end_ns - start_ns) OVER (PARTITION BY device_id, stream_id, segment)
 ), sized AS MATERIALIZED (
@@ -74,7 +83,10 @@ WITH kind AS MATERIALIZED (
         )), blocks * 512)::BIGINT AS numbers
     FROM filled LEFT JOIN gpu_bandwidth ON gpu_id = device_id
 ), by_segment AS (
-    SELECT device_id, stream_id, segment, max(numbers) AS numbers, max(blocks) AS blocks FROM sized GROUP BY ALL
+    SELECT device_id, stream_id, segment, max(numbers) AS numbers, max(blocks) AS blocks FROM (
+        SELECT device_id, stream_id, segment, fill, sum(numbers) AS numbers, max(blocks) AS blocks
+        FROM sized GROUP BY ALL
+    ) GROUP BY ALL
 ), every AS (
     SELECT sum(numbers) AS numbers, max(numbers) AS most, min(blocks) AS blocks, count(*) AS tables FROM by_segment
 ), updated AS MATERIALIZED (
@@ -90,6 +102,10 @@ WITH kind AS MATERIALIZED (
 ), total AS (
     SELECT coalesce((SELECT sum(ns) FROM sized), 0)::BIGINT AS fill_ns,
         coalesce((SELECT sum(ns) FROM by_name), 0)::BIGINT AS update_ns
+), largest AS (  -- an update of the table has no more numbers than all updates
+    SELECT least(any_value(every.most), sum(updated.blocks) FILTER (several) * 65536 // any_value(tables))::BIGINT
+        AS numbers
+    FROM every LEFT JOIN updated ON true
 ), shown AS (
     SELECT {
             'name': any_value(readable), 'ns': sum(ns)::BIGINT, 'count': sum(launches)::BIGINT, 'kernel': kernel
@@ -100,8 +116,8 @@ WITH kind AS MATERIALIZED (
     ) JOIN kernel_key USING (name_id) GROUP BY kernel
 )
 SELECT 100.0 * (fill_ns + update_ns) / nullif(finding_window.ns, 0) AS value, fill_ns + update_ns AS saving_ns,
-    fill_ns, update_ns, every.tables, every.most AS numbers, CASE WHEN every.tables > 0 THEN (
+    fill_ns, update_ns, every.tables, largest.numbers, CASE WHEN every.tables > 0 THEN (
             SELECT readable FROM placed JOIN kernel_key USING (name_id) WHERE looks
             GROUP BY readable ORDER BY sum(end_ns - start_ns) DESC, readable LIMIT 1
         ) END AS kernel, (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
-FROM finding_window CROSS JOIN total CROSS JOIN every;
+FROM finding_window CROSS JOIN total CROSS JOIN every CROSS JOIN largest;

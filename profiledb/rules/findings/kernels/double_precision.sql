@@ -1,15 +1,15 @@
 -- title: Double precision
 -- question: Does the program compute in FP64?
--- The time of kernels whose names indicate FP64 (dgemm, d884, double), as a share of the active span (first to last
--- operation of each GPU). In a name that also has a smaller type, `double` counts only as a pointer or as the first
--- argument of a template: elsewhere it is a number passed to the kernel, like the learning rate of a fused optimizer
--- or the mean of random numbers. Kernels count, too, that directly follow in the stream and join or copy numbers of
--- eight bytes, or cast: they move FP64. Simulations need FP64; networks rarely do, and get it from NumPy arrays, which
--- have 64 bits by default. So it is no choice if the program trains a network, or if a framework of networks
--- multiplies in fewer bits. If FP64 then takes a quarter of the kernel time or more, the finding precedes others about
--- kernels, all of which take less time in FP32. The saving supposes TF32 for products (FP32 before Ampere) at the
--- peaks of this GPU, half of the time for other kernels, which move twice the bytes, and no cast. The cause is `moved`
--- if joins, copies and casts take a quarter of the time.
+-- The time of kernels whose names indicate FP64 (dgemm, d884, double, CuPy's float64), as a share of the active span
+-- (first to last operation of each GPU). In a name that also has a smaller type, `double` counts only as a pointer or
+-- as the first argument of a template: elsewhere it is a number passed to the kernel, like the learning rate of a fused
+-- optimizer or the mean of random numbers. Kernels count, too, that directly follow in the stream and join or copy
+-- numbers of eight bytes, or cast: they move FP64. Simulations need FP64; networks rarely do, and get it from NumPy
+-- arrays, which have 64 bits by default. So it is no choice if the program trains a network, or if a framework of
+-- networks multiplies in fewer bits. If FP64 then takes a quarter of the kernel time or more, the finding precedes
+-- others about kernels, all of which take less time in FP32. The saving supposes TF32 for products (FP32 before Ampere)
+-- at the peaks of this GPU, half of the time for other kernels, which move twice the bytes, and no cast. The cause is
+-- `moved` if joins, copies and casts take a quarter of the time.
 -- needs: kernel
 -- includes: finding, work, tensor, peak, program
 -- selects: part

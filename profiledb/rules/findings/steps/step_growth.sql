@@ -5,8 +5,9 @@
 -- least `correlation`). If times scatter, but steps launch more and more (rank correlation of at least `steadily`),
 -- the growth is that of the time for which their operations keep the GPU busy. The rule needs at least 9 steps. The
 -- saving is the time that steps take above the first one, by the line through both medians, which is never below the
--- shortest step; of steps that launch more, the share of each that goes to operations beyond the fewest. Growth comes
--- before the places in which steps spend it.
+-- shortest step; a step counts with at most `most` times the median of the last third, because growth makes no outlier.
+-- Of steps that launch more, it is the share of each that goes to operations beyond the fewest. Growth comes before the
+-- places in which steps spend it.
 -- needs: range
 -- includes: waiting
 -- selects: part
@@ -17,6 +18,7 @@
 -- param: threshold = 10 fires at or above this growth
 -- param: correlation = 0.7 lowest rank correlation between step time and step number
 -- param: steadily = 0.95 lowest rank correlation between the operations of a step and its number
+-- param: most = 2 longest step that growth explains, in medians of the last third
 -- column: steps | count | | steps that count
 -- column: first_ns | ns | .1f | median step time of the first third
 -- column: last_ns | ns | .1f | median step time of the last third
@@ -64,7 +66,8 @@ WITH step AS MATERIALIZED (
 ), worst AS (
     SELECT * FROM grown ORDER BY growth DESC, pid LIMIT 1
 ), above AS (
-    SELECT sum(CASE WHEN by_load THEN ns * (1 - least / operations) ELSE greatest(0, ns - base_ns) END)::BIGINT AS ns
+    SELECT sum(CASE WHEN by_load THEN ns * (1 - least / operations)
+            ELSE greatest(0, least(ns, $most::DOUBLE * last_ns) - base_ns) END)::BIGINT AS ns
     FROM step JOIN worst USING (pid) WHERE growth > 0
 ), shown AS (
     SELECT place, {

@@ -43,14 +43,16 @@ CREATE OR REPLACE MACRO is_condition(name) AS
 regexp_matches(name, 'ReduceOp<bool,|(Binary|AUnary|BUnary)Functor<([\w:]+, )+bool,');
 
 -- Kernels that compute in FP64. In a name that also has a smaller type, `double` counts only as a pointer or as the
--- first argument of a template: elsewhere it is a number passed to the kernel.
+-- first argument of a template: elsewhere it is a number passed to the kernel. CuPy's kernels are named after the types
+-- of their arguments (cupy_multiply__complex128_float64_complex128).
 CREATE OR REPLACE VIEW double_kernel AS
 SELECT name_id, coalesce(bits = 64, false) AS is_product, unit
 FROM (SELECT name_id, demangled FROM kernel_name) AS named
 LEFT JOIN (SELECT name_id, bits, unit FROM product_name) USING (name_id)
 WHERE bits = 64 OR (
         bits IS NULL AND (
-            regexp_matches(demangled, 'dgemm|[^a-z]d884|dgemv|<double\b|\bdouble( const)? ?\*') OR (
+            regexp_matches(demangled,
+                'dgemm|[^a-z]d884|dgemv|<double\b|\bdouble( const)? ?\*|^cupy_\w*_(float64|complex128)') OR (
                 regexp_matches(demangled, '\bdouble\b')
                 AND NOT regexp_matches(demangled, '\b(float[248]?|(__)?half2?|Half|BFloat16|(__nv_)?bfloat16)\b')
             )
