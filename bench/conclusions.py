@@ -69,13 +69,13 @@ class Row:
 
 
 def list_findings(library: Library, name: str) -> list[Finding]:
-    """Return the findings of a capture that cost time and have no parent, in the order of pages; its remarks if none
-    does."""
+    """Return the findings of a capture that cost time and have no parent, then its remarks, in the order of pages."""
     report = library.find(name)
     params = get_page_params(library, report, {})
     part = judge.find_steady_part(library, report, params)
     findings = judge.judge(library, report, params, rulebook.load(None).values(), part)
-    return judge.select_costly(findings) or [one for one in findings if one.verdict == "fires"]
+    remarks = [one for one in findings if one.verdict == "fires" and not one.parent and not one.rule.costs]
+    return [*judge.select_costly(findings), *remarks]
 
 
 def find_fault(pair: str) -> Fault:

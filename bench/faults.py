@@ -27,7 +27,7 @@ FAULTS: Mapping[str, Fault] = {
         frozenset({"copies_exceed_compute", "no_overlap", "round_trips", "weights_from_host"}),
         r"H2D|host-to-device|transfer",
     ),
-    "double_precision": Fault(frozenset({"double_precision"}), r"fp64|double"),
+    "double_precision": Fault(frozenset({"double_precision"}), r"fp64|double", {"hot_kernel": r"^Look for FP64"}),
     "checkpointing_without_need": Fault(frozenset({"recomputation"}), r"recomput|checkpoint"),
     "memory_that_grows": Fault(frozenset({"allocation_in_loop", "memory_growth"}), r"memory (growth|leak)|grows"),
     "allocation_in_each_step": Fault(frozenset({"allocation_in_loop"}), r"cudaMalloc|cudaFree|allocat"),

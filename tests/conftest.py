@@ -245,6 +245,7 @@ def put_together(
             for path in other.reports.glob(f"{manifest.id}.*"):
                 copy(path, library.reports / path.name)
             library.catalog.add_report(manifest)
+            conversion_cache.share_views(library, manifest.id)
         jobs = [job for job in other.catalog.jobs() if names is None or job.name in names]
         library.catalog.put_job(*(replace(job, path=str(inbox / job.name)) for job in jobs))
 

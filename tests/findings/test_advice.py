@@ -228,6 +228,8 @@ def test_sentences_speak_of_the_programs_platform() -> None:
         ("exposed_communication", "exchange", ("PyTorch",), "TrainPipelineSparseDist", "SemiSync"),
         ("exposed_communication", "exchange", ("PyTorch", "TorchRec pipeline"), "SemiSync", "PipelineSparseDist"),
         ("launch_bound", "reads", ("PyTorch",), ".item()", "CUDA graph"),
+        ("hot_kernel", None, ("Numba",), "np.float32(0.5)", ""),
+        ("hot_kernel", None, ("CuPy",), "ncu --set full", "np.float32"),
     ],
 )
 def test_advice_applies(rule: str, cause: str | None, traits: tuple[str, ...], has: str, lacks: str) -> None:

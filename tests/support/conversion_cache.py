@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from profiledb.library.library import Library
+from profiledb.studies import prefetch
 from tests.support import ingestion
 
 VARIABLE = "WARPDECK_TEST_KEPT"
@@ -68,6 +70,19 @@ def share_answers(library: Path) -> None:
     shared.mkdir(exist_ok=True)
     (library / "derived").mkdir(exist_ok=True)
     (library / "derived" / "answers").symlink_to(shared, target_is_directory=True)
+
+
+def share_views(library: Library, report_id: str) -> None:
+    """Give a library the stored views of this run (``report/stored_views.py``), as a worker stores them: a process that
+    opens a report creates none. They are bound to this report if no library had them yet."""
+    views = library.derived.views
+    if views.exists():
+        return
+    shared = Path(os.environ[VARIABLE]) / "views"
+    shared.mkdir(exist_ok=True)
+    views.parent.mkdir(exist_ok=True)
+    views.symlink_to(shared, target_is_directory=True)
+    prefetch.store_views(library, report_id)
 
 
 def _key(files: Sequence[Path]) -> str:

@@ -16,6 +16,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report import store
 from profiledb.report.schema import SCHEMA_VERSION
+from tests.support import conversion_cache
 
 Fill = Callable[[duckdb.DuckDBPyConnection], None]
 Publish = Callable[..., str]
@@ -109,6 +110,7 @@ def make_publisher(library: Library, folder: Path) -> Publish:
         library.publish(
             path, Manifest(report_id, SCHEMA_VERSION, f"{report_id}.rep", kind, report_id, 1, rows=of_kind(kind))
         )
+        conversion_cache.share_views(library, report_id)
         return report_id
 
     return publish_

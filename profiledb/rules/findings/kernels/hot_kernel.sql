@@ -27,6 +27,7 @@
 -- says: {kernel} takes {value} of the kernel time ({total_ns} in {launches} {launches|launch|launches}).
 -- clear: No kernel that matters takes more than {value} of the kernel time.
 -- advice: [few results] If the threads of {kernel} add into these {result_bytes} by atomics, they wait for each other: let each block add in shared memory first, and then its sums to the result.
+-- advice: [Numba, not few results] Look for FP64 in {kernel} first: a constant of Python beside arrays of FP32 makes Numba compute in FP64, and `np.float32(0.5)` does not.
 -- advice: [not HIP] Profile {kernel} with `ncu --set full -k {filter|regex:NAME} --launch-count 3 -o report PROGRAM`, then link that report in the Library: it shows what limits the kernel.
 -- advice: [HIP] Profile {kernel} with `rocprof-compute profile`: it shows what limits the kernel.
 -- source: nsys-ai (one name over 50 % of the kernel time)
