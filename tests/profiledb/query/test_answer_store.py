@@ -128,7 +128,7 @@ def test_no_room_keeps_nothing(library: Library, report_id: str, monkeypatch: py
 
 
 def test_a_folder_that_cannot_be_written_stops_no_answer(library: Library, report_id: str) -> None:
-    library.derived.answers.parent.mkdir()
+    library.derived.answers.parent.mkdir(exist_ok=True)
     library.derived.answers.write_text("a file stands in its place")
     assert len(answer_store.run(library, report_id, "kernels")) == 2
 
