@@ -144,6 +144,20 @@ def test_a_cause_precedes_the_place_of_whose_time_it_explains_half(nsys_samples:
     assert list(found) == ["large", "place", "elsewhere", "small"]
 
 
+@pytest.mark.parametrize(("cause_ms", "order"), [(99, ["choice", "cause"]), (101, ["cause", "choice"])])
+def test_a_cause_precedes_a_choice_by_half_of_its_whole_saving(
+    nsys_samples: Library, cause_ms: int, order: list[str]
+) -> None:
+    """A choice of 200 ms counts as little more than 100 among others."""
+    copies = HEADER + "-- parts: copies\n"
+    found = judged(
+        nsys_samples,
+        rule("choice", "SELECT 12.0 AS value, 200000000 AS saving_ns;", copies + "-- weight: low\n"),
+        rule("cause", f"SELECT 12.0 AS value, {cause_ms}000000 AS saving_ns;", copies),
+    )
+    assert list(found) == order
+
+
 def test_no_cause_precedes_a_place_that_leads_it(nsys_samples: Library) -> None:
     """Copies of 150 ms that no fix of a wait within them removes, and such a wait of 80 ms."""
     copies = HEADER + "-- parts: copies\n"

@@ -58,7 +58,7 @@ def test_breaks_of_compiled_code_are_named(library: Library, publish: Publish, e
     found = judged(library, by_hand(publish, work, after), "launch_bound")
     told = sentences.strip_sentence(found)
     assert (found.verdict, found.facts["breaks"], found.cause) == ("fires", breaks, "breaks" if breaks else None)
-    assert ("Compiled code is split: 12 times" in told, "A kernel takes" in told) == (bool(breaks), not breaks)
+    assert ("follow those of torch.compile 12 times" in told, "A kernel takes" in told) == (bool(breaks), not breaks)
     assert ("`fullgraph=True`" in found.rule.advised(found.cause, ["PyTorch"])[0]) == bool(breaks)
 
 

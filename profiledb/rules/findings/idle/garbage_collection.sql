@@ -76,7 +76,7 @@ WITH collected AS (
     SELECT tid, arg_min(since_ns, start_ns) AS s, min(start_ns) AS e, count(*) AS frees
     FROM called WHERE frees GROUP BY tid, row HAVING count(*) >= $frees::INTEGER AND e - s >= $least_ns::BIGINT
 ), waited AS MATERIALIZED (
-    SELECT gap_id, device_id, idle.s, idle.e, ns, pre, frees, emptied.e AS freed_ns
+    SELECT device_id, idle.s, idle.e, ns, pre, emptied.e AS freed_ns
     FROM (FROM selected_idle(2000, NULL) WHERE reason IN ('host code', 'OS runtime call')) AS idle
     ASOF JOIN emptied ON idle.tid = emptied.tid AND idle.e <= emptied.e
     WHERE idle.s >= emptied.s

@@ -8,9 +8,8 @@
 -- a loop calls for one item at a time (cause `graphs`). The rule needs at least 100 kernels. The sentence and the
 -- advice name copies of at most 64 bytes to the host, from `times` on, if there are `read_pct` or more for 100 gaps: a
 -- loop that reads its results cannot be launched ahead, nor as one CUDA graph. A step that reads its loss once at its
--- end can. In code of torch.compile, kernels that no compiler made may run between those that it made: the cause is
--- `breaks` if the kernels change from one kind to the other `break_pct` or more times for 100 kernels. Copies, products
--- and collectives are of neither kind.
+-- end can. In code of torch.compile the cause is `breaks` if kernels of PyTorch's operators (elementwise, copies,
+-- reductions, normalization) follow the compiler's own `break_pct` or more times for 100 kernels.
 -- needs: kernel
 -- needs: api_call
 -- includes: finding, idle
@@ -25,7 +24,7 @@
 -- param: graph_ns = 1000000 longer gaps before CUDA graphs do not count
 -- param: times = 20 fewest small copies to the host that are named
 -- param: read_pct = 2 fewest of them for 100 gaps
--- param: break_pct = 5 fewest changes to kernels that no compiler made, for 100 kernels
+-- param: break_pct = 5 fewest changes from the compiler's kernels to those of operators, for 100 kernels
 -- column: idle_ns | ns | | idle time of all GPUs in these gaps
 -- column: gaps | count | | number of these gaps
 -- column: kernels | count | | kernels in the selection
@@ -35,13 +34,13 @@
 -- column: range | name | | innermost range with at least four fifths of this time; * stands for its last number
 -- column: range_pct | % | .1f | share of this time in the range, the ranges inside it included
 -- column: reads | count | | copies of at most 64 bytes to the host, if they are many enough to be named
--- column: breaks | count | | changes from kernels of torch.compile to others, if they are many enough to be named
+-- column: breaks | count | | changes from the compiler's kernels to those of operators, if they are many enough to be named
 -- says: The GPU waits {value} of the time ({idle_ns}) for CUDA graphs to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}: the program launches {graphs} graphs, which together take less time than their launches.
 -- says: The GPU waits {value} of the time ({idle_ns}) for CUDA graphs to be launched, in {gaps} short {gaps|gap|gaps}: the program launches {graphs} graphs, which together take less time than their launches.
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). The CPU also reads a few bytes back from the GPU {reads} times.
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians). The CPU also reads a few bytes back from the GPU {reads} times.
--- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. Compiled code is split: {breaks} times kernels that no compiler made follow those of torch.compile.
--- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. Compiled code is split: {breaks} times kernels that no compiler made follow those of torch.compile.
+-- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. Compiled code is split: kernels that PyTorch launches one by one follow those of torch.compile {breaks} times.
+-- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. Compiled code is split: kernels that PyTorch launches one by one follow those of torch.compile {breaks} times.
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, {range_pct} of it in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- clear: The GPU waits {value} of the time for kernels to be launched one by one.
@@ -90,7 +89,7 @@ WITH RECURSIVE piece AS MATERIALIZED (
     SELECT CASE WHEN count(*) >= greatest($times::BIGINT, $read_pct::DOUBLE / 100 * (SELECT gaps FROM total))
         THEN count(*) END AS reads
     FROM selected_memop WHERE kind = 'memcpy' AND copy_kind = 2 AND bytes <= 64
-), made AS (  -- by a compiler, or by nothing but an operator of PyTorch
+), made AS (  -- by the compiler, or for one operator
     SELECT name_id, regexp_matches(short, '^triton_\w+_fused_') AS compiled FROM kernel_name
     WHERE EXISTS (FROM kernel_name WHERE regexp_matches(short, '^triton_\w+_fused_'))
         AND (compiled OR class IN ('elementwise', 'reduction', 'normalization', 'copy'))
