@@ -32,7 +32,7 @@ $(VENV)/.installed: $(VENV)/.made $(PINS)
 	$(PIP) -e '.$(EXTRAS)'
 	@touch $@
 
-# Of PyTorch, SciPy and SymPy tests import a small part, which Python compiles when it does: 25 s less.
+# Of PyTorch, SciPy and SymPy tests import a small part, which Python compiles when it does: 20 s less.
 $(VENV)/.installed-test: $(VENV)/.installed
 	$(PIP) --no-compile -e '.[test]'
 	@touch $@
