@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -113,6 +114,13 @@ def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < limit, "it did not happen in time"
         time.sleep(0.02)
+
+
+def is_converting(library: Library, pattern: str = "*/scratch/report.nsys-rep") -> bool:
+    """Return True if a conversion has such a file in its folder. A worker that starts removes all of them first."""
+    with suppress(FileNotFoundError):
+        return any(library.work.glob(pattern))
+    return False
 
 
 Ingest = Callable[..., Ingested]

@@ -29,7 +29,7 @@ from profiledb.library.version import OLDEST_SCHEMA
 from profiledb.report.schema import ADDED, SCHEMA_VERSION, read_tables
 from tests.app.conftest import Dashboard
 from tests.app.web.client import ask, session
-from tests.conftest import ROOT, run_ingest, wait_until
+from tests.conftest import ROOT, is_converting, run_ingest, wait_until
 from tests.support.every_report import slow_but
 from tests.support.processes import start_worker
 
@@ -122,7 +122,7 @@ def test_a_worker_that_is_killed_during_an_upgrade_loses_nothing(tmp_path: Path)
     library = unpacked(FIRST, tmp_path)
     worker = start_worker(tmp_path / "inbox", library, "--samples", "off")
     try:
-        wait_until(lambda: any(library.work.glob("*/report.duckdb")))
+        wait_until(lambda: is_converting(library, "*/report.duckdb"))
     finally:
         worker.kill()
         worker.wait()

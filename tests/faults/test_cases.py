@@ -17,7 +17,7 @@ from ingest.formats.nsys_report import END, MAGIC
 from profiledb.errors import ReportNotFoundError
 from profiledb.library.library import Library
 from profiledb.query import analysis
-from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
+from tests.conftest import ROOT, SAMPLES, Ingest, is_converting, wait_until
 from tests.support import exports
 from tests.support.dropped_files import job_of, made, stand_in
 from tests.support.linux_kernels import INOTIFY, without
@@ -70,7 +70,7 @@ def test_case_01_killed_while_hashing(inbox: Path, empty_library: Library, tmp_p
         file.write(END)
     tool, _ = held_nsys(tmp_path)
     with running(inbox, empty_library, nsys=tool):
-        wait_until(lambda: any(empty_library.work.glob("*/scratch")))
+        wait_until(lambda: is_converting(empty_library, "*/scratch"))
     wait_until(lambda: not processes_in(empty_library.work))
     assert empty_library.list() == []
     source.unlink()
@@ -122,7 +122,7 @@ def test_case_14_rewritten_while_it_is_read(inbox: Path, empty_library: Library,
     source = with_export(inbox)
     tool, go = held_nsys(tmp_path)
     with running(inbox, empty_library, nsys=tool):
-        wait_until(lambda: any(empty_library.work.glob("*/scratch/report.nsys-rep")))
+        wait_until(lambda: is_converting(empty_library))
         content = bytearray(source.read_bytes())
         content[len(content) // 2] ^= 1
         source.write_bytes(content)
@@ -139,7 +139,7 @@ def test_case_17_deleted_while_it_is_converted(inbox: Path, empty_library: Libra
     source = with_export(inbox)
     tool, go = held_nsys(tmp_path)
     with running(inbox, empty_library, nsys=tool):
-        wait_until(lambda: any(empty_library.work.glob("*/scratch/report.nsys-rep")))
+        wait_until(lambda: is_converting(empty_library))
         source.unlink()
         (inbox / "a.sqlite").unlink()
         go.touch()

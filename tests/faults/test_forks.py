@@ -15,7 +15,7 @@ import pytest
 from ingest.conversion.fork_client import SERVER
 from ingest.process_endings import TRIES
 from profiledb.library.library import Library
-from tests.conftest import ROOT, wait_until
+from tests.conftest import ROOT, is_converting, wait_until
 from tests.support.dropped_files import SAMPLE, job_of, made, stand_in
 from tests.support.processes import processes_in, start_worker
 
@@ -67,10 +67,6 @@ def worker(inbox: Path, empty_library: Library, tmp_path: Path) -> Iterator[subp
         process.wait()
 
 
-def converting(library: Library) -> bool:
-    return any(library.work.glob("*/scratch/report.nsys-rep"))
-
-
 def test_a_server_that_is_killed_is_started_again(
     worker: subprocess.Popen[bytes], inbox: Path, empty_library: Library
 ) -> None:
@@ -91,7 +87,7 @@ def test_what_it_forked_outlives_it_and_is_ended_by_the_worker(
     worker: subprocess.Popen[bytes], inbox: Path, empty_library: Library
 ) -> None:
     (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
-    wait_until(lambda: converting(empty_library))
+    wait_until(lambda: is_converting(empty_library))
     server = server_of(worker.pid)
     assert server is not None
     (conversion,) = [child for child in psutil.Process(worker.pid).children() if child.pid != server.pid]
@@ -109,12 +105,12 @@ def test_a_conversion_that_is_killed_is_the_failure_of_its_file(
 ) -> None:
     path = inbox / "a.nsys-rep"
     path.write_bytes(SAMPLE.read_bytes())
-    wait_until(lambda: converting(empty_library))
+    wait_until(lambda: is_converting(empty_library))
     server = server_of(worker.pid)
     assert server is not None
     over: list[psutil.Process] = [server]
     while len(over) <= TRIES:
-        wait_until(lambda: len(_beside(worker, over)) == 1 and converting(empty_library))
+        wait_until(lambda: len(_beside(worker, over)) == 1 and is_converting(empty_library))
         (conversion,) = _beside(worker, over)
         conversion.send_signal(signal.SIGSEGV)
         over.append(conversion)
@@ -249,7 +245,7 @@ def once(inbox: Path, empty_library: Library, tmp_path: Path) -> Iterator[subpro
     tool = stand_in(tmp_path, "sleep 600")
     process = start_worker(inbox, empty_library, "--once", "--strict", WARPDECK_NSYS=str(tool))
     try:
-        wait_until(lambda: converting(empty_library))
+        wait_until(lambda: is_converting(empty_library))
         assert server_of(process.pid) is None
         yield process
     finally:
@@ -273,7 +269,7 @@ def test_a_conversion_of_a_command_that_is_killed_is_the_failure_of_its_file(
 ) -> None:
     over: set[int] = set()
     for _ in range(TRIES):
-        wait_until(lambda: bool(_busy(once, over)) and converting(empty_library))
+        wait_until(lambda: bool(_busy(once, over)) and is_converting(empty_library))
         (conversion,) = _busy(once, over)
         conversion.send_signal(signal.SIGSEGV)
         over.add(conversion.pid)

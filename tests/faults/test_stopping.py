@@ -17,7 +17,7 @@ from bench.pages import run_server
 from profiledb.library.library import Library
 from profiledb.library.worker_lock import is_library_locked
 from profiledb.shutdown_deadline import SHUTDOWN_S
-from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
+from tests.conftest import ROOT, SAMPLES, Ingest, is_converting, wait_until
 from tests.support.dropped_files import SAMPLE, stand_in
 from tests.support.processes import processes_in, start_worker
 
@@ -29,7 +29,7 @@ def test_a_signal_ends_the_conversion_at_hand(
     for name in ("a", "b", "c"):
         (inbox / f"{name}.nsys-rep").write_bytes(SAMPLE.read_bytes() + name.encode() + b"U3w[END]")
     worker = start_worker(inbox, empty_library, WARPDECK_NSYS=str(stand_in(tmp_path, "sleep 600")))
-    wait_until(lambda: any(empty_library.work.glob("*/scratch/report.nsys-rep")))
+    wait_until(lambda: is_converting(empty_library))
     worker.send_signal(number)
     assert worker.wait(timeout=10) == 0
     assert not processes_in(empty_library.work)
@@ -70,7 +70,7 @@ def test_the_worker_ends_with_a_dashboard_that_is_killed_in_the_middle_of_a_conv
     code = "import time; from app import worker_process; worker_process.check_worker(); time.sleep(600)"
     dashboard = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=os.environ | settings)
     try:
-        wait_until(lambda: any(empty_library.work.glob("*/scratch/report.nsys-rep")))
+        wait_until(lambda: is_converting(empty_library))
     finally:
         dashboard.kill()
         dashboard.wait()

@@ -18,7 +18,7 @@ from profiledb.library.catalog import Job
 from profiledb.library.inbox.folder import FolderInbox
 from profiledb.library.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.conftest import CORPUS, SAMPLES, Ingest, wait_until
+from tests.conftest import CORPUS, SAMPLES, Ingest, is_converting, wait_until
 from tests.support.dropped_files import SAMPLE, made, needs_corpus, stand_in
 from tests.support.processes import processes_in, start_worker
 
@@ -179,7 +179,7 @@ def test_kill_9_in_the_middle_leaves_nothing_half(
 ) -> None:
     (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
     worker = start_worker(inbox, empty_library, WARPDECK_NSYS=str(stand_in(tmp_path, "sleep 600")))
-    wait_until(lambda: any(empty_library.work.glob("*/scratch/report.nsys-rep")))
+    wait_until(lambda: is_converting(empty_library))
     worker.kill()
     worker.wait()
     wait_until(lambda: not processes_in(empty_library.work), seconds=10)
