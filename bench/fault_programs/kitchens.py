@@ -13,13 +13,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 
 from bench.fault_programs.courses import pin
 from bench.fault_programs.loop import DEVICE, ON_GPU, SMALL, Loop, annotate, program
 from bench.fault_programs.models import Block
-from bench.fault_programs.services import iterate_without_ranges
+from bench.fault_programs.services import Reviews, iterate_without_ranges
 from bench.fault_programs.trainers import fit_with_lightning, train_with_hugging_face
+from bench.fault_programs.training import learn
 
 
 def make_convolutions(channels: int, width: int, depth: int, *, normed: bool = False) -> list[nn.Module]:
@@ -157,9 +158,7 @@ def outfit_judge(loop: Loop, mended: bool) -> None:
                 else:
                     scores = torch.stack([taste(outfit[None]).mean() for outfit in seen])
         loss = functional.binary_cross_entropy_with_logits(scores.float(), liked[number % 3])
-        optimizer.zero_grad()
-        torch.autograd.backward(loss)
-        optimizer.step()
+        learn(optimizer, loss)
 
 
 @program("results_to_host_each_step")
@@ -301,9 +300,7 @@ def recipe_search(loop: Loop, mended: bool) -> None:
         with annotate("encode"), torch.autocast(DEVICE.type, torch.bfloat16):
             made = layers(known(text) + places.weight).float().mean(1)
         loss = functional.cross_entropy(functional.normalize(made, dim=-1) @ titles[number % 4].T / 0.05, same)
-        optimizer.zero_grad(set_to_none=True)
-        torch.autograd.backward(loss)
-        optimizer.step()
+        learn(optimizer, loss)
 
 
 @program("many_synchronizations")
@@ -400,19 +397,6 @@ def game_master(loop: Loop, mended: bool) -> None:
                 torch.cat(story, 1).tolist()
 
 
-class Stars(Dataset[dict[str, Tensor]]):
-    """Reviews of restaurants as tokens, with one to five stars."""
-
-    def __init__(self, count: int, length: int, words: int) -> None:
-        self.texts, self.stars = torch.randint(words, (count, length)), torch.randint(5, (count,))
-
-    def __len__(self) -> int:
-        return len(self.stars)
-
-    def __getitem__(self, index: int) -> dict[str, Tensor]:
-        return {"input_ids": self.texts[index], "labels": self.stars[index]}
-
-
 @program("small_microbatches")
 def review_stars(loop: Loop, mended: bool) -> None:
     """Gather the gradients of an update in eight batches of eight reviews, as on an old GPU; mended, in one of 64."""
@@ -424,7 +408,7 @@ def review_stars(loop: Loop, mended: bool) -> None:
         max_position_embeddings=length, num_labels=5,
     )  # fmt: skip
     network: Any = DistilBertForSequenceClassification(config)
-    dataset = Stars(reviews * loop.total, length, config.vocab_size)
+    dataset = Reviews(reviews * loop.total, length, config.vocab_size, 5)
     rounds = 1 if mended else parts
     loop.name = "update {}"
     train_with_hugging_face(

@@ -216,8 +216,8 @@ def radiance_field(loop: Loop, mended: bool) -> None:
 class Reviews(Dataset[dict[str, Tensor]]):
     """Random tokens, each text with a class."""
 
-    def __init__(self, count: int, length: int) -> None:
-        self.tokens, self.stars = torch.randint(1, 8192, (count, length)), torch.randint(8, (count,))
+    def __init__(self, count: int, length: int, words: int = 8192, stars: int = 8) -> None:
+        self.tokens, self.stars = torch.randint(1, words, (count, length)), torch.randint(stars, (count,))
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -145,7 +145,7 @@ def test_case_17_deleted_while_it_is_converted(inbox: Path, empty_library: Libra
         go.touch()
         made(inbox / "b.sqlite")
         wait_until(lambda: [report.name for report in empty_library.list()] == ["b.sqlite"])
-        wait_until(lambda: not any(empty_library.work.glob("*/scratch")))
+        wait_until(lambda: not is_converting(empty_library, "*/scratch"))
         wait_until(lambda: empty_library.catalog.job(str(source)) is None)
 
 

@@ -65,10 +65,10 @@ WITH collected AS (
 ), known AS (
     SELECT count(*) > 0 AS has_ranges FROM selected_range WHERE path_id IN (SELECT path_id FROM collected)
 ), called AS (  -- releases, and the time since the call before: in a row they count with the first one
-    SELECT global_tid AS tid, start_ns, end_ns, frees, since_ns,
+    SELECT global_tid AS tid, start_ns, frees, since_ns,
         count_if(NOT frees) OVER (PARTITION BY global_tid ORDER BY start_ns ROWS UNBOUNDED PRECEDING) AS row
     FROM (
-        SELECT global_tid, start_ns, end_ns, frees_device_memory(function) AS frees,
+        SELECT global_tid, start_ns, frees_device_memory(function) AS frees,
             lag(end_ns) OVER (PARTITION BY global_tid ORDER BY start_ns) AS since_ns
         FROM selected_api_call JOIN api_function USING (name_id)
     ) WHERE EXISTS (FROM api_function WHERE frees_device_memory(function))

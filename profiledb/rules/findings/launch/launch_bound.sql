@@ -89,9 +89,10 @@ WITH RECURSIVE piece AS MATERIALIZED (
     SELECT CASE WHEN count(*) >= greatest($times::BIGINT, $read_pct::DOUBLE / 100 * (SELECT gaps FROM total))
         THEN count(*) END AS reads
     FROM selected_memop WHERE kind = 'memcpy' AND copy_kind = 2 AND bytes <= 64
+), titled AS MATERIALIZED (
+    SELECT name_id, class, regexp_matches(short, '^triton_\w+_fused_') AS compiled FROM kernel_name
 ), made AS (  -- by the compiler, or for one operator
-    SELECT name_id, regexp_matches(short, '^triton_\w+_fused_') AS compiled FROM kernel_name
-    WHERE EXISTS (FROM kernel_name WHERE regexp_matches(short, '^triton_\w+_fused_'))
+    SELECT name_id, compiled FROM titled WHERE (SELECT bool_or(compiled) FROM titled)
         AND (compiled OR class IN ('elementwise', 'reduction', 'normalization', 'copy'))
 ), broken AS (
     SELECT CASE WHEN count(*) >= $break_pct::DOUBLE / 100 * (SELECT kernels FROM launched) THEN count(*) END AS breaks
